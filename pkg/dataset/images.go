@@ -1,0 +1,138 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"molehill/pkg/dataset/idx"
+	"molehill/pkg/plugin"
+)
+
+// LoadIDX reads labelled images from two IDX files of your own, packed with
+// gzip or not. Pixels become [0, 1]; labels must be below len(classes). Files
+// that are damaged, swapped, or do not fit each other give an *idx.Error.
+func LoadIDX(name, imagesPath, labelsPath string, classes []string) (*Dataset, error) {
+	images, err := os.Open(imagesPath)
+	if err != nil {
+		return nil, fmt.Errorf("images of %q: %w", name, err)
+	}
+	defer images.Close()
+	labels, err := os.Open(labelsPath)
+	if err != nil {
+		return nil, fmt.Errorf("labels of %q: %w", name, err)
+	}
+	defer labels.Close()
+	d, err := readIDX(images, labels, imagesPath, labelsPath, classes)
+	if err != nil {
+		return nil, err
+	}
+	d.Name = name
+	return d, nil
+}
+
+// readIDX makes a data set of images and labels; the paths stand in errors.
+func readIDX(images, labels io.Reader, imagesPath, labelsPath string, classes []string) (*Dataset, error) {
+	pixels, err := idx.Images(images, imagesPath)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := idx.Labels(labels, labelsPath)
+	if err != nil {
+		return nil, err
+	}
+	if n := pixels.Shape[0]; len(tags.Data) != n {
+		return nil, &idx.Error{File: labelsPath, Expected: fmt.Sprintf("%d labels, one for each image of %s", n, imagesPath),
+			Found: fmt.Sprint(len(tags.Data)), Do: "give files that belong together"}
+	}
+	d := &Dataset{
+		Origin: filepath.Dir(imagesPath),
+		Height: pixels.Shape[1], Width: pixels.Shape[2], Channels: 1,
+		X: brightness(pixels.Data), Labels: make([]int, len(tags.Data)), Classes: classes,
+	}
+	for i, tag := range tags.Data {
+		if int(tag) >= len(classes) {
+			return nil, &idx.Error{File: labelsPath, Expected: fmt.Sprintf("labels from 0 to %d", len(classes)-1),
+				Found: fmt.Sprintf("%d in row %d", tag, i), Do: "replace the file by a fresh copy, or name all classes"}
+		}
+		d.Labels[i] = int(tag)
+	}
+	return d, nil
+}
+
+// brightness maps 0…255 to [0, 1].
+func brightness(pixels []byte) []float32 {
+	var levels [256]float32
+	for i := range levels {
+		levels[i] = float32(i) / 255
+	}
+	x := make([]float32, len(pixels))
+	for i, p := range pixels {
+		x[i] = levels[p]
+	}
+	return x
+}
+
+// images is a data set of 60,000 and 10,000 labelled images in four IDX files:
+// for training, images and labels; for testing, images and labels.
+type images struct {
+	info    plugin.Info
+	classes []string
+	files   [4]File
+}
+
+func (s images) Describe() plugin.Info { return s.info }
+func (s images) Public() bool          { return false }
+func (s images) Files() []File         { return slices.Clone(s.files[:]) }
+
+// Load finds and verifies the files, and draws Options.N of the rows for
+// training.
+func (s images) Load(ctx context.Context, o Options) (*Splits, error) {
+	paths, err := locate(s.info.Name, s.files[:], o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var parts [2]*Dataset
+	var errs [2]error
+	var readers sync.WaitGroup
+	for i := range parts {
+		readers.Go(func() { parts[i], errs[i] = s.read(ctx, s.files[2*i:], paths[2*i:]) })
+	}
+	readers.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	train, err := parts[0].Draw(o.N, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return &Splits{Train: train, Test: parts[1]}, nil
+}
+
+// read reads the first two files, images and labels.
+func (s images) read(ctx context.Context, files []File, paths []string) (*Dataset, error) {
+	var content [2]io.Reader
+	for i := range content {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b, err := files[i].Read(paths[i])
+		if err != nil {
+			return nil, fmt.Errorf("data set %q: %w", s.info.Name, err)
+		}
+		content[i] = bytes.NewReader(b)
+	}
+	d, err := readIDX(content[0], content[1], paths[0], paths[1], s.classes)
+	if err != nil {
+		return nil, err
+	}
+	d.Name = s.info.Name
+	return d, nil
+}

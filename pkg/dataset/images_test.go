@@ -1,0 +1,223 @@
+package dataset
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/pkg/dataset/download"
+	"molehill/pkg/dataset/idx"
+	"molehill/pkg/plugin"
+)
+
+func write(t *testing.T, path string, content []byte) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func packed(content []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write(content)
+	w.Close()
+	return b.Bytes()
+}
+
+func digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// Two images of 1×3 and their labels, as IDX.
+var (
+	twoImages = []byte{0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 51, 255, 1, 2, 3}
+	twoLabels = []byte{0, 0, 8, 1, 0, 0, 0, 2, 9, 0}
+)
+
+// small is a source of the four files, for training and testing alike.
+func small() (source images, contents [4][]byte) {
+	source = images{info: plugin.Info{Name: "small"}, classes: digits}
+	var prints [4]fingerprint
+	for i := range contents {
+		values := [][]byte{twoImages, twoLabels}[i%2]
+		contents[i] = packed(values)
+		prints[i] = fingerprint{int64(len(contents[i])), digest(contents[i]), digest(values)}
+	}
+	source.files = files("small", prints)
+	return source, contents
+}
+
+func TestLoadIDX(t *testing.T) {
+	dir := t.TempDir()
+	pictures := write(t, filepath.Join(dir, "pictures"), twoImages)
+	tags := write(t, filepath.Join(dir, "tags.gz"), packed(twoLabels))
+	d, err := LoadIDX("mine", pictures, tags, digits)
+	if err != nil || d.Check() != nil {
+		t.Fatal(err, d.Check())
+	}
+	if d.Name != "mine" || d.Origin != dir || d.Height != 1 || d.Width != 3 || d.Channels != 1 ||
+		!slices.Equal(d.Row(0), []float32{0, 0.2, 1}) || !slices.Equal(d.Labels, []int{9, 0}) {
+		t.Errorf("%+v", d)
+	}
+	for want, paths := range map[string][2]string{
+		"found labels (magic number 2049)":  {tags, pictures},
+		"no such file":                      {filepath.Join(dir, "none"), tags},
+		"expected 2 labels, one for each":   {pictures, write(t, filepath.Join(dir, "one"), []byte{0, 0, 8, 1, 0, 0, 0, 1, 9})},
+		"from 0 to 9, found 10 in row 1":    {pictures, write(t, filepath.Join(dir, "ten"), []byte{0, 0, 8, 1, 0, 0, 0, 2, 9, 10})},
+		"expected at least one value":       {write(t, filepath.Join(dir, "no"), []byte{0, 0, 8, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3}), tags},
+		"the file is empty":                 {pictures, write(t, filepath.Join(dir, "empty"), nil)},
+		"it is truncated; replace the file": {write(t, filepath.Join(dir, "short"), twoImages[:20]), tags},
+	} {
+		_, err := LoadIDX("mine", paths[0], paths[1], digits)
+		var fault *idx.Error
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("error %v, want it to say %q and name the file", err, want)
+		}
+		if !errors.As(err, &fault) && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error %v is of type %T, want *idx.Error", err, err)
+		}
+	}
+}
+
+func TestKnownFilesAreFoundAndVerified(t *testing.T) {
+	source, contents := small()
+	dir := t.TempDir()
+	for i, f := range source.files {
+		write(t, f.In(dir), contents[i])
+	}
+	// One of them unpacked, as some people keep them.
+	os.Remove(source.files[0].In(dir))
+	unpacked, _ := source.files[0].UnpackedIn(dir)
+	write(t, unpacked, twoImages)
+	s, err := source.Load(context.Background(), Options{Dir: dir, N: 1, Seed: 1})
+	if err != nil || s.Train.Len() != 1 || s.Test.Len() != 2 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if _, err := source.Load(context.Background(), Options{Dir: dir, N: 3}); err == nil {
+		t.Error("3 of 2 rows give no error")
+	}
+
+	for name, content := range map[string][]byte{"another": packed([]byte("another")), "truncated": contents[1][:9]} {
+		path := write(t, source.files[1].In(dir), content)
+		var mismatch *download.MismatchError
+		_, err := source.Load(context.Background(), Options{Dir: dir})
+		if !errors.As(err, &mismatch) || mismatch.Path != path {
+			t.Errorf("%s file: %v, want *download.MismatchError for %s", name, err, path)
+		}
+	}
+	write(t, unpacked, twoImages[1:])
+	if _, err := source.Load(context.Background(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), unpacked) {
+		t.Errorf("a damaged unpacked file: %v", err)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := source.Load(ctx, Options{Dir: dir}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestSearchOrderAndNotFound(t *testing.T) {
+	source, contents := small()
+	asked, named, cache := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv(FolderVariable, named)
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache)
+	ours, err := CacheFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir()) // no module and no data around
+
+	_, err = source.Load(context.Background(), Options{})
+	var missing *NotFoundError
+	if !errors.As(err, &missing) || missing.Name != "small" {
+		t.Fatalf("%v, want *NotFoundError", err)
+	}
+	for _, want := range []string{named, ours, filepath.Join("shared", "data"), "molehill data fetch small", FolderVariable} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	// Some of the files are no data set; the first folder with all wins.
+	write(t, source.files[0].In(named), contents[0])
+	for i, f := range source.files {
+		write(t, f.In(ours), contents[i])
+	}
+	for _, step := range []struct{ fill, dir, want string }{
+		{"", "", ours}, {named, "", named}, {asked, asked, asked},
+	} {
+		if step.fill != "" {
+			for i, f := range source.files {
+				write(t, f.In(step.fill), contents[i])
+			}
+		}
+		s, err := source.Load(context.Background(), Options{Dir: step.dir})
+		if err != nil || s.Train.Origin != filepath.Join(step.want, "small") {
+			t.Errorf("rows come from %+v (%v), want %s", s, err, step.want)
+		}
+	}
+	_, err = source.Load(context.Background(), Options{Dir: cache})
+	if !errors.As(err, &missing) || len(missing.Looked) != 1 {
+		t.Errorf("a folder asked for must be the only one searched: %v", err)
+	}
+}
+
+func TestModuleRootIsFoundFromBelow(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "go.mod"), []byte("// ours\nmodule \"molehill\"\n\ngo 1.26\n"))
+	write(t, filepath.Join(root, "notebooks", "other", "go.mod"), []byte("module somebody/else\n"))
+	if got, ok := moduleRoot(filepath.Join(root, "notebooks", "other")); !ok || got != root {
+		t.Errorf("%q, %v; want %q", got, ok, root)
+	}
+	if got, ok := moduleRoot(t.TempDir()); ok {
+		t.Errorf("found %q where there is none", got)
+	}
+}
+
+// The label counts of the training rows are known from the data sets' papers
+// and many reports; Fashion-MNIST is balanced.
+func TestRealData(t *testing.T) {
+	for name, want := range map[string][]int{
+		"mnist":         {5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949},
+		"fashion-mnist": {6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Load(context.Background(), name, Options{})
+			if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
+				t.Skip("goes without real data: ", err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Train.Len() != 60_000 || s.Test.Len() != 10_000 || s.Train.Dim() != 784 {
+				t.Errorf("%d and %d rows of %d", s.Train.Len(), s.Test.Len(), s.Train.Dim())
+			}
+			counts := make([]int, 10)
+			for _, label := range s.Train.Labels {
+				counts[label]++
+			}
+			if !slices.Equal(counts, want) {
+				t.Errorf("labels %v, want %v", counts, want)
+			}
+			if low, high := slices.Min(s.Train.X), slices.Max(s.Train.X); low != 0 || high != 1 {
+				t.Errorf("values from %v to %v, want 0 to 1", low, high)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+
+	"molehill/pkg/plugin"
+)
+
+// Source is a data set that can be loaded by name.
+type Source interface {
+	plugin.Plugin
+	// Public tells whether the rows are public by construction, so that using
+	// them costs no privacy.
+	Public() bool
+	// Load returns the rows. It must return the same ones for the same
+	// options, everywhere.
+	Load(ctx context.Context, o Options) (*Splits, error)
+}
+
+// Options say which rows of a data set to load, and from where.
+type Options struct {
+	// Dir is the folder that has the data set's folder. "" searches the usual
+	// places; see NotFoundError.
+	Dir string
+	// Seed generates what is generated, and draws N rows from what is not.
+	Seed uint64
+	// N is the number of rows for training, 0 for all there are, or for the
+	// usual number where they are generated. Rows for testing are always
+	// whole, so that the measures of different runs compare.
+	N int
+}
+
+// Registry has every source by its name.
+var Registry = plugin.Registry[Source]{Kind: "data set"}
+
+// Load loads a registered data set and checks what it gets.
+func Load(ctx context.Context, name string, o Options) (*Splits, error) {
+	source, err := Registry.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	splits, err := source.Load(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := splits.Check(); err != nil {
+		return nil, fmt.Errorf("loading %q: %w", name, err)
+	}
+	return splits, nil
+}
+
+// generated returns how many rows a generated data set makes for N, with a
+// limit that keeps a slip of the finger out of memory.
+func generated(name string, n, usual int) (int, error) {
+	const most = 1_000_000
+	switch {
+	case n == 0:
+		return usual, nil
+	case n < 0 || n > most:
+		return 0, fmt.Errorf("data set %q: expected N from 1 to %d rows (0 for %d), found %d; change N", name, most, usual, n)
+	}
+	return n, nil
+}
+
+// Register makes a data set of your own known by name, with a line of summary
+// and a function that loads it. Its rows are taken to be private.
+func Register(name, summary string, load func(context.Context, Options) (*Splits, error)) {
+	info := plugin.Info{Name: name, Summary: summary, Version: "1"}
+	Registry.Register(function{info, load})
+}
+
+// function is a Source made of a function.
+type function struct {
+	info plugin.Info
+	load func(context.Context, Options) (*Splits, error)
+}
+
+func (f function) Describe() plugin.Info { return f.info }
+func (f function) Public() bool          { return false }
+func (f function) Load(ctx context.Context, o Options) (*Splits, error) {
+	return f.load(ctx, o)
+}

@@ -1,0 +1,91 @@
+// Package transport is what is computed: optimal transport between samples,
+// on the host, exactly.
+//
+// On the line everything follows from sorting: the optimal plan between two
+// samples couples their order statistics. This package holds that line: linear
+// time sorting, empirical quantile and distribution functions, and the
+// coupling of samples of different sizes. Package sliced carries it to many
+// dimensions and package flow moves particles with it.
+package transport
+
+import (
+	"fmt"
+	"math"
+)
+
+// Points are n points of R^Dim, one after the other: Data is [n, Dim].
+type Points struct {
+	Dim  int
+	Data []float32
+}
+
+// NewPoints returns n points at the origin of R^dim.
+func NewPoints(n, dim int) Points { return Points{Dim: dim, Data: make([]float32, n*dim)} }
+
+// Len returns n.
+func (p Points) Len() int {
+	if p.Dim <= 0 {
+		return 0
+	}
+	return len(p.Data) / p.Dim
+}
+
+// Row returns point i, [Dim], sharing its memory.
+func (p Points) Row(i int) []float32 { return p.Data[i*p.Dim : (i+1)*p.Dim : (i+1)*p.Dim] }
+
+// Clone returns a copy.
+func (p Points) Clone() Points {
+	return Points{Dim: p.Dim, Data: append([]float32(nil), p.Data...)}
+}
+
+// Subset returns a copy of the points at the given indices, in their order.
+func (p Points) Subset(indices []int) Points {
+	s := NewPoints(len(indices), p.Dim)
+	for to, from := range indices {
+		copy(s.Row(to), p.Row(from))
+	}
+	return s
+}
+
+// Check returns an error unless p is a non-empty set of finite points. It
+// names the first row at fault.
+func (p Points) Check() error {
+	switch {
+	case p.Dim < 1:
+		return fmt.Errorf("transport: points of dimension %d; need at least 1", p.Dim)
+	case len(p.Data) == 0:
+		return fmt.Errorf("transport: no points; need at least one of dimension %d", p.Dim)
+	case len(p.Data)%p.Dim != 0:
+		return fmt.Errorf("transport: %d numbers do not divide into points of dimension %d", len(p.Data), p.Dim)
+	}
+	for i, v := range p.Data {
+		if v != v || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("transport: point %d has %v at coordinate %d; drop or repair that row", i/p.Dim, v, i%p.Dim)
+		}
+	}
+	return nil
+}
+
+// OnSphere scales every point to unit norm in place, which bounds the distance
+// of any two by 2. A row that has no direction (zero, NaN or infinite) becomes
+// the first basis vector: a defined, bounded value that does not depend on
+// other rows, so that a single bad record cannot change what happens to the
+// rest.
+func (p Points) OnSphere() {
+	for i := range p.Len() {
+		row := p.Row(i)
+		var squares float64
+		for _, v := range row {
+			squares += float64(v) * float64(v)
+		}
+		norm := math.Sqrt(squares)
+		if norm == 0 || math.IsNaN(norm) || math.IsInf(norm, 0) {
+			clear(row)
+			row[0] = 1
+			continue
+		}
+		for c, v := range row {
+			row[c] = float32(float64(v) / norm)
+		}
+	}
+}

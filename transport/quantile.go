@@ -1,0 +1,90 @@
+package transport
+
+import "sort"
+
+// Quantile is a piecewise linear quantile function u ↦ F⁻¹(u) through evenly
+// spaced knots: Values[i] stands at u = First + i·Step. Before the first and
+// after the last knot it goes on with the slope of the piece beside it.
+type Quantile struct {
+	Values      []float32 // [knots], ascending
+	First, Step float64
+}
+
+// SampleQuantile returns the quantile function of a sorted sample with the i-th
+// of n values at u = i/(n−1), the convention of 003's experiments (and of
+// numpy and torch: "linear").
+func SampleQuantile(sorted []float32) Quantile {
+	return Quantile{Values: sorted, First: 0, Step: 1 / float64(max(1, len(sorted)-1))}
+}
+
+// BinQuantile returns the quantile function through the means of equal-mass
+// bins, each in the middle of its mass: the j-th of m stands at u = (j+½)/m.
+func BinQuantile(means []float32) Quantile {
+	step := 1 / float64(len(means))
+	return Quantile{Values: means, First: step / 2, Step: step}
+}
+
+// At returns the value at level u in [0, 1].
+func (q Quantile) At(u float64) float32 {
+	last := len(q.Values) - 1
+	if last == 0 {
+		return q.Values[0]
+	}
+	position := (u - q.First) / q.Step
+	i := min(max(int(position), 0), last-1)
+	lower, upper := q.Values[i], q.Values[i+1]
+	return lower + float32(position-float64(i))*(upper-lower)
+}
+
+// CDF returns F(z) of the sorted sample: the inverse of SampleQuantile, in
+// [0, 1]. Among equal values it takes the middle of the jump.
+func CDF(sorted []float32, z float32) float64 {
+	last := len(sorted) - 1
+	if last == 0 {
+		return 0.5
+	}
+	// sorted[below-1] < z ≤ sorted[below], and above counts the values ≤ z.
+	below := sort.Search(len(sorted), func(i int) bool { return sorted[i] >= z })
+	above := below
+	for above <= last && sorted[above] == z {
+		above++
+	}
+	return level(sorted, below, above, z)
+}
+
+// level turns the numbers of values below z and not above z into F(z).
+func level(sorted []float32, below, notAbove int, z float32) float64 {
+	last := len(sorted) - 1
+	switch {
+	case notAbove > below: // z is one of the values
+		return float64(below+notAbove-1) / 2 / float64(last)
+	case below == 0:
+		return 0
+	case below > last:
+		return 1
+	}
+	lower, upper := float64(sorted[below-1]), float64(sorted[below])
+	return (float64(below-1) + (float64(z)-lower)/(upper-lower)) / float64(last)
+}
+
+// CDFs writes F(z) to levels for every z of the ascending queries, in one walk
+// through both: levels[i] = CDF(sorted, queries[i]).
+func CDFs(levels []float64, sorted, queries []float32) {
+	if len(sorted) == 1 {
+		for i := range queries {
+			levels[i] = 0.5
+		}
+		return
+	}
+	below := 0
+	for i, z := range queries {
+		for below < len(sorted) && sorted[below] < z {
+			below++
+		}
+		notAbove := below
+		for notAbove < len(sorted) && sorted[notAbove] == z {
+			notAbove++
+		}
+		levels[i] = level(sorted, below, notAbove, z)
+	}
+}
