@@ -1,0 +1,224 @@
+package privacy
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"molehill/privacy/accountant"
+	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
+)
+
+func example() Plan {
+	return Plan{
+		Sensitivity: Sensitivity{Value: 0.5, Relation: ReplaceOne, Query: "a mean", Source: "the test"},
+		Records:     1000, Steps: 1, Coordinates: 100,
+		Budget: Budget{Epsilon: 2, Delta: 1e-6},
+	}
+}
+
+func TestCalibratedPlansKeepTheirBudget(t *testing.T) {
+	for name, change := range map[string]func(*Plan){
+		"one release":   func(*Plan) {},
+		"ten releases":  func(p *Plan) { p.Steps = 10 },
+		"sampled":       func(p *Plan) { p.Steps, p.Sampler = 50, sampling.FixedSize{Size: 20} },
+		"tiny ε":        func(p *Plan) { p.Budget.Epsilon = 0.01 },
+		"large ε":       func(p *Plan) { p.Budget.Epsilon = 50 },
+		"many numbers":  func(p *Plan) { p.Coordinates = 1e9 },
+		"sample of all": func(p *Plan) { p.Sampler = sampling.FixedSize{Size: 1000} },
+	} {
+		p := example()
+		change(&p)
+		p, err := Calibrate(p)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		s, err := p.Statement(noise.Seeded(1), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if e := float64(s.Epsilon()); e > p.Budget.Epsilon || e < 0.99*p.Budget.Epsilon {
+			t.Errorf("%s: ε = %v for a budget of %v; want at most that, and not much less", name, e, p.Budget.Epsilon)
+		}
+		// Half the noise must not pass for the same promise.
+		weak := p
+		weak.NoiseStd /= 2
+		if s, err := weak.Statement(noise.Seeded(1), nil); err != nil || float64(s.Epsilon()) < 1.3*p.Budget.Epsilon {
+			t.Errorf("%s: half the noise is said to give ε = %v (%v), the plan's is %v", name, s.Epsilon(), err, p.Budget.Epsilon)
+		}
+	}
+}
+
+func TestNoiseIsThatOfTheAnalyticGaussian(t *testing.T) {
+	p, err := Calibrate(example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One release: δ(ε) of Balle & Wang 2018 (Theorem 8), written down here.
+	mu := 1 / p.NoiseMultiplier()
+	phi := distuv.UnitNormal.CDF
+	delta := phi(mu/2-2/mu) - math.Exp(2)*phi(-mu/2-2/mu)
+	if delta > 1e-6 || delta < 0.999e-6 {
+		t.Errorf("the noise gives δ = %v at ε = 2, want 10⁻⁶", delta)
+	}
+}
+
+// A release of zeros is noise alone: its distribution is N(0, NoiseStd²), by a
+// Kolmogorov–Smirnov test at 100,000 values (false alarm 10⁻⁶ at D√n > 2.7)
+// that noise of two thirds or three halves of the scale must fail.
+func TestReleaseOfZerosIsThePlannedNoise(t *testing.T) {
+	p := example()
+	p.Coordinates = 100_000
+	p, err := Calibrate(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make([]float64, p.Coordinates)
+	if err := p.Releaser(noise.Seeded(2)).Release(values, p.Sensitivity, 0); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(values)
+	statistic := func(std float64) float64 {
+		var d float64
+		n := float64(len(values))
+		for i, v := range values {
+			u := distuv.Normal{Sigma: std}.CDF(v)
+			d = max(d, math.Abs(u-float64(i)/n), math.Abs(u-float64(i+1)/n))
+		}
+		return d * math.Sqrt(n)
+	}
+	if s := statistic(p.NoiseStd); s > 2.7 {
+		t.Errorf("KS statistic %v against the planned noise", s)
+	}
+	for _, factor := range []float64{2. / 3, 3. / 2} {
+		if s := statistic(factor * p.NoiseStd); s < 2.7 {
+			t.Errorf("KS statistic %v against %v times the planned noise: the test has no power", s, factor)
+		}
+	}
+}
+
+func TestReleaserRefusesWhatThePlanDoesNotCover(t *testing.T) {
+	p, err := Calibrate(example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Releaser(noise.Seeded(3))
+	larger, other := p.Sensitivity, p.Sensitivity
+	larger.Value *= 1.001
+	other.Relation = AddRemove
+	nan := p.Sensitivity
+	nan.Value = math.NaN()
+	for want, refuse := range map[string]func(values []float64) error{
+		"budget is spent":  func(v []float64) error { return r.Release(v, p.Sensitivity, 1) },
+		"release 0":        func(v []float64) error { return r.Release(v, p.Sensitivity, -1) },
+		"most sensitive":   func(v []float64) error { return r.Release(v, larger, 0) },
+		"sensitivity NaN":  func(v []float64) error { return r.Release(v, nan, 0) },
+		"one relation":     func(v []float64) error { return r.Release(v, other, 0) },
+		"largest release":  func(v []float64) error { return r.Release(append(v, make([]float64, 200)...), p.Sensitivity, 0) },
+		"complete it with": func(v []float64) error { return example().Releaser(noise.Seeded(3)).Release(v, p.Sensitivity, 0) },
+	} {
+		values := []float64{1, 2, 3}
+		if err := refuse(values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want it to say %q", err, want)
+		}
+		if !slices.Equal(values, []float64{1, 2, 3}) {
+			t.Errorf("%s: the refused values were changed to %v", want, values)
+		}
+	}
+}
+
+func TestInfiniteBudgetAddsNothingAndClaimsNothing(t *testing.T) {
+	p := example()
+	p.Budget.Epsilon = math.Inf(1)
+	p, err := Calibrate(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := []float64{1, 2, 3}
+	if err := p.Releaser(noise.Seeded(4)).Release(values, p.Sensitivity, 0); err != nil || !slices.Equal(values, []float64{1, 2, 3}) {
+		t.Errorf("a release without privacy gave %v, %v", values, err)
+	}
+	s, err := p.Statement(noise.Seeded(4), nil)
+	if err != nil || !math.IsInf(float64(s.Epsilon()), 1) {
+		t.Errorf("it claims ε = %v, %v", s.Epsilon(), err)
+	}
+	if _, ok := p.Event().(accountant.NonPrivate); !ok {
+		t.Errorf("its event is %v", p.Event())
+	}
+}
+
+func TestBadPlansAreErrors(t *testing.T) {
+	for want, change := range map[string]func(*Plan){
+		"ε = 0":              func(p *Plan) { p.Budget.Epsilon = 0 },
+		"ε = -1":             func(p *Plan) { p.Budget.Epsilon = -1 },
+		"ε = NaN":            func(p *Plan) { p.Budget.Epsilon = math.NaN() },
+		"δ = 0":              func(p *Plan) { p.Budget.Delta = 0 },
+		"δ = 1":              func(p *Plan) { p.Budget.Delta = 1 },
+		"0 releases":         func(p *Plan) { p.Steps = 0 },
+		"sensitivity 0":      func(p *Plan) { p.Sensitivity.Value = 0 },
+		"sensitivity +Inf":   func(p *Plan) { p.Sensitivity.Value = math.Inf(1) },
+		"2000":               func(p *Plan) { p.Sampler = sampling.FixedSize{Size: 2000} },
+		"0 records":          func(p *Plan) { p.Records = 0 },
+		"accountant analyti": func(p *Plan) { p.Sensitivity.Relation = Relation(99) },
+	} {
+		p := example()
+		change(&p)
+		if _, err := Calibrate(p); err == nil || (!strings.Contains(err.Error(), want) && want != "accountant analyti") {
+			t.Errorf("error %v, want it to say %q", err, want)
+		}
+	}
+}
+
+func TestEpsilonSurvivesJSON(t *testing.T) {
+	for _, e := range []Epsilon{0.1, 10, Epsilon(math.Inf(1))} {
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Epsilon
+		if err := json.Unmarshal(text, &back); err != nil || back != e {
+			t.Errorf("%v became %s and then %v, %v", e, text, back, err)
+		}
+	}
+	for _, bad := range []string{"0", "-1", `"NaN"`, "null", `"much"`} {
+		var e Epsilon
+		if err := json.Unmarshal([]byte(bad), &e); err == nil {
+			t.Errorf("%s was read as ε = %v", bad, e)
+		}
+	}
+}
+
+func TestStatementSaysBothClaims(t *testing.T) {
+	p, err := Calibrate(example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Statement(noise.Seeded(rand.New(rand.NewPCG(1, 1)).Uint64()), []Claim{{Label: "as published", Accountant: "theirs", Epsilon: 1}}, "tuning")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if published, ok := s.Published(); !ok || published.Epsilon != 1 {
+		t.Errorf("published claim %v, %v", published, ok)
+	}
+	if s.Epsilon() < 1.9 {
+		t.Errorf("ε = %v; the published claim must not count as proved", s.Epsilon())
+	}
+	for _, want := range []string{"as proved", "as published", "replace", "not covered", "tuning", "research run", "a mean", "the test"} {
+		if !strings.Contains(s.String(), want) {
+			t.Errorf("the statement does not say %q:\n%s", want, s)
+		}
+	}
+	text, err := json.Marshal(s)
+	var back Statement
+	if err != nil || json.Unmarshal(text, &back) != nil || back.String() != s.String() {
+		t.Errorf("the statement does not survive JSON (%v):\n%s", err, back)
+	}
+}

@@ -1,0 +1,122 @@
+// Package sampling draws the batches that privacy amplification is proven for.
+// A sampler names the event that accounts for it, so that what is drawn and what
+// is claimed cannot part.
+//
+// Amplification holds against those who do not see which records were drawn:
+// the generator must be secret, such as a stream of a secure noise source, and
+// each step must draw afresh. A shuffled pass over the data is neither of the
+// samplers here.
+package sampling
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"molehill/privacy/accountant"
+)
+
+// Sampler draws batches of row numbers.
+type Sampler interface {
+	fmt.Stringer
+	// Draw returns distinct rows of n, numbered from 0.
+	Draw(n int, rng *rand.Rand) ([]int, error)
+	// Event returns what one step of base on a batch drawn from n rows is for an
+	// accountant. It is invalid, and accountants say so, if the sampler is.
+	Event(n int, base accountant.Event) accountant.Event
+}
+
+// Poisson takes each row with probability Rate, independently. It is accounted
+// for under add/remove. The batch size is private: no released shape and no
+// divisor may depend on it, and an empty batch still gets its noise.
+type Poisson struct {
+	Rate float64 // in [0, 1]
+}
+
+// FixedSize takes Size rows without replacement, all subsets alike. It is
+// accounted for under replace-one; the number of rows is public.
+type FixedSize struct {
+	Size int // from 0 to the number of rows
+}
+
+// All takes every row. It amplifies nothing.
+type All struct{}
+
+func (s Poisson) String() string   { return fmt.Sprintf("Poisson(%g)", s.Rate) }
+func (s FixedSize) String() string { return fmt.Sprintf("FixedSize(%d)", s.Size) }
+func (All) String() string         { return "All" }
+
+// Event is a PoissonSampled event.
+func (s Poisson) Event(_ int, base accountant.Event) accountant.Event {
+	return accountant.PoissonSampled{Rate: s.Rate, Event: base}
+}
+
+// Event is a FixedSizeSampled event.
+func (s FixedSize) Event(n int, base accountant.Event) accountant.Event {
+	return accountant.FixedSizeSampled{Size: s.Size, Population: n, Event: base}
+}
+
+// Event is base itself.
+func (All) Event(_ int, base accountant.Event) accountant.Event { return base }
+
+// Draw returns the batch in ascending order. It takes time and memory in
+// proportion to the batch, not to n: the number of rows skipped before the next
+// one is geometric, ⌊ln U / ln(1−Rate)⌋.
+func (s Poisson) Draw(n int, rng *rand.Rand) ([]int, error) {
+	if !(s.Rate >= 0 && s.Rate <= 1) || n < 0 {
+		return nil, fmt.Errorf("sampling: want a rate in [0, 1] and at least 0 rows, found %v of %d rows", s, n)
+	}
+	if s.Rate == 1 {
+		return All{}.Draw(n, rng)
+	}
+	expected := s.Rate * float64(n)
+	batch := make([]int, 0, int(expected+4*math.Sqrt(expected))+1)
+	if s.Rate == 0 {
+		return batch, nil
+	}
+	logMiss := math.Log1p(-s.Rate)
+	for row := 0; ; row++ {
+		u := float64(rng.Uint64()>>11+1) / (1 << 53) // in (0, 1]
+		skip := math.Floor(math.Log(u) / logMiss)
+		if skip >= float64(n-row) {
+			return batch, nil
+		}
+		row += int(skip)
+		batch = append(batch, row)
+	}
+}
+
+// Draw returns the batch in uniformly random order, by the first Size steps of a
+// Fisher–Yates shuffle of all n rows. Of these only the ones that moved are kept,
+// so that it takes time and memory in proportion to the batch.
+func (s FixedSize) Draw(n int, rng *rand.Rand) ([]int, error) {
+	if s.Size < 0 || s.Size > n {
+		return nil, fmt.Errorf("sampling: want a size between 0 and the number of rows, found %v of %d rows", s, n)
+	}
+	batch := make([]int, s.Size)
+	moved := make(map[int]int, s.Size) // position to row, where they differ
+	at := func(position int) int {
+		if row, ok := moved[position]; ok {
+			return row
+		}
+		return position
+	}
+	for i := range batch {
+		j := i + rng.IntN(n-i)
+		batch[i] = at(j)
+		moved[j] = at(i)
+	}
+	return batch, nil
+}
+
+// Draw returns the rows in order.
+func (All) Draw(n int, _ *rand.Rand) ([]int, error) {
+	if n < 0 {
+		return nil, fmt.Errorf("sampling: want at least 0 rows, found %d", n)
+	}
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows, nil
+}

@@ -1,0 +1,160 @@
+package privacy
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"molehill/privacy/noise"
+)
+
+// Epsilon is an ε that prints and marshals at +Inf: "∞" for people, "inf" in
+// JSON.
+type Epsilon float64
+
+func (e Epsilon) String() string {
+	if math.IsInf(float64(e), 1) {
+		return "∞"
+	}
+	return strconv.FormatFloat(float64(e), 'g', 4, 64)
+}
+
+// ParseEpsilon reads what a person types: a number, "inf" or "∞".
+func ParseEpsilon(text string) (Epsilon, error) {
+	if text == "∞" {
+		return Epsilon(math.Inf(1)), nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0) {
+		return 0, fmt.Errorf("privacy: ε = %q; expected a number above 0, or inf for no privacy", text)
+	}
+	return Epsilon(v), nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e Epsilon) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(e), 1) {
+		return []byte(`"inf"`), nil
+	}
+	return json.Marshal(float64(e))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *Epsilon) UnmarshalJSON(data []byte) error {
+	parsed, err := ParseEpsilon(strings.Trim(string(data), `"`))
+	if err == nil {
+		*e = parsed
+	}
+	return err
+}
+
+// Claim is one ε and why to believe it, or not.
+type Claim struct {
+	Label      string  `json:"label"` // "as proved", "as published", …
+	Accountant string  `json:"accountant"`
+	Epsilon    Epsilon `json:"epsilon"`
+	Sound      bool    `json:"sound"` // proved for what was computed
+	Note       string  `json:"note,omitempty"`
+}
+
+// Statement is what a run may say about its privacy.
+type Statement struct {
+	Relation        string      `json:"relation"`
+	Mechanism       string      `json:"mechanism"`
+	NoiseMultiplier float64     `json:"noise_multiplier"` // noise in units of the proved sensitivity
+	NoiseStd        float64     `json:"noise_std"`
+	Sensitivity     Sensitivity `json:"sensitivity"`
+	Sampler         string      `json:"sampler"`
+	Steps           int         `json:"steps"`
+	Delta           float64     `json:"delta"`
+	Claims          []Claim     `json:"claims"` // sound ones first
+	Randomness      string      `json:"randomness"`
+	Research        bool        `json:"research"` // the noise can be recomputed from a seed: no promise to anybody
+	NotCovered      []string    `json:"not_covered"`
+}
+
+// Statement accounts for the plan at its budget's δ. Published claims about the
+// same noise are set beside the proved ones; notCovered lists what the promise
+// leaves out.
+func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...string) (Statement, error) {
+	s := Statement{
+		Relation:    p.Sensitivity.Relation.String(),
+		Mechanism:   "Gaussian",
+		NoiseStd:    p.NoiseStd,
+		Sensitivity: p.Sensitivity,
+		Sampler:     fmt.Sprintf("%v of %d records", p.sampler(), p.Records),
+		Steps:       p.Steps,
+		Delta:       p.Budget.Delta,
+		Randomness:  secret.Describe(),
+		Research:    secret.Research(),
+		NotCovered:  notCovered,
+	}
+	if p.NoiseStd == 0 {
+		s.Mechanism = "none: the records are used as they are"
+		s.Claims = []Claim{{Label: "as proved", Accountant: "none", Epsilon: Epsilon(math.Inf(1)), Sound: true, Note: "no noise, no privacy"}}
+		return s, nil
+	}
+	s.NoiseMultiplier = p.NoiseMultiplier()
+	for _, acct := range accountants {
+		result, err := acct.Epsilon(p.Event(), p.Sensitivity.Relation, p.Budget.Delta)
+		if unsupported(err) {
+			continue
+		}
+		if err != nil {
+			return s, err
+		}
+		s.Claims = append(s.Claims, Claim{Label: "as proved", Accountant: acct.Name(), Epsilon: Epsilon(result.Epsilon), Sound: !result.Approximate, Note: result.Note})
+	}
+	s.Claims = append(s.Claims, published...)
+	return s, nil
+}
+
+// Epsilon returns the smallest ε that is proved.
+func (s Statement) Epsilon() Epsilon {
+	best := Epsilon(math.Inf(1))
+	for _, c := range s.Claims {
+		if c.Sound {
+			best = min(best, c.Epsilon)
+		}
+	}
+	return best
+}
+
+// Published returns the first claim that is not proved, if there is one.
+func (s Statement) Published() (Claim, bool) {
+	for _, c := range s.Claims {
+		if !c.Sound {
+			return c, true
+		}
+	}
+	return Claim{}, false
+}
+
+// String renders the statement for people.
+func (s Statement) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "(ε = %v, δ = %g) as proved, under %s", s.Epsilon(), s.Delta, s.Relation)
+	if s.Research {
+		b.WriteString("; research run: its noise can be recomputed from its seed")
+	}
+	b.WriteString("\n")
+	for _, c := range s.Claims {
+		fmt.Fprintf(&b, "  %-14s ε = %-8v %s", c.Label, c.Epsilon, c.Accountant)
+		if c.Note != "" {
+			fmt.Fprintf(&b, " (%s)", c.Note)
+		}
+		b.WriteString("\n")
+	}
+	line := func(name, value string) { fmt.Fprintf(&b, "  %-14s %s\n", name, value) }
+	line("mechanism", fmt.Sprintf("%s, noise multiplier %.4g, standard deviation %.4g", s.Mechanism, s.NoiseMultiplier, s.NoiseStd))
+	line("sensitivity", fmt.Sprintf("%.6g for %s; %s", s.Sensitivity.Value, s.Sensitivity.Query, s.Sensitivity.Source))
+	line("sampling", s.Sampler)
+	line("releases", strconv.Itoa(s.Steps))
+	line("randomness", s.Randomness)
+	for _, what := range s.NotCovered {
+		line("not covered", what)
+	}
+	return b.String()
+}

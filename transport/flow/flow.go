@@ -1,0 +1,191 @@
+// Package flow moves particles towards a target along the gradient flow of the
+// sliced Wasserstein distance (Liutkus et al. 2019), smoothed and private as in
+// 003 ("Differentially Private Gradient Flow based on the Sliced Wasserstein
+// Distance") or through a quantile sketch.
+//
+// There is one flow. What differs between the methods is what it knows of the
+// target: a Target answers each step with directions and a quantile function on
+// each. The private targets get theirs from a privacy.Releaser, so that after
+// the release nothing goes back to the records.
+package flow
+
+import (
+	"fmt"
+	"math"
+
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/sliced"
+)
+
+// Target is where particles shall go.
+type Target interface {
+	// At returns the directions of a step and the target's quantile function on
+	// each of them. The same step always gets the same answer.
+	At(step int) (sliced.Directions, []transport.Quantile, error)
+}
+
+// Flow is the Euler–Maruyama scheme of 003 Eq. 18 with the drift of Eqs. 20–21:
+//
+//	X ← X + h·v̂(X) + √(2λh)·Z,   v̂(x) = −(1/N_θ) Σ_j ψ′_j(⟨x, θ_j⟩)·θ_j,
+//	ψ′_j(z) = z − F_ν⁻¹(F_μ(z)),
+//
+// where F_μ is the distribution of the particles' projections on θ_j plus
+// N(0, σ²), and F_ν⁻¹ the target's quantile function, smoothed by its release.
+// (000 and 003 print the update without the leading X; the text and the public
+// code have it.)
+type Flow struct {
+	StepSize  float64 // h > 0; N_θ in the denominator makes h = Dim the step of full size
+	Diffusion float64 // λ ≥ 0, weight of the entropy
+	Smoothing float64 // σ ≥ 0, standard deviation of the noise on the particles' own projections
+
+	// NoisyEvaluation takes ψ′ at the noisy projection, as the public code of
+	// 003 does, in place of the projection itself (Eq. 20).
+	NoisyEvaluation bool
+
+	// Random moves the particles: initial positions, smoothing, diffusion. It
+	// never touches a record and needs no secrecy.
+	Random noise.Source
+}
+
+// Check returns an error unless the flow's numbers are in their domains.
+func (f Flow) Check() error {
+	for _, field := range []struct {
+		name    string
+		value   float64
+		minimum float64
+	}{{"step size h", f.StepSize, math.SmallestNonzeroFloat64}, {"diffusion λ", f.Diffusion, 0}, {"smoothing σ", f.Smoothing, 0}} {
+		if !(field.value >= field.minimum) || math.IsInf(field.value, 0) {
+			return fmt.Errorf("flow: %s is %v; it must be finite and at least %v", field.name, field.value, field.minimum)
+		}
+	}
+	return nil
+}
+
+// Start returns n particles of dimension dim, drawn from N(0, I).
+func (f Flow) Start(n, dim int) transport.Points {
+	x := transport.NewPoints(n, dim)
+	f.Random.Normal(x.Data, 1, "start", 0)
+	return x
+}
+
+// Step moves the particles x, [n, Dim], in place. The result depends on x, the
+// step's number and the sources of randomness alone, not on how many cores
+// compute it.
+func (f Flow) Step(x transport.Points, target Target, step int) error {
+	directions, quantiles, err := target.At(step)
+	if err != nil {
+		return err
+	}
+	drift, err := f.Drift(x, directions, quantiles, step)
+	if err != nil {
+		return err
+	}
+	h := float32(f.StepSize)
+	for i, v := range drift {
+		x.Data[i] += h * v
+	}
+	if f.Diffusion > 0 {
+		f.Random.Normal(drift, math.Sqrt(2*f.Diffusion*f.StepSize), "diffusion", step)
+		for i, z := range drift {
+			x.Data[i] += z
+		}
+	}
+	return nil
+}
+
+// directionsAtOnce bounds the memory of a drift: two floats for each particle
+// and each of so many directions.
+const directionsAtOnce = 72
+
+// Drift returns v̂ at every particle, [n, Dim] (003 Eq. 20).
+func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transport.Quantile, step int) ([]float32, error) {
+	if len(quantiles) != u.Count || u.Dim != x.Dim {
+		return nil, fmt.Errorf("flow: %d quantile functions on %d directions of dimension %d for particles of dimension %d; counts and dimensions must agree",
+			len(quantiles), u.Count, u.Dim, x.Dim)
+	}
+	n := x.Len()
+	block := min(directionsAtOnce, u.Count)
+	pull := sliced.NewTable(block, n) // −ψ′ by direction and particle
+	noisy := make([]float32, block*n)
+	drift := make([]float32, len(x.Data))
+	for from := 0; from < u.Count; from += block {
+		part := u.Slice(from, min(from+block, u.Count))
+		if f.Smoothing > 0 {
+			f.Random.Normal(noisy[:n*part.Count], f.Smoothing, fmt.Sprintf("smoothing from %d", from), step)
+		}
+		sliced.Parallel(part.Count, newLine(n), func(l *line, j int) {
+			f.pullOn(l, pull[j], noisy[j*n:(j+1)*n], x, part.Row(j), quantiles[from+j])
+		})
+		addAlong(drift, pull[:part.Count], part, 1/float32(u.Count))
+	}
+	return drift, nil
+}
+
+// line is the scratch memory of one core for one direction.
+type line struct {
+	z, sorted []float32
+	levels    []float64
+	own, all  transport.Sorter
+}
+
+func newLine(n int) func() *line {
+	return func() *line {
+		return &line{z: make([]float32, n), sorted: make([]float32, n), levels: make([]float64, n)}
+	}
+}
+
+// pullOn writes −ψ′ of every particle on one direction: F_ν⁻¹(F_μ(z)) − z. The
+// noise is what smooths F_μ; without smoothing it is not read.
+func (f Flow) pullOn(l *line, pull, noise []float32, x transport.Points, direction []float32, q transport.Quantile) {
+	sliced.ProjectOn(l.z, x, direction)
+	if f.Smoothing > 0 {
+		for i, z := range l.z {
+			noise[i] += z
+		}
+	}
+	at := l.z // where ψ′ is taken
+	if f.Smoothing > 0 && f.NoisyEvaluation {
+		at = noise
+	}
+	order := l.own.Argsort(at)
+	if f.Smoothing > 0 && !f.NoisyEvaluation {
+		// F_μ is the noisy sample's, ψ′ is taken at the clean one.
+		queries := l.sorted
+		for rank, i := range order {
+			queries[rank] = at[i]
+		}
+		l.all.Sort(noise)
+		transport.CDFs(l.levels, noise, queries)
+		for rank, i := range order {
+			pull[i] = q.At(l.levels[rank]) - at[i]
+		}
+		return
+	}
+	// F_μ at its own sample is the rank.
+	scale := 1 / float64(max(1, len(order)-1))
+	for rank, i := range order {
+		pull[i] = q.At(float64(rank)*scale) - at[i]
+	}
+}
+
+// addAlong adds weight·Σ_j pull_j(i)·θ_j to the drift of every particle, the
+// directions in order, so that the sum does not depend on the number of cores.
+func addAlong(drift []float32, pull [][]float32, u sliced.Directions, weight float32) {
+	const particlesAtOnce = 1024
+	n := len(pull[0])
+	sliced.Parallel((n+particlesAtOnce-1)/particlesAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, chunk int) {
+		from := chunk * particlesAtOnce
+		to := min(from+particlesAtOnce, n)
+		for j, row := range pull {
+			direction := u.Row(j)
+			for i := from; i < to; i++ {
+				force := weight * row[i]
+				v := drift[i*u.Dim : (i+1)*u.Dim]
+				for c, along := range direction {
+					v[c] += force * along
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package flow
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/sliced"
+)
+
+func gaussian(rng *rand.Rand, n, dim int, shift float32) transport.Points {
+	p := transport.NewPoints(n, dim)
+	for i := range p.Data {
+		p.Data[i] = shift + float32(rng.NormFloat64())
+	}
+	return p
+}
+
+// The drift is held against Eqs. 20 and 21 of 003 written down as they are
+// printed, one particle and one direction at a time, in each of its modes.
+func TestDriftIsEquations20And21(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	const n, m, dim, count = 60, 35, 3, 80 // more directions than one block holds
+	x, y := gaussian(rng, n, dim, 0), gaussian(rng, m, dim, 1)
+	u := sliced.Uniform(dim, count, rng)
+	rows, err := sliced.Project(y, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quantiles := sampleQuantiles(rows)
+	for name, f := range map[string]Flow{
+		"exact":                {StepSize: 1},
+		"smoothed":             {StepSize: 1, Smoothing: 0.7},
+		"smoothed, noisy at z": {StepSize: 1, Smoothing: 0.7, NoisyEvaluation: true},
+	} {
+		f.Random = noise.Seeded(7)
+		drift, err := f.Drift(x, u, quantiles, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The noise that Drift uses, block by block.
+		z := make([]float32, 0, n*count)
+		for from := 0; from < count; from += directionsAtOnce {
+			block := make([]float32, n*(min(from+directionsAtOnce, count)-from))
+			if f.Smoothing > 0 {
+				f.Random.Normal(block, f.Smoothing, "smoothing from "+map[int]string{0: "0", directionsAtOnce: "72"}[from], 5)
+			}
+			z = append(z, block...)
+		}
+		want := make([]float64, n*dim)
+		for j := range count {
+			theta := u.Row(j)
+			clean, smooth := make([]float32, n), make([]float32, n)
+			sliced.ProjectOn(clean, x, theta)
+			for i := range clean {
+				smooth[i] = clean[i] + z[j*n+i]
+			}
+			mu := slices.Clone(smooth) // P_θ#μ̂ * ξ_σ, as a sample
+			slices.Sort(mu)
+			for i := range n {
+				at := clean[i]
+				if f.NoisyEvaluation {
+					at = smooth[i]
+				}
+				potential := float64(at) - float64(quantiles[j].At(transport.CDF(mu, at))) // ψ′(z) = z − F_ν⁻¹(F_μ(z))
+				for c := range dim {
+					want[i*dim+c] -= potential * float64(theta[c]) / count
+				}
+			}
+		}
+		for i := range want {
+			if math.Abs(float64(drift[i])-want[i]) > 1e-4 {
+				t.Fatalf("%s: drift[%d] = %v, Eq. 20 gives %v", name, i, drift[i], want[i])
+			}
+		}
+	}
+}
+
+func TestDriftOfATranslation(t *testing.T) {
+	// Known answer: towards its own translate by v every particle is pulled by
+	// (1/N) Σ ⟨v, θ⟩θ, which over orthonormal bases is v/d.
+	rng := rand.New(rand.NewPCG(2, 4))
+	const dim = 4
+	x := gaussian(rng, 200, dim, 0)
+	y := x.Clone()
+	v := []float32{1, -2, 0, 3}
+	for i := range y.Len() {
+		for c := range v {
+			y.Row(i)[c] += v[c]
+		}
+	}
+	target := Open{Points: y, Directions: Directions{Count: 5 * dim, Stack: true, Random: noise.Seeded(1)}}
+	u, q, err := target.At(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drift, err := Flow{StepSize: 1}.Drift(x, u, q, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range drift {
+		if want := v[i%dim] / dim; math.Abs(float64(got-want)) > 1e-4 {
+			t.Fatalf("drift[%d] = %v, want v/d = %v", i, got, want)
+		}
+	}
+}
+
+func TestFlowReachesItsTarget(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const n, dim = 500, 3
+	y := gaussian(rng, 400, dim, 4)
+	target := Open{Points: y, Directions: Directions{Count: 30, Stack: true, Random: noise.Seeded(2)}}
+	f := Flow{StepSize: dim, Random: noise.Seeded(3)}
+	x := f.Start(n, dim)
+	eval := sliced.Orthonormal(dim, 50, rng)
+	before, _ := sliced.SW2(x, y, eval)
+	for step := range 60 {
+		if err := f.Step(x, target, step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := sliced.SW2(x, y, eval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Value > before.Value/50 {
+		t.Errorf("SW₂ went from %.4f to %.4f; a flow without noise should come 50 times nearer", before.Value, after.Value)
+	}
+}
+
+func TestDiffusionHasItsVariance(t *testing.T) {
+	// A target that pulls nowhere (the particles themselves): what moves them is
+	// √(2λh)·Z alone. 6,000 coordinates: the sample standard deviation is within
+	// 5 % with a false alarm below 10⁻⁷.
+	const n, dim, h, lambda = 2000, 3, 2.0, 0.3
+	f := Flow{StepSize: h, Diffusion: lambda, Random: noise.Seeded(4)}
+	x := f.Start(n, dim)
+	before := x.Clone()
+	target := Open{Points: before, Directions: Directions{Count: dim, Stack: true, Random: noise.Seeded(5)}}
+	if err := f.Step(x, target, 0); err != nil {
+		t.Fatal(err)
+	}
+	var squares float64
+	for i := range x.Data {
+		d := float64(x.Data[i] - before.Data[i])
+		squares += d * d
+	}
+	if got, want := math.Sqrt(squares/float64(len(x.Data))), math.Sqrt(2*lambda*h); math.Abs(got/want-1) > 0.05 {
+		t.Errorf("a step of pure diffusion has standard deviation %v, want %v", got, want)
+	}
+}
+
+func TestFlowDoesNotDependOnCores(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 4))
+	y := gaussian(rng, 300, 8, 1)
+	run := func() []float32 {
+		f := Flow{StepSize: 3, Diffusion: 0.01, Smoothing: 1, Random: noise.Seeded(6)}
+		target := Open{Points: y, Directions: Directions{Count: 80, Stack: true, Random: noise.Seeded(7)}}
+		x := f.Start(2500, 8)
+		for step := range 3 {
+			if err := f.Step(x, target, step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return x.Data
+	}
+	many := run()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	if one := run(); !slices.Equal(one, many) {
+		t.Error("one core and all cores move the particles differently")
+	}
+}
+
+func TestFlowRefusesBadNumbers(t *testing.T) {
+	for want, f := range map[string]Flow{
+		"step size h is 0":     {},
+		"step size h is NaN":   {StepSize: math.NaN()},
+		"diffusion λ is -1":    {StepSize: 1, Diffusion: -1},
+		"smoothing σ is +Inf":  {StepSize: 1, Smoothing: math.Inf(1)},
+		"step size h is -0.01": {StepSize: -0.01},
+	} {
+		if err := f.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want it to say %q", f, err, want)
+		}
+	}
+	if err := (Flow{StepSize: 1}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkDrift times the Gaussian-smoothed drift of 003 at the size of its
+// experiments.
+func BenchmarkDrift(b *testing.B) {
+	rng := rand.New(rand.NewPCG(8, 4))
+	y := gaussian(rng, 250, 8, 0)
+	target := Open{Points: y, Directions: Directions{Count: 72, Stack: true, Random: noise.Seeded(1)}}
+	u, q, err := target.At(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, f := range map[string]Flow{
+		"smoothed":       {StepSize: 3, Smoothing: 5.1},
+		"smoothed-noisy": {StepSize: 3, Smoothing: 5.1, NoisyEvaluation: true},
+		"exact":          {StepSize: 3},
+	} {
+		f.Random = noise.Seeded(2)
+		x := f.Start(10_000, 8)
+		b.Run(name, func(b *testing.B) {
+			for step := 0; b.Loop(); step++ {
+				if _, err := f.Drift(x, u, q, step); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package sliced
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"molehill/transport"
+)
+
+// Parallel calls work for 0 … n−1 on all cores. Each worker asks once for its
+// state, so that buffers are made per core and not per call.
+func Parallel[State any](n int, state func() State, work func(s State, i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers <= 1 {
+		if n > 0 {
+			s := state()
+			for i := range n {
+				work(s, i)
+			}
+		}
+		return
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			s := state()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(s, i)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// ProjectOn writes the coordinates ⟨x_i, direction⟩ of all points to dst, [n].
+func ProjectOn(dst []float32, x transport.Points, direction []float32) {
+	if len(direction) == 8 { // the papers' latent dimension: unrolled, twice as fast
+		projectOn8(dst, x.Data, [8]float32(direction))
+		return
+	}
+	for i := range dst {
+		row := x.Row(i)
+		var sum float32
+		for c, v := range row {
+			sum += v * direction[c]
+		}
+		dst[i] = sum
+	}
+}
+
+func projectOn8(dst, data []float32, d [8]float32) {
+	for i := range dst {
+		r := (*[8]float32)(data[8*i:])
+		dst[i] = (r[0]*d[0] + r[1]*d[1] + r[2]*d[2] + r[3]*d[3]) + (r[4]*d[4] + r[5]*d[5] + r[6]*d[6] + r[7]*d[7])
+	}
+}
+
+// Project returns XU by direction: [Count][n].
+func Project(x transport.Points, u Directions) ([][]float32, error) {
+	if err := u.check(x.Dim); err != nil {
+		return nil, err
+	}
+	if err := CheckMemory(x.Len(), u.Count); err != nil {
+		return nil, err
+	}
+	table := NewTable(u.Count, x.Len())
+	Parallel(u.Count, func() struct{} { return struct{}{} }, func(_ struct{}, j int) {
+		ProjectOn(table[j], x, u.Row(j))
+	})
+	return table, nil
+}
+
+// NewTable returns a [rows][columns] table in one piece of memory.
+func NewTable(rows, columns int) [][]float32 {
+	data := make([]float32, rows*columns)
+	table := make([][]float32, rows)
+	for j := range table {
+		table[j] = data[j*columns : (j+1)*columns : (j+1)*columns]
+	}
+	return table
+}
+
+// MemoryLimit is the most bytes that a table of projections may take; programs
+// may change it.
+var MemoryLimit = int64(4) << 30
+
+// CheckMemory returns an error if n points times count directions would not
+// fit into MemoryLimit.
+func CheckMemory(n, count int) error {
+	need := int64(n) * int64(count) * 4
+	if need <= MemoryLimit {
+		return nil
+	}
+	return fmt.Errorf("sliced: %d points on %d directions take %.1f GiB of projections, more than the %.1f GiB allowed; use at most %d directions",
+		n, count, float64(need)/(1<<30), float64(MemoryLimit)/(1<<30), MemoryLimit/(4*int64(n)))
+}
