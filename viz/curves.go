@@ -1,0 +1,242 @@
+package viz
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"molehill/viz/internal/sheet"
+)
+
+// Curves is a line chart. Its legend stands above the data and never covers them.
+type Curves struct {
+	Title, Caption string
+	X, Y           Axis
+	Lines          []Line
+	References     []Reference // horizontal
+	Width, Height  int         // in CSS pixels; 0 means the width of a notebook and 400 high
+}
+
+// Line is one curve of a chart. A value that is not finite interrupts it.
+type Line struct {
+	Name      string
+	X         []float64 // [n], or nil for 1, 2, …, n
+	Y         []float64 // [n]
+	Low, High []float64 // [n] each, the borders of a band around the line, or nil
+}
+
+// Heading returns the title.
+func (f Curves) Heading() string { return f.Title }
+
+// PNG implements Figure.
+func (f Curves) PNG(w io.Writer) error { return writePNG(w, f) }
+
+// Save implements Figure.
+func (f Curves) Save(path string) error { return save(path, f) }
+
+func (f Curves) caption() string { return f.Caption }
+
+func (f Curves) illustrate() (*picture, error) {
+	rangeX, rangeY := sheet.Range{Log: f.X.Log}, sheet.Range{Log: f.Y.Log}
+	chart := &sheet.Chart{Grid: true}
+	var bands, lines []plot.Plotter
+	for i, line := range f.Lines {
+		line, err := line.complete(i)
+		if err != nil {
+			return nil, err
+		}
+		runs := line.runs(&rangeX, &rangeY)
+		if line.Low != nil {
+			bands = append(bands, line.band(i, &rangeX, &rangeY))
+		}
+		lines = append(lines, drawRuns(i, len(f.Lines), runs))
+		if line.Name != "" {
+			chart.Legend = append(chart.Legend, lineEntry(i, line.Name))
+		}
+	}
+	if rangeX.Empty() || rangeY.Empty() {
+		return nil, errEmpty("Curves", "line")
+	}
+	var marks []plot.Plotter
+	for _, r := range f.References {
+		if rangeY.Add(r.Value) {
+			marks = append(marks, horizontal(r.Value))
+			chart.Legend = append(chart.Legend, referenceEntry(r.Name))
+		}
+	}
+	chart.X = rangeX.Axis(f.X.Label, f.X.Min, f.X.Max)
+	if f.X.Min >= f.X.Max && !f.X.Log { // curves run from edge to edge
+		if rangeX.Min < rangeX.Max {
+			chart.X.Min, chart.X.Max = rangeX.Min, rangeX.Max
+		}
+	}
+	chart.Y = rangeY.Axis(f.Y.Label, f.Y.Min, f.Y.Max)
+	chart.Layers = append(append(bands, marks...), lines...)
+	rangeX.Union(withoutSpan(rangeY))
+	p := &picture{chart: chart, notes: rangeX.Notes(), width: size(f.Width, 0)}
+	if f.Height > 0 {
+		p.height = size(f.Height, 0)
+	}
+	return p, nil
+}
+
+// withoutSpan keeps a range's counts of what was left out.
+func withoutSpan(r sheet.Range) sheet.Range {
+	notes := sheet.Range{}
+	notes.Union(r)
+	return notes
+}
+
+// complete checks the lengths and fills in X.
+func (l Line) complete(i int) (Line, error) {
+	what := fmt.Sprintf("line %q of Curves", l.Name)
+	if l.Name == "" {
+		what = fmt.Sprintf("line %d of Curves", i+1)
+	}
+	if l.X == nil {
+		l.X = make([]float64, len(l.Y))
+		for k := range l.X {
+			l.X[k] = float64(k + 1)
+		}
+	}
+	switch n := len(l.Y); {
+	case len(l.X) != n:
+		return l, errLength(what, "X", len(l.X), "Y", n)
+	case l.Low == nil && l.High == nil:
+	case len(l.Low) != n:
+		return l, errLength(what, "Low", len(l.Low), "Y", n)
+	case len(l.High) != n:
+		return l, errLength(what, "High", len(l.High), "Y", n)
+	}
+	return l, nil
+}
+
+type point struct{ x, y float64 }
+
+// runs splits the line where a point cannot be drawn.
+func (l Line) runs(rangeX, rangeY *sheet.Range) (runs [][]point) {
+	var run []point
+	for k := range l.Y {
+		okX, okY := rangeX.Add(l.X[k]), rangeY.Add(l.Y[k])
+		if okX && okY {
+			run = append(run, point{l.X[k], l.Y[k]})
+			continue
+		}
+		if run != nil {
+			runs = append(runs, run)
+		}
+		run = nil
+	}
+	if run != nil {
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+// drawRuns draws line i of n, with about eight markers that do not sit on those of other lines.
+func drawRuns(i, n int, runs [][]point) sheet.Layer {
+	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
+		total := 0
+		for _, run := range runs {
+			total += len(run)
+		}
+		var path, marks []vg.Point
+		stride := max(total/8, 1)
+		next := stride * (i%max(n, 1) + 1) / (n + 1)
+		if total <= 12 {
+			stride, next = 1, 0
+		}
+		seen := 0
+		for _, run := range runs {
+			path = path[:0]
+			for k, p := range run {
+				at := vg.Point{X: x(p.x), Y: y(p.y)}
+				if seen == next || len(run) == 1 {
+					marks = append(marks, at)
+				}
+				if seen == next {
+					next += stride
+				}
+				seen++
+				if k == 0 || k == len(run)-1 || apart(at, path[len(path)-1]) {
+					path = append(path, at)
+				}
+			}
+			c.StrokeLines(sheet.Stroke(i, 1.6), c.ClipLinesXY(path)...)
+		}
+		for _, at := range marks {
+			if c.Contains(at) {
+				sheet.Marker(c, i, sheet.Colour(i), at, 2.8, 0.9)
+			}
+		}
+	}
+}
+
+// apart reports whether two points are further apart than an eighth of a CSS pixel: a million points
+// then draw like a few thousand.
+func apart(p, q vg.Point) bool {
+	return math.Abs(float64(p.X-q.X)) > 0.1 || math.Abs(float64(p.Y-q.Y)) > 0.1
+}
+
+// band fills between Low and High where both can be drawn.
+func (l Line) band(i int, rangeX, rangeY *sheet.Range) sheet.Layer {
+	var low, high [][]point
+	var runLow, runHigh []point
+	for k := range l.Y {
+		drawn := rangeX.Add(l.X[k])
+		drawn = rangeY.Add(l.Low[k]) && drawn
+		drawn = rangeY.Add(l.High[k]) && drawn
+		if drawn {
+			runLow, runHigh = append(runLow, point{l.X[k], l.Low[k]}), append(runHigh, point{l.X[k], l.High[k]})
+		}
+		if !drawn || k == len(l.Y)-1 {
+			low, high = append(low, runLow), append(high, runHigh)
+			runLow, runHigh = nil, nil
+		}
+	}
+	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
+		shade := sheet.Colour(i)
+		shade.A = 0x38
+		for r := range low {
+			var outline []vg.Point
+			for _, p := range high[r] {
+				outline = append(outline, vg.Point{X: x(p.x), Y: y(p.y)})
+			}
+			for k := len(low[r]) - 1; k >= 0; k-- {
+				outline = append(outline, vg.Point{X: x(low[r][k].x), Y: y(low[r][k].y)})
+			}
+			c.FillPolygon(color.Color(shade), c.ClipPolygonXY(outline))
+		}
+	}
+}
+
+func lineEntry(i int, name string) sheet.Entry {
+	return sheet.Entry{Name: name, Draw: func(c *draw.Canvas, from, to vg.Point) {
+		c.StrokeLines(sheet.Stroke(i, 1.6), []vg.Point{from, to})
+		sheet.Marker(c, i, sheet.Colour(i), vg.Point{X: (from.X + to.X) / 2, Y: from.Y}, 2.8, 0.9)
+	}}
+}
+
+// referenceLine is thin and finely dashed, unlike any series.
+func referenceLine() draw.LineStyle {
+	return draw.LineStyle{Color: sheet.Grey, Width: 1, Dashes: []vg.Length{1.5, 2.5}}
+}
+
+func referenceEntry(name string) sheet.Entry {
+	return sheet.Entry{Name: name, Draw: func(c *draw.Canvas, from, to vg.Point) {
+		c.StrokeLines(referenceLine(), []vg.Point{from, to})
+	}}
+}
+
+func horizontal(value float64) sheet.Layer {
+	return func(c *draw.Canvas, _, y func(float64) vg.Length) {
+		if at := y(value); c.ContainsY(at) {
+			c.StrokeLine2(referenceLine(), c.Min.X, at, c.Max.X, at)
+		}
+	}
+}

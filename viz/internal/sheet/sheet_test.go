@@ -1,0 +1,114 @@
+package sheet
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"testing"
+
+	"golang.org/x/image/font/sfnt"
+)
+
+// TestLetters checks that every letter our figures use has a drawing, bold and regular.
+func TestLetters(t *testing.T) {
+	var buffer sfnt.Buffer
+	const letters = "σεδλθμνπφψωΔΣΦΨ≤≥≈≠±×·∞√∂∑∏∫→←–—′‖⟨⟩₀₁₂₃₉ₙᵢ⁰¹²³⁹⁻ⁿ∇∈∝ℝ𝔼é"
+	for _, style := range []Type{{Size: 10}, {Size: 10, Bold: true}} {
+		for _, letter := range letters {
+			glyphs := style.layout(string(letter))
+			if len(glyphs) == 0 || len(glyphs[0].outline) == 0 {
+				t.Errorf("%c has no outline", letter)
+			}
+		}
+		face := regular()
+		for _, letter := range letters {
+			if _, script := subscript[letter]; script {
+				continue
+			}
+			if _, script := superscript[letter]; script {
+				continue
+			}
+			if _, spelled := absent[string(letter)]; spelled {
+				continue
+			}
+			if index, err := face.GlyphIndex(&buffer, letter); err != nil || index == 0 {
+				t.Errorf("the font lacks %c and nothing stands in for it", letter)
+			}
+		}
+	}
+}
+
+// TestTicks checks known answers, and that ticks lie on the axis, ascend, and are few.
+func TestTicks(t *testing.T) {
+	labels := func(a Axis, n int) (text string) {
+		for _, tick := range a.ticks(n) {
+			if tick.Label != "" {
+				text += tick.Label + " "
+			}
+		}
+		return text
+	}
+	for _, c := range []struct {
+		axis Axis
+		want string
+	}{
+		{Axis{Min: 0, Max: 1}, "0 0.2 0.4 0.6 0.8 1.0 "},
+		{Axis{Min: -3, Max: 3}, "−2 0 2 "},
+		{Axis{Min: 0, Max: 60000}, "0 20,000 40,000 60,000 "},
+		{Axis{Min: 0, Max: 4e6}, "0 10⁶ 2×10⁶ 3×10⁶ 4×10⁶ "},
+		{Axis{Min: 0.001, Max: 1, Log: true}, "0.001 0.01 0.1 1 "},
+		{Axis{Min: 1e-9, Max: 1e-3, Log: true}, "10⁻⁹ 10⁻⁷ 10⁻⁵ 10⁻³ "},
+		{Axis{Min: 0.02, Max: 0.3, Log: true}, "0.02 0.05 0.1 0.2 "},
+		{Axis{Min: 2, Max: 5, Log: true}, "2 3 4 5 "},
+	} {
+		if got := labels(c.axis, 5); got != c.want {
+			t.Errorf("%+v: ticks %q, want %q", c.axis, got, c.want)
+		}
+	}
+	for _, pair := range [][2]float64{{1e17, 1e17 + 16}, {0, 1e-150}, {-1e150, 1e150}, {5, 5}, {1e-150, 1e150}, {0.1, 0.1 + 1e-16}} {
+		for _, log := range []bool{false, true} {
+			r := Range{Log: log}
+			r.Add(pair[0])
+			r.Add(pair[1])
+			if r.Empty() {
+				continue
+			}
+			a := r.Axis("", 0, 0)
+			ticks := a.ticks(7)
+			if len(ticks) > 100 {
+				t.Errorf("%+v has %d ticks", a, len(ticks))
+			}
+			last := math.Inf(-1)
+			for _, tick := range ticks {
+				if !(tick.Value > last) || tick.Value > a.Max*(1+1e-6)+1e-140 || math.IsNaN(tick.Value) {
+					t.Errorf("%+v has a tick at %v after %v", a, tick.Value, last)
+				}
+				last = tick.Value
+			}
+		}
+	}
+}
+
+// TestPaletted checks that few colours stay exact and many are near: no value off by more than 40.
+func TestPaletted(t *testing.T) {
+	img := image.NewRGBA(image.Rect(0, 0, 64, 64))
+	for i := range 64 * 64 {
+		img.SetRGBA(i%64, i/64, color.RGBA{uint8(i % 64 * 4), uint8(i / 64 * 4), 128, 255})
+	}
+	for x := range 64 {
+		img.SetRGBA(x, 0, color.RGBA{255, 255, 255, 255})
+	}
+	out := paletted(img, countColours(img), 256)
+	if len(out.Palette) > 256 {
+		t.Fatalf("%d colours", len(out.Palette))
+	}
+	if got := out.At(5, 0); got != (color.RGBA{255, 255, 255, 255}) {
+		t.Errorf("the ground became %v", got)
+	}
+	for i := range img.Pix {
+		r, g, b, _ := out.At(i/4%64, i/4/64).RGBA()
+		if d := int(img.Pix[i]) - int([]uint32{r >> 8, g >> 8, b >> 8, 255}[i%4]); d > 40 || d < -40 {
+			t.Fatalf("value %d is off by %d", i, d)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package viz
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"molehill/viz/internal/sheet"
+)
+
+// Panels is a table of small figures: charts share their axes, so that panels compare at a glance, and
+// image grids sit side by side. The cells' own titles and captions are not drawn.
+type Panels struct {
+	Title, Caption string
+	Rows, Cols     []string // labels to the left and above; "" is allowed, nil means none
+	Cells          []Figure // [rows, cols] row-major; nil leaves a cell empty
+	Columns        int      // number of columns where Cols is nil; 0 means 3
+	Width          int      // in CSS pixels; 0 fits the content, up to the width of a notebook
+}
+
+// Heading returns the title.
+func (f Panels) Heading() string { return f.Title }
+
+// PNG implements Figure.
+func (f Panels) PNG(w io.Writer) error { return writePNG(w, f) }
+
+// Save implements Figure.
+func (f Panels) Save(path string) error { return save(path, f) }
+
+func (f Panels) caption() string { return f.Caption }
+
+const (
+	panelGap     = 9 * vg.Length(1)
+	panelWidth   = 200 * vg.Length(1) // at most
+	rowLabelRoom = 110 * vg.Length(1) // at most; longer labels wrap
+)
+
+func (f Panels) illustrate() (*picture, error) {
+	rows, cols, err := f.shape()
+	if err != nil {
+		return nil, err
+	}
+	t := &table{rows: rows, cols: cols, rowLabels: f.Rows, colLabels: f.Cols}
+	var notes []string
+	for i, cell := range f.Cells {
+		if cell == nil {
+			t.cells = append(t.cells, nil)
+			continue
+		}
+		figure, ok := cell.(illustrator)
+		if !ok {
+			return nil, fmt.Errorf("viz: cell %s of Panels is a %T: expected a figure of package viz", f.place(i, cols), cell)
+		}
+		if _, nested := cell.(Panels); nested {
+			return nil, fmt.Errorf("viz: cell %s of Panels is itself Panels: expected a single figure", f.place(i, cols))
+		}
+		p, err := figure.illustrate()
+		if err != nil {
+			return nil, fmt.Errorf("viz: cell %s of Panels: %w", f.place(i, cols), err)
+		}
+		for _, note := range p.notes {
+			notes = append(notes, f.place(i, cols)+": "+note)
+		}
+		t.cells = append(t.cells, p)
+	}
+	if err := t.share(); err != nil {
+		return nil, err
+	}
+	width, height := t.measure(size(f.Width, sheet.NotebookWidth) - 18)
+	return &picture{draw: t.draw, aspect: float64(height / width), width: width, height: height, pixels: t.pixels(), notes: notes}, nil
+}
+
+// shape finds the numbers of rows and columns and compares them with labels and cells.
+func (f Panels) shape() (rows, cols int, err error) {
+	cols = len(f.Cols)
+	if cols == 0 {
+		if cols = f.Columns; cols <= 0 {
+			cols = min(3, len(f.Cells))
+		}
+	}
+	if len(f.Cells) == 0 {
+		return 0, 0, errEmpty("Panels", "cell")
+	}
+	rows = (len(f.Cells) + cols - 1) / cols
+	if f.Rows != nil && (len(f.Rows) != rows || len(f.Cells) != rows*cols) {
+		return 0, 0, fmt.Errorf("viz: Panels has %s, %d row labels and %s: expected %d cells, one for each row and column",
+			sheet.Count(len(f.Cells), "cell"), len(f.Rows), sheet.Count(cols, "column"), len(f.Rows)*cols)
+	}
+	return rows, cols, nil
+}
+
+// place names cell i for messages.
+func (f Panels) place(i, cols int) string {
+	row, col := fmt.Sprintf("row %d", i/cols+1), fmt.Sprintf("column %d", i%cols+1)
+	if f.Rows != nil && f.Rows[i/cols] != "" {
+		row = f.Rows[i/cols]
+	}
+	if f.Cols != nil && f.Cols[i%cols] != "" {
+		col = f.Cols[i%cols]
+	}
+	return "(" + row + ", " + col + ")"
+}
+
+// table lays pictures out in rows and columns.
+type table struct {
+	rows, cols           int
+	rowLabels, colLabels []string
+	cells                []*picture // [rows, cols], nil where empty
+
+	legend              []sheet.Entry
+	left, bottom, top   vg.Length // room for labels and axes around all cells
+	axes                vg.Length // the part of left that the vertical axis takes
+	cellWidth, tallness vg.Length // of one cell
+}
+
+// share gives all charts the same axes and collects their legend.
+func (t *table) share() error {
+	var first *sheet.Chart
+	for _, p := range t.cells {
+		if p == nil || p.chart == nil {
+			continue
+		}
+		if first == nil {
+			first = p.chart
+			t.legend = p.chart.Legend
+			continue
+		}
+		x, y := &p.chart.X, &p.chart.Y
+		if x.Log != first.X.Log || y.Log != first.Y.Log || len(y.Categories) != len(first.Y.Categories) {
+			return fmt.Errorf("viz: charts of Panels have different kinds of axes: make all of them linear or all logarithmic, with the same rows")
+		}
+		first.X.Min, first.X.Max = min(first.X.Min, x.Min), max(first.X.Max, x.Max)
+		first.Y.Min, first.Y.Max = min(first.Y.Min, y.Min), max(first.Y.Max, y.Max)
+		if len(p.chart.Legend) > len(t.legend) {
+			t.legend = p.chart.Legend
+		}
+	}
+	for _, p := range t.cells {
+		if p != nil && p.chart != nil {
+			p.chart.X.Min, p.chart.X.Max = first.X.Min, first.X.Max
+			p.chart.Y.Min, p.chart.Y.Max = first.Y.Min, first.Y.Max
+		}
+	}
+	return nil
+}
+
+// measure fits the cells into the width and returns the size of the whole.
+func (t *table) measure(available vg.Length) (width, height vg.Length) {
+	for _, label := range t.rowLabels {
+		for _, line := range sheet.HeadType.Wrap(label, rowLabelRoom) {
+			t.left = max(t.left, sheet.HeadType.Width(line)+panelGap)
+		}
+	}
+	if t.colLabels != nil {
+		t.top = sheet.HeadType.Size + 7
+	}
+	for _, p := range t.cells {
+		if p != nil && p.chart != nil {
+			t.axes = max(t.axes, p.chart.Left(panelWidth))
+			t.bottom = p.chart.Bottom()
+		}
+	}
+	t.left += t.axes
+	gaps := panelGap * vg.Length(t.cols-1)
+	right := vg.Length(0)
+	if t.axes > 0 {
+		right = sheet.Right
+	}
+	t.cellWidth = min((available-t.left-gaps-right)/vg.Length(t.cols), max(panelWidth, 420/vg.Length(t.cols)))
+	if t.axes == 0 {
+		t.cellWidth = t.sharp(t.cellWidth)
+	}
+	aspect := 0.0
+	for _, p := range t.cells {
+		switch {
+		case p == nil:
+		case p.chart != nil && p.chart.Equal:
+			aspect = max(aspect, p.chart.Aspect())
+		case p.aspect > 0:
+			aspect = max(aspect, p.aspect)
+		}
+	}
+	if aspect == 0 {
+		aspect = 0.75
+	}
+	t.tallness = t.cellWidth * vg.Length(aspect)
+	width = t.left + gaps + right + t.cellWidth*vg.Length(t.cols)
+	t.top += sheet.LegendHeight(t.legend, width)
+	return width, t.top + t.bottom + (t.tallness+panelGap)*vg.Length(t.rows) - panelGap
+}
+
+// sharp narrows a cell to a width at which the widest image grid has a whole number of dots for each
+// pixel, so that no room is left between the cells.
+func (t *table) sharp(width vg.Length) vg.Length {
+	widest := t.pixels() * dot
+	if widest == 0 || width < widest {
+		return width
+	}
+	return widest * vg.Length(math.Floor(float64(width/widest)+1e-6))
+}
+
+// pixels returns the width of the widest image grid in its own pixels, 0 without any.
+func (t *table) pixels() (widest vg.Length) {
+	for _, p := range t.cells {
+		if p != nil {
+			widest = max(widest, p.pixels)
+		}
+	}
+	return widest
+}
+
+// draw draws labels and cells.
+func (t *table) draw(c draw.Canvas) {
+	c = sheet.DrawLegend(c, t.legend)
+	if t.colLabels != nil {
+		for j, label := range t.colLabels {
+			at := vg.Point{X: c.Min.X + t.left + (t.cellWidth+panelGap)*vg.Length(j) + t.cellWidth/2, Y: c.Max.Y}
+			sheet.HeadType.Align(0.5, 1).Draw(c, at, label)
+		}
+		c.Max.Y -= sheet.HeadType.Size + 7
+	}
+	for i, p := range t.cells {
+		row, col := i/t.cols, i%t.cols
+		cell := c
+		cell.Min.X = c.Min.X + t.left + (t.cellWidth+panelGap)*vg.Length(col)
+		cell.Max.X = cell.Min.X + t.cellWidth
+		cell.Max.Y = c.Max.Y - (t.tallness+panelGap)*vg.Length(row)
+		cell.Min.Y = cell.Max.Y - t.tallness
+		if col == 0 && t.rowLabels != nil {
+			t.label(c, row, (cell.Min.Y+cell.Max.Y)/2)
+		}
+		switch {
+		case p == nil:
+		case p.chart != nil:
+			p.chart.DrawPanel(cell, t.lowest(i), col == 0)
+		default:
+			p.draw(cell)
+		}
+	}
+}
+
+// lowest reports whether no cell stands below cell i.
+func (t *table) lowest(i int) bool { return i+t.cols >= len(t.cells) || t.cells[i+t.cols] == nil }
+
+// label writes the name of a row, in several lines where it is long.
+func (t *table) label(c draw.Canvas, row int, middle vg.Length) {
+	lines := sheet.HeadType.Wrap(t.rowLabels[row], rowLabelRoom)
+	y := middle + sheet.HeadType.Leading()*vg.Length(len(lines)-1)/2
+	for _, line := range lines {
+		sheet.HeadType.Align(0, 0.5).Draw(c, vg.Point{X: c.Min.X, Y: y}, line)
+		y -= sheet.HeadType.Leading()
+	}
+}

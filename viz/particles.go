@@ -1,0 +1,246 @@
+package viz
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"molehill/viz/internal/sheet"
+)
+
+// Particles shows points of the plane over the level sets of a density, one unit equally long both ways.
+type Particles struct {
+	Title, Caption string
+	X              []float32                  // [n, 2] row-major: the points, green
+	Target         []float32                  // [m, 2] row-major: other points below them, grey; or nil
+	Density        func(x, y float64) float64 // its level sets are drawn in black; or nil
+	Levels         []float64                  // densities at which to draw; nil for the sets that hold 20, 40, 60, 80 and 95 % of the mass
+	Region         Region                     // what to show; the zero Region fits the points
+	LabelX, LabelY string
+	Width          int // in CSS pixels; 0 means 560
+}
+
+// Region is a rectangle of the plane.
+type Region struct{ MinX, MaxX, MinY, MaxY float64 }
+
+// Heading returns the title.
+func (f Particles) Heading() string { return f.Title }
+
+// PNG implements Figure.
+func (f Particles) PNG(w io.Writer) error { return writePNG(w, f) }
+
+// Save implements Figure.
+func (f Particles) Save(path string) error { return save(path, f) }
+
+func (f Particles) caption() string { return f.Caption }
+
+func (f Particles) illustrate() (*picture, error) {
+	var left dropped
+	points, err := planar("X of Particles", f.X, &left)
+	if err != nil {
+		return nil, err
+	}
+	target, err := planar("Target of Particles", f.Target, &left)
+	if err != nil {
+		return nil, err
+	}
+	if len(points)+len(target) == 0 && (f.Density == nil || f.Region == Region{}) {
+		return nil, errEmpty("Particles", "point")
+	}
+	region, err := f.region(points, target)
+	if err != nil {
+		return nil, err
+	}
+	chart := &sheet.Chart{
+		X:     sheet.Axis{Label: f.LabelX, Min: region.MinX, Max: region.MaxX},
+		Y:     sheet.Axis{Label: f.LabelY, Min: region.MinY, Max: region.MaxY},
+		Equal: true,
+	}
+	if len(target) > 0 {
+		chart.Layers = append(chart.Layers, cloud(target, sheet.Silver))
+	}
+	chart.Layers = append(chart.Layers, cloud(points, sheet.Green))
+	if f.Density != nil {
+		contour, err := f.contour(region, &left)
+		if err != nil {
+			return nil, err
+		}
+		chart.Layers = append(chart.Layers, contour)
+	}
+	for _, p := range points {
+		if p.x < region.MinX || p.x > region.MaxX || p.y < region.MinY || p.y > region.MaxY {
+			left.outside++
+		}
+	}
+	return &picture{chart: chart, aspect: chart.Aspect(), width: size(f.Width, 560*sheet.CSS), notes: left.notes()}, nil
+}
+
+// dropped counts what a picture of points leaves out.
+type dropped struct{ points, outside, densities int }
+
+func (d dropped) notes() (notes []string) {
+	if d.points > 0 {
+		notes = append(notes, fmt.Sprintf("Not drawn: %s with a coordinate that is not finite.", sheet.Count(d.points, "point")))
+	}
+	if d.outside > 0 {
+		notes = append(notes, fmt.Sprintf("Not drawn: %s outside the region shown.", sheet.Count(d.outside, "point")))
+	}
+	if d.densities > 0 {
+		notes = append(notes, fmt.Sprintf("The density is not a finite number ≥ 0 at %s of the grid; taken as 0 there.", sheet.Count(d.densities, "point")))
+	}
+	return notes
+}
+
+// planar reads [n, 2] values as points and leaves out those that are not finite.
+func planar(what string, flat []float32, left *dropped) ([]point, error) {
+	if len(flat)%2 != 0 {
+		return nil, fmt.Errorf("viz: %s has %d values: expected an even number, x and y of each point", what, len(flat))
+	}
+	points := make([]point, 0, len(flat)/2)
+	for i := 0; i < len(flat); i += 2 {
+		p := point{float64(flat[i]), float64(flat[i+1])}
+		if math.IsNaN(p.x+p.y) || math.IsInf(p.x, 0) || math.IsInf(p.y, 0) {
+			left.points++
+			continue
+		}
+		points = append(points, p)
+	}
+	return points, nil
+}
+
+// region returns what to show, with some room around the points.
+func (f Particles) region(clouds ...[]point) (Region, error) {
+	r := f.Region
+	if (r != Region{}) {
+		var x, y sheet.Range
+		for _, v := range []float64{r.MinX, r.MaxX} {
+			x.Add(v)
+		}
+		for _, v := range []float64{r.MinY, r.MaxY} {
+			y.Add(v)
+		}
+		if len(x.Notes())+len(y.Notes()) > 0 || !(r.MinX < r.MaxX) || !(r.MinY < r.MaxY) {
+			return r, fmt.Errorf("viz: the region %+v of Particles is empty: expected finite MinX < MaxX and MinY < MaxY", r)
+		}
+		if ratio := (r.MaxY - r.MinY) / (r.MaxX - r.MinX); !(ratio > 0.05 && ratio < 20) {
+			return r, fmt.Errorf("viz: the region %+v of Particles is %.3g times as high as wide: expected between 0.05 and 20", r, ratio)
+		}
+		return r, nil
+	}
+	return fitted(clouds...), nil
+}
+
+// fitted returns the smallest region around all points, with room, and at most three times as long one
+// way as the other.
+func fitted(clouds ...[]point) Region {
+	var x, y sheet.Range
+	for _, points := range clouds {
+		for _, p := range points {
+			x.Add(p.x)
+			y.Add(p.y)
+		}
+	}
+	longest := max(x.Max-x.Min, y.Max-y.Min)
+	if longest == 0 {
+		longest = 1
+	}
+	halfX := max(x.Max-x.Min, longest/3)/2 + 0.06*longest
+	halfY := max(y.Max-y.Min, longest/3)/2 + 0.06*longest
+	midX, midY := (x.Min+x.Max)/2, (y.Min+y.Max)/2
+	return Region{midX - halfX, midX + halfX, midY - halfY, midY + halfY}
+}
+
+// cloud draws points as discs that shrink as they grow many.
+func cloud(points []point, colour color.Color) sheet.Layer {
+	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
+		crowd := math.Pow(max(float64(len(points)), 50)/300, -0.25)
+		radius := vg.Length(crowd) * min(max(0.0075*(c.Max.X-c.Min.X), 1.2), 2.6)
+		for _, p := range points {
+			at := vg.Point{X: x(p.x), Y: y(p.y)}
+			if !c.Contains(at) {
+				continue
+			}
+			c.SetColor(colour)
+			c.Fill(sheet.Disc(at, radius))
+		}
+	}
+}
+
+// cells is the number of grid points each way on which a density is evaluated.
+const cells = 120
+
+// contour evaluates the density on a grid and returns its level sets.
+func (f Particles) contour(r Region, left *dropped) (plot.Plotter, error) {
+	g := &grid{region: r, z: make([]float64, cells*cells)}
+	total := 0.0
+	for i := range g.z {
+		z := f.Density(g.X(i%cells), g.Y(i/cells))
+		if math.IsNaN(z) || math.IsInf(z, 0) || z < 0 {
+			left.densities++
+			z = 0
+		}
+		g.z[i] = z
+		total += z
+	}
+	if !(total > 0) || math.IsInf(total, 0) {
+		return nil, fmt.Errorf("viz: the density of Particles sums to %v over the region %+v: expected a positive number; show a region where it has mass", total, r)
+	}
+	levels := slices.Clone(f.Levels)
+	if levels == nil {
+		levels = g.levels(total, 0.2, 0.4, 0.6, 0.8, 0.95)
+	}
+	levels = slices.DeleteFunc(levels, func(z float64) bool { return math.IsNaN(z) || math.IsInf(z, 0) })
+	slices.Sort(levels)
+	levels = slices.Compact(levels)
+	if len(levels) == 0 {
+		return nil, errEmpty("Levels of Particles", "level")
+	}
+	return &plotter.Contour{
+		GridXYZ:    g,
+		Levels:     levels,
+		LineStyles: []draw.LineStyle{sheet.Line(sheet.Black, 0.7)},
+		Underflow:  sheet.Black,
+		Overflow:   sheet.Black,
+		Min:        slices.Min(g.z),
+		Max:        slices.Max(g.z),
+	}, nil
+}
+
+// grid is a density on a regular grid over a region; it implements plotter.GridXYZ.
+type grid struct {
+	region Region
+	z      []float64 // [cells, cells], row-major from the lower left
+}
+
+func (g *grid) Dims() (c, r int)   { return cells, cells }
+func (g *grid) Z(c, r int) float64 { return g.z[r*cells+c] }
+func (g *grid) X(c int) float64 {
+	return g.region.MinX + (g.region.MaxX-g.region.MinX)*float64(c)/(cells-1)
+}
+func (g *grid) Y(r int) float64 {
+	return g.region.MinY + (g.region.MaxY-g.region.MinY)*float64(r)/(cells-1)
+}
+
+// levels returns the densities whose upper level sets hold the given fractions of the mass.
+func (g *grid) levels(total float64, fractions ...float64) []float64 {
+	sorted := slices.Clone(g.z)
+	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
+	var levels []float64
+	mass, next := 0.0, 0
+	for _, z := range sorted {
+		mass += z
+		for next < len(fractions) && mass >= fractions[next]*total {
+			levels = append(levels, z)
+			next++
+		}
+	}
+	return levels
+}
