@@ -1,0 +1,251 @@
+// Package run keeps each experiment's run in a directory of its own: what
+// determines it, where and how it was computed, its events, checkpoints,
+// artefacts, metrics and privacy statement.
+//
+// The directory is named by the hash of what determines the run, so asking
+// twice for the same experiment finds the same directory. Exactly one process
+// computes, the one that holds the directory's lock; any number of others
+// watch. All they share is files, each of which is at any moment either whole
+// or absent: a notebook kernel can die, a browser close and the computing
+// process be killed, and nothing is lost but the steps since the last
+// checkpoint.
+//
+//	run.json          the spec, and the provenance of each process that computed
+//	lock              held (flock) by the computing process; names it
+//	events.jsonl      progress, curves and messages, one JSON object a line
+//	checkpoint-…      the last two states to go on from
+//	artefacts/        samples, weights, figures
+//	key, key.check    the noise key while the run is unfinished; its fingerprint
+//	privacy.json      what is promised about the data
+//	error.json        why the last computation gave up
+//	result.json       the metrics; written last: where it is, the run is finished
+//	log.txt           what the computing process printed
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// The files of a run directory.
+const (
+	recordFile  = "run.json"
+	lockFile    = "lock"
+	eventsFile  = "events.jsonl"
+	artefactDir = "artefacts"
+	keyFile     = "key"
+	keyCheck    = "key.check"
+	privacyFile = "privacy.json"
+	errorFile   = "error.json"
+	resultFile  = "result.json"
+	logFile     = "log.txt"
+)
+
+// Format is the version of the directory's layout that this package writes. It
+// reads all up to it.
+const Format = 1
+
+// Run is one run directory. [Store.Create], [Store.Open] and [Open] return it
+// for watching; after [Run.Acquire] this process is the one that computes. Its
+// methods are safe for concurrent use.
+type Run struct {
+	ID      string
+	Dir     string // absolute
+	Spec    Spec
+	Created time.Time
+
+	holding computation
+}
+
+// Provenance says where, when and by what program a run was computed.
+type Provenance struct {
+	Started  time.Time `json:"started"`
+	Host     string    `json:"host"`
+	OS       string    `json:"os"`
+	Arch     string    `json:"arch"`
+	Cores    int       `json:"cores"`
+	Go       string    `json:"go"`                 // toolchain, with its experiments
+	Module   string    `json:"module,omitempty"`   // path and version of the main module
+	Revision string    `json:"revision,omitempty"` // of its repository; "+changes" when files differed from it
+	Backend  string    `json:"backend,omitempty"`  // what executed graphs; see Describe
+	Data     string    `json:"data,omitempty"`     // where the records came from; see Describe
+}
+
+// provenance describes this process.
+func provenance() Provenance {
+	p := Provenance{
+		Started: time.Now(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Cores: runtime.NumCPU(), Go: runtime.Version(),
+	}
+	p.Host, _ = os.Hostname() // stays empty where a machine has no name
+	if build, ok := debug.ReadBuildInfo(); ok {
+		p.Module = strings.TrimSpace(build.Main.Path + " " + build.Main.Version)
+		for _, setting := range build.Settings {
+			switch {
+			case setting.Key == "vcs.revision":
+				p.Revision = setting.Value + p.Revision
+			case setting.Key == "vcs.modified" && setting.Value == "true":
+				p.Revision += "+changes"
+			}
+		}
+	}
+	return p
+}
+
+// record is run.json.
+type record struct {
+	Format     int          `json:"format"`
+	ID         string       `json:"id"`
+	Created    time.Time    `json:"created"`
+	Spec       Spec         `json:"spec"`
+	Provenance []Provenance `json:"provenance,omitempty"` // oldest first
+}
+
+func readRecord(dir string) (record, error) {
+	path := filepath.Join(dir, recordFile)
+	var version struct {
+		Format int `json:"format"`
+	}
+	if err := readJSON(path, &version); err != nil {
+		return record{}, fmt.Errorf("run: %w", err)
+	}
+	switch {
+	case version.Format > Format:
+		return record{}, fmt.Errorf("run: %s has format %d, this molehill reads up to %d: update molehill, or choose another folder with MOLEHILL_RUNS", path, version.Format, Format)
+	case version.Format < 1:
+		return record{}, fmt.Errorf("run: %s has format %d, expected 1 to %d: it is no run of molehill's", path, version.Format, Format)
+	}
+	var r record
+	if err := readJSON(path, &r); err != nil {
+		return record{}, fmt.Errorf("run: %w", err)
+	}
+	id, err := r.Spec.ID()
+	if err != nil {
+		return record{}, fmt.Errorf("%w (in %s)", err, path)
+	}
+	if r.ID != id {
+		return record{}, fmt.Errorf("run: %s calls itself %q but its spec is that of %s: edited by hand? restore it, or delete the run", path, r.ID, id)
+	}
+	return r, nil
+}
+
+// Open returns the run in directory dir.
+func Open(dir string) (*Run, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	r, err := readRecord(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no run directory: %w", dir, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Run{ID: r.ID, Dir: dir, Spec: r.Spec, Created: r.Created}, nil
+}
+
+// Provenance returns one entry for each process that computed this run, oldest
+// first: more than one where it was interrupted and resumed.
+func (r *Run) Provenance() ([]Provenance, error) {
+	record, err := readRecord(r.Dir)
+	return record.Provenance, err
+}
+
+// LogPath is the file that takes what the computing process prints.
+func (r *Run) LogPath() string { return r.path(logFile) }
+
+func (r *Run) path(name string) string { return filepath.Join(r.Dir, name) }
+
+// Result is what a finished run found out.
+type Result struct {
+	Metrics  Values    `json:"metrics"`
+	Note     string    `json:"note,omitempty"` // what a reader should know about the metrics
+	Finished time.Time `json:"finished"`       // set by Finish
+}
+
+// Result returns the result of a finished run, and an error that wraps
+// fs.ErrNotExist while it is unfinished.
+func (r *Run) Result() (Result, error) {
+	var result Result
+	if err := readJSON(r.path(resultFile), &result); err != nil {
+		return Result{}, fmt.Errorf("run: result of %s: %w", r.ID, err)
+	}
+	return result, nil
+}
+
+// failure is error.json.
+type failure struct {
+	Error string    `json:"error"`
+	Time  time.Time `json:"time"`
+}
+
+// Failure returns why the last computation failed, nil if it did not.
+func (r *Run) Failure() error {
+	var f failure
+	switch err := readJSON(r.path(errorFile), &f); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("run: %s failed, and its error cannot be read: %w", r.ID, err)
+	}
+	return fmt.Errorf("run: %s failed: %s", r.ID, f.Error)
+}
+
+// Privacy returns the run's privacy statement, the JSON that WritePrivacy wrote.
+func (r *Run) Privacy() (json.RawMessage, error) {
+	text, err := readFile(r.path(privacyFile))
+	if err != nil {
+		return nil, fmt.Errorf("run: privacy statement of %s: %w", r.ID, err)
+	}
+	return text, nil
+}
+
+// WriteFile keeps an artefact under a name of its own, "samples.f32" or
+// "figures/flow.png", replacing an earlier one only when the new one is whole
+// and on the disk.
+func (r *Run) WriteFile(name string, write func(io.Writer) error) error {
+	if !filepath.IsLocal(name) {
+		return fmt.Errorf("run: artefact %q: expected a name within the run's folder, such as figures/flow.png", name)
+	}
+	path := filepath.Join(r.Dir, artefactDir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return explain(path, err)
+	}
+	return writeAtomic(path, 0o644, write)
+}
+
+// Artefact opens what WriteFile kept under name. The caller closes it.
+func (r *Run) Artefact(name string) (io.ReadCloser, error) {
+	file, err := os.OpenInRoot(r.path(artefactDir), name)
+	if err != nil {
+		return nil, fmt.Errorf("run: artefact %q of %s: %w", name, r.ID, err)
+	}
+	return file, nil
+}
+
+// Artefacts returns the names of all artefacts, sorted.
+func (r *Run) Artefacts() ([]string, error) {
+	var names []string
+	root := r.path(artefactDir)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && !strings.Contains(entry.Name(), temporaryMark) {
+			name, _ := filepath.Rel(root, path) // path lies below root
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return names, err
+}

@@ -1,0 +1,288 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// acquired returns a new run that this process computes.
+func acquired(t testing.TB, spec Spec) *Run {
+	t.Helper()
+	r := create(t, Store{Dir: t.TempDir()}, spec)
+	reacquire(t, r)
+	return r
+}
+
+func reacquire(t testing.TB, r *Run) {
+	t.Helper()
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Release() })
+}
+
+func ok(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expectState(t *testing.T, r *Run, want State) {
+	t.Helper()
+	if state, err := r.State(); state != want || err != nil {
+		t.Fatalf("expected state %s, found %s (%v)", want, state, err)
+	}
+}
+
+func TestStates(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	expectState(t, r, Pending)
+	reacquire(t, r)
+	expectState(t, r, Running)
+	ok(t, r.Release())
+	expectState(t, r, Interrupted)
+	reacquire(t, r)
+	ok(t, r.Fail(errors.New("the loss is NaN")))
+	expectState(t, r, Failed)
+	if err := r.Failure(); err == nil || !strings.Contains(err.Error(), "the loss is NaN") {
+		t.Errorf("failure: %v", err)
+	}
+	reacquire(t, r)
+	expectState(t, r, Running)
+	ok(t, r.Fail(context.Canceled))
+	expectState(t, r, Interrupted)
+	reacquire(t, r)
+	ok(t, r.Describe("Go", "generated from seed 1"), r.WritePrivacy(map[string]any{"epsilon": 1}))
+	ok(t, r.Finish(Result{Metrics: Values{"sw2": 0.01, "loss": math.NaN()}, Note: "one seed"}))
+	expectState(t, r, Finished)
+	if err := r.Acquire(); !errors.Is(err, ErrFinished) {
+		t.Errorf("expected ErrFinished, found %v", err)
+	}
+	result, err := r.Result()
+	if err != nil || result.Metrics["sw2"] != 0.01 || !math.IsNaN(result.Metrics["loss"]) || result.Note != "one seed" {
+		t.Errorf("result %+v, %v", result, err)
+	}
+	lives, err := r.Provenance()
+	if err != nil || len(lives) != 4 {
+		t.Fatalf("expected the provenance of 4 processes, found %d (%v)", len(lives), err)
+	}
+	if last := lives[3]; last.Backend != "Go" || last.Data != "generated from seed 1" || last.Cores < 1 || last.Go == "" {
+		t.Errorf("provenance %+v", last)
+	}
+	if privacy, err := r.Privacy(); err != nil || !bytes.Contains(privacy, []byte("epsilon")) {
+		t.Errorf("privacy %s, %v", privacy, err)
+	}
+}
+
+func TestOnlyTheComputingProcessWrites(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	_, _, restore := r.Restore(func(int, io.Reader) error { return nil })
+	_, key := r.Key()
+	for what, err := range map[string]error{
+		"Emit": r.Emit(Event{}), "Checkpoint": r.Checkpoint(1, sized(1, 'a')), "Restore": restore, "Key": key,
+		"Describe": r.Describe("", ""), "Finish": r.Finish(Result{}), "Fail": r.Fail(io.EOF),
+		"Release": r.Release(), "WritePrivacy": r.WritePrivacy(1),
+	} {
+		if !errors.Is(err, ErrNotHeld) {
+			t.Errorf("%s: expected ErrNotHeld, found %v", what, err)
+		}
+	}
+}
+
+// restored returns the step and the content of what Restore finds, "" if nothing.
+func restored(t *testing.T, r *Run) (int, string) {
+	t.Helper()
+	var content []byte
+	step, found, err := r.Restore(func(_ int, in io.Reader) (err error) {
+		content, err = io.ReadAll(in)
+		return err
+	})
+	if err != nil || found != (content != nil) {
+		t.Fatalf("Restore: found %v, %q, %v", found, content, err)
+	}
+	return step, string(content)
+}
+
+func TestCheckpointsFallBackWhenDamaged(t *testing.T) {
+	damages := map[string]func(path string, content []byte) error{
+		"a flipped bit": func(path string, c []byte) error { c[len(c)/2] ^= 1; return os.WriteFile(path, c, 0o644) },
+		"cut off":       func(path string, c []byte) error { return os.WriteFile(path, c[:len(c)-1], 0o644) },
+		"longer":        func(path string, c []byte) error { return os.WriteFile(path, append(c, 0), 0o644) },
+		"empty":         func(path string, _ []byte) error { return os.WriteFile(path, nil, 0o644) },
+		"another step": func(path string, _ []byte) error {
+			return os.Rename(filepath.Join(filepath.Dir(path), "checkpoint-000000000002"), path)
+		},
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			r := acquired(t, Spec{Experiment: "a"})
+			for step := 1; step <= 4; step++ {
+				ok(t, r.Emit(Event{Step: step, Values: Values{"x": float64(step)}}))
+				ok(t, r.Checkpoint(step, sized(step, 'a')))
+			}
+			ok(t, r.Release())
+			paths, _ := checkpoints(r.Dir)
+			if len(paths) != keptCheckpoints {
+				t.Fatalf("expected %d checkpoints to be kept, found %v", keptCheckpoints, paths)
+			}
+			if name == "another step" { // a sound file under a wrong name
+				ok(t, writeCheckpoint(r.Dir, 2, sized(2, 'a')))
+			}
+			content, err := os.ReadFile(paths[0])
+			ok(t, err, damage(paths[0], content))
+
+			reacquire(t, r)
+			if step, content := restored(t, r); step != 3 || content != "aaa" {
+				t.Fatalf("expected step 3, found step %d with %q", step, content)
+			}
+			if steps, _, err := r.Curve("x"); err != nil || !reflect.DeepEqual(steps, []int{1, 2, 3}) {
+				t.Fatalf("expected the events to end with step 3, found %v (%v)", steps, err)
+			}
+			ok(t, r.Checkpoint(4, sized(9, 'b')), r.Release())
+			reacquire(t, r)
+			if step, content := restored(t, r); step != 4 || content != "bbbbbbbbb" {
+				t.Errorf("expected the new step 4, found step %d with %q", step, content)
+			}
+		})
+	}
+}
+
+func TestNoCheckpointMeansFromTheBeginning(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.Emit(Event{Step: 1, Values: Values{"x": 1}}), r.Release())
+	reacquire(t, r)
+	if step, content := restored(t, r); step != 0 || content != "" {
+		t.Errorf("restored step %d, %q from nothing", step, content)
+	}
+	if events, err := r.Events(); err != nil || len(events) > 0 {
+		t.Errorf("expected no events, found %v (%v)", events, err)
+	}
+}
+
+func TestCheckpointsOnlyGrow(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	broken := errors.New("cannot save")
+	if err := r.Checkpoint(3, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("expected the error of save, found %v", err)
+	}
+	ok(t, r.Checkpoint(5, sized(1, 'a')), r.Release())
+	reacquire(t, r)
+	if err := r.Checkpoint(6, sized(1, 'a')); err == nil || !strings.Contains(err.Error(), "Restore") {
+		t.Errorf("a computation that began anew overtook a checkpoint: %v", err)
+	}
+	restored(t, r)
+	if err := r.Checkpoint(4, sized(1, 'a')); err == nil {
+		t.Error("step 4 was accepted after step 5")
+	}
+	if _, _, err := r.Restore(func(int, io.Reader) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("expected the error of load, found %v", err)
+	}
+	// Callbacks may tell watchers what they are doing.
+	ok(t, r.Checkpoint(7, func(io.Writer) error { return r.Emit(Event{Step: 7, Message: "saving"}) }))
+}
+
+func TestKey(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	key, err := r.Key()
+	ok(t, err)
+	if info, err := os.Stat(r.path(keyFile)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("key file: %v, %v: expected mode 0600", info.Mode(), err)
+	}
+	ok(t, r.Release())
+	reacquire(t, r)
+	if again, err := r.Key(); err != nil || again != key {
+		t.Fatalf("the key changed: %v", err)
+	}
+	other := acquired(t, Spec{Experiment: "a"})
+	if another, err := other.Key(); err != nil || another == key {
+		t.Fatalf("two runs have the same key (%v)", err)
+	}
+
+	ok(t, os.Remove(r.path(keyCheck))) // killed between the key and its fingerprint
+	if again, err := r.Key(); err != nil || again != key {
+		t.Fatalf("the key changed: %v", err)
+	}
+	for what, content := range map[string][]byte{"short": key[:31], "foreign": make([]byte, 32), "empty": {}} {
+		ok(t, os.WriteFile(r.path(keyFile), content, 0o600))
+		if _, err := r.Key(); err == nil || !strings.Contains(err.Error(), "budget twice") {
+			t.Errorf("%s key: expected a refusal, found %v", what, err)
+		}
+	}
+	ok(t, os.Remove(r.path(keyFile)))
+	if _, err := r.Key(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("lost key: expected a refusal, found %v", err)
+	}
+
+	// Erased: not even another name of the file has it.
+	ok(t, os.WriteFile(r.path(keyFile), key[:], 0o600), os.Link(r.path(keyFile), r.path("link")), r.Finish(Result{}))
+	if content, err := os.ReadFile(r.path("link")); err != nil || exists(r.path(keyFile)) || !bytes.Equal(content, make([]byte, 32)) {
+		t.Errorf("the key was not erased: %x, %v", content, err)
+	}
+	// Killed between the result and the erasing.
+	ok(t, os.WriteFile(r.path(keyFile), key[:], 0o600))
+	if err := r.Acquire(); !errors.Is(err, ErrFinished) || exists(r.path(keyFile)) {
+		t.Errorf("a finished run keeps its key (%v)", err)
+	}
+}
+
+func TestResearchKeyFollowsFromTheSeed(t *testing.T) {
+	one, err1 := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Seed: 1, Research: true}).Key()
+	same, err2 := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "b", Seed: 1, Research: true}).Key()
+	two, err3 := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Seed: 2, Research: true}).Key()
+	if ok(t, err1, err2, err3); one != same || one == two {
+		t.Errorf("expected keys to follow from the seed alone: %x, %x; %x", one, same, two)
+	}
+}
+
+func TestArtefacts(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	ok(t, r.WriteFile("figures/flow.svg", sized(3, 'a')), r.WriteFile("samples", sized(3, 'a')))
+	broken := errors.New("cannot draw")
+	if err := r.WriteFile("samples", func(w io.Writer) error { return errors.Join(sized(1<<20, 'b')(w), broken) }); !errors.Is(err, broken) {
+		t.Errorf("expected the error of write, found %v", err)
+	}
+	file, err := r.Artefact("samples")
+	ok(t, err)
+	defer file.Close()
+	if content, err := io.ReadAll(file); err != nil || string(content) != "aaa" {
+		t.Errorf("expected the old samples, found %.10q (%v)", content, err)
+	}
+	if names, err := r.Artefacts(); err != nil || !reflect.DeepEqual(names, []string{"figures/flow.svg", "samples"}) {
+		t.Errorf("artefacts: %v, %v", names, err)
+	}
+	for _, name := range []string{"", "../run.json", "/etc/passwd", "a/../../b"} {
+		if err := r.WriteFile(name, sized(1, 'a')); err == nil {
+			t.Errorf("WriteFile(%q): expected an error", name)
+		}
+		if file, err := r.Artefact(name); err == nil {
+			file.Close()
+			t.Errorf("Artefact(%q): expected an error", name)
+		}
+	}
+	if _, err := r.Artefact("none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("expected fs.ErrNotExist, found %v", err)
+	}
+}
+
+func TestFinishedRunAnswersAtOnce(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	r := create(t, s, Spec{Experiment: "a"})
+	reacquire(t, r)
+	ok(t, r.Finish(Result{Metrics: Values{"x": 1}}))
+	began := time.Now()
+	result, err := create(t, s, Spec{Experiment: "a"}).Wait(context.Background())
+	if took := time.Since(began); err != nil || result.Metrics["x"] != 1 || took > time.Second {
+		t.Errorf("answered %v, %v after %v", result, err, took)
+	}
+}

@@ -1,0 +1,224 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+)
+
+// Store is a folder of run directories. It needs no index: the folder is it.
+type Store struct {
+	Dir string // absolute; created when the first run is
+}
+
+// ErrUnknown says that no run has the ID asked for.
+var ErrUnknown = errors.New("unknown run")
+
+// DefaultStore is the folder $MOLEHILL_RUNS; else runs/ of the molehill module
+// that the working directory lies in; else molehill/runs in the user's cache.
+func DefaultStore() (Store, error) {
+	dir := os.Getenv("MOLEHILL_RUNS")
+	if dir == "" {
+		if root, ok := ModuleRoot("."); ok {
+			dir = filepath.Join(root, "runs")
+		} else if cache, err := os.UserCacheDir(); err == nil {
+			dir = filepath.Join(cache, "molehill", "runs")
+		} else {
+			return Store{}, fmt.Errorf("run: no place for runs: %w; set MOLEHILL_RUNS to a folder", err)
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	return Store{Dir: dir}, err
+}
+
+// ModuleRoot returns the nearest folder at or above dir whose go.mod says
+// "module molehill".
+func ModuleRoot(dir string) (root string, ok bool) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false
+	}
+	for {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && modfile.ModulePath(text) == "molehill" {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+// Create returns the run that spec determines, making its directory if there is
+// none yet. Any number of processes may do so at once: one makes it, all get it.
+func (s Store) Create(spec Spec) (*Run, error) {
+	id, err := spec.ID()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(s.Dir, id)
+	path := filepath.Join(dir, recordFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, explain(dir, err)
+		}
+		made := record{Format: Format, ID: id, Created: time.Now(), Spec: spec}
+		err := writeNew(path, 0o644, asJSON(made))
+		if _, missing := os.Stat(path); err != nil && missing != nil {
+			return nil, err
+		} // else someone was faster
+	}
+	return Open(dir)
+}
+
+// Open returns the run whose ID is id, or the only one whose ID begins with it.
+func (s Store) Open(id string) (*Run, error) {
+	dir, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return Open(dir)
+}
+
+// find returns the directory that id, or the beginning of one, stands for.
+func (s Store) find(id string) (dir string, err error) {
+	ids, err := s.ids()
+	if err != nil {
+		return "", err
+	}
+	if slices.Contains(ids, id) {
+		return filepath.Join(s.Dir, id), nil
+	}
+	var matches []string
+	for _, candidate := range ids {
+		if id != "" && strings.HasPrefix(candidate, id) {
+			matches = append(matches, candidate)
+		}
+	}
+	switch {
+	case len(matches) == 1:
+		return filepath.Join(s.Dir, matches[0]), nil
+	case len(matches) > 1:
+		return "", fmt.Errorf("run: %q begins the names of %d runs, give more of it: %s", id, len(matches), strings.Join(matches, ", "))
+	case len(ids) == 0:
+		return "", fmt.Errorf("run: %w %q: %s holds none yet", ErrUnknown, id, s.Dir)
+	}
+	return "", fmt.Errorf("run: %w %q in %s; nearest: %s", ErrUnknown, id, s.Dir, strings.Join(nearest(id, ids, 3), ", "))
+}
+
+// Entry is a line of a store's list: a run, or a directory that is none.
+type Entry struct {
+	ID      string
+	Run     *Run  // nil where Err is not
+	State   State // "" where Err is not nil
+	Created time.Time
+	Err     error // why the directory cannot be read as a run
+}
+
+// List returns all runs, newest first, broken ones with their errors.
+func (s Store) List() ([]Entry, error) {
+	ids, err := s.ids()
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, len(ids))
+	for i, id := range ids {
+		e := &entries[i]
+		e.ID = id
+		dir := filepath.Join(s.Dir, id)
+		if e.Run, e.Err = Open(dir); e.Err == nil {
+			e.Created = e.Run.Created
+			e.State, e.Err = e.Run.State()
+		} else if info, err := os.Stat(dir); err == nil {
+			e.Created = info.ModTime()
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return b.Created.Compare(a.Created) })
+	return entries, nil
+}
+
+// Delete removes a run, or a broken one, and all it holds, unless a process is
+// computing it. A private run that is deleted and started again draws new
+// noise: the budget is spent again.
+func (s Store) Delete(id string) error {
+	dir, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && !exists(filepath.Join(dir, recordFile)) {
+		return fmt.Errorf("run: %s holds files but no %s: it is no run; remove it by hand if it may go", dir, recordFile)
+	}
+	lock, err := acquire(dir)
+	if err != nil {
+		return fmt.Errorf("deleting: %w", err)
+	}
+	defer lock.Close()
+	// Out of the way in one step first, so that no half of a run is ever seen.
+	grave := filepath.Join(s.Dir, fmt.Sprintf(".deleted-%s-%d", filepath.Base(dir), time.Now().UnixNano()))
+	if err := os.Rename(dir, grave); err != nil {
+		return fmt.Errorf("run: deleting %s: %w", dir, err)
+	}
+	if err := errors.Join(eraseKey(grave), os.RemoveAll(grave)); err != nil {
+		return fmt.Errorf("run: deleting %s: %w; remove %s by hand", dir, err, grave)
+	}
+	return nil
+}
+
+// ids returns the names of the directories in the store, sorted.
+func (s Store) ids() ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	var ids []string
+	for _, entry := range entries {
+		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
+			ids = append(ids, entry.Name())
+		}
+	}
+	return ids, nil
+}
+
+// nearest returns the up to n names that differ least from name, where only as
+// much of each counts as name gives: people type the beginnings of IDs.
+func nearest(name string, names []string, n int) []string {
+	name = name[:min(len(name), 100)]
+	distance := make(map[string]int, len(names))
+	for _, candidate := range names {
+		distance[candidate] = editDistance(name, candidate[:min(len(name), len(candidate))])
+	}
+	names = slices.Clone(names)
+	slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
+	return names[:min(n, len(names))]
+}
+
+// editDistance counts the insertions, deletions and replacements of bytes that
+// make b of a (Levenshtein).
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1) // from the part of a read so far to b[:j]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
