@@ -29,7 +29,8 @@ func (a AnalyticGaussian) Epsilon(e Event, rel Relation, delta float64) (Result,
 	case len(p.steps) == 0:
 		return r, nil
 	}
-	r.Epsilon, err = GaussianEpsilon(1/p.mu(), delta)
+	sigma := min(max(1/p.mu(), math.SmallestNonzeroFloat64), math.MaxFloat64) // where 1/x over- or underflows
+	r.Epsilon, err = GaussianEpsilon(sigma, delta)
 	return r, err
 }
 
@@ -116,9 +117,12 @@ func GaussianSigma(epsilon, delta float64) (float64, error) {
 const roundOff = 1e-11
 
 // least returns the least x > lo with ok(x), rounded up by a relative 2·10⁻¹², for an
-// ok that stays true once it is. The search starts at hi.
+// ok that stays true once it is, or +Inf. The search starts at hi.
 func least(lo, hi float64, ok func(x float64) bool) float64 {
 	for !ok(hi) {
+		if math.IsInf(hi, 1) {
+			return hi
+		}
 		lo, hi = hi, 2*hi
 	}
 	for hi-lo > 1e-12*hi && hi > math.SmallestNonzeroFloat64 {

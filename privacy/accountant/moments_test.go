@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The privacy claims of DPSWflow (arXiv 2312.08227): batches of 250, σ as
+// The privacy claims of DPSWflow (Sebag et al.): batches of 250, σ as
 // published, half of the training set private, T = epochs · n/250. The paper
 // states ε = 10 and 5 by the moments accountant.
 func TestMomentsReproducesDPSWflow(t *testing.T) {

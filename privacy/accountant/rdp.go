@@ -68,10 +68,12 @@ func (a RDP) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 			break
 		}
 	}
-	refine(best.Order-1, ratio, func(x float64) float64 {
-		epsilon, _ := try(1 + x)
-		return epsilon
-	})
+	if best.Epsilon > 0 && best.Order > 0 { // no order is best if all overflow
+		refine(best.Order-1, ratio, func(x float64) float64 {
+			epsilon, _ := try(1 + x)
+			return epsilon
+		})
+	}
 	return best, nil
 }
 

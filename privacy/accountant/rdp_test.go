@@ -158,6 +158,28 @@ func TestRDPIsAboveTheExactEpsilonOfAGaussian(t *testing.T) {
 	}
 }
 
+func TestExtremeButValidEventsHaveAnEpsilon(t *testing.T) {
+	for _, sigma := range []float64{5e-324, 1e-100, 1e-5, 1e5, 1e90, 1e160, math.MaxFloat64} {
+		for _, rate := range []float64{5e-324, 1e-200, 1e-16, 1 - 1e-16} {
+			for _, delta := range []float64{5e-324, 1e-30, 1 - 1e-16} {
+				for _, a := range []Accountant{RDP{}, RDP{Classic: true}, Moments{}} {
+					got := epsilon(t, a, SelfComposed{PoissonSampled{rate, Gaussian{sigma}}, math.MaxInt}, AddRemove, delta)
+					if !(got >= 0) || sigma >= 1e-100 && math.IsInf(got, 1) {
+						t.Errorf("%s, σ=%g q=%g δ=%g: ε = %v", a.Name(), sigma, rate, delta, got)
+					}
+				}
+				if got := epsilon(t, AnalyticGaussian{}, Gaussian{sigma}, AddRemove, delta); !(got >= 0) {
+					t.Errorf("σ=%g δ=%g: ε = %v", sigma, delta, got)
+				}
+			}
+			size := FixedSizeSampled{1, math.MaxInt, Gaussian{sigma}}
+			if got := epsilon(t, RDP{}, size, ReplaceOne, 1e-5); !(got >= 0) {
+				t.Errorf("%v: ε = %v", size, got)
+			}
+		}
+	}
+}
+
 func TestDivergenceNeedsAnOrderAboveOne(t *testing.T) {
 	for _, order := range []float64{1, 0, -2, math.NaN(), math.Inf(1)} {
 		if _, err := (RDP{}).Divergence(Gaussian{1}, AddRemove, order); err == nil {

@@ -10,9 +10,10 @@ import "math"
 // to N(0, σ²), and its mixture γ = 1 + q(G−1).
 func (s step) renyi(alpha float64) float64 {
 	whole := alpha / (2 * s.sigma * s.sigma) // the Gaussian's, without sampling
-	// Sampling never hurts. Where the integral would need a million cells, ε is
-	// too large to mean anything, and the bound without sampling will do.
-	if s.sampler == everything || alpha > 1e6*s.sigma {
+	// Sampling never hurts. Where the integral would need too many cells, or its
+	// numbers overflow, the bound without sampling will do: ε is too large to mean
+	// anything, or next to nothing.
+	if s.sampler == everything || alpha > 1e5*s.sigma || s.sigma > 1e100 {
 		return whole
 	}
 	var logExcess float64 // of exp((α−1)·D_α) over 1
@@ -37,7 +38,7 @@ const far = 13
 
 // poissonExcess is log(A_α − 1) for A_α = E[γ^α], the moment of the
 // Poisson-sampled Gaussian under add/remove: Mironov, Talwar & Zhang, "Rényi
-// Differential Privacy of the Sampled Gaussian Mechanism" (2019), equation (2)
+// Differential Privacy of the Sampled Gaussian Mechanism" (2019), Theorem 4,
 // and Theorem 5, which says that this direction is the larger one. As E[γ] = 1,
 //
 //	A_α − 1 = E[γ^α − 1 − α(γ−1)],
@@ -58,7 +59,7 @@ func (s step) poissonExcess(alpha float64) float64 {
 // Balle, Barthe & Gaboardi, "Privacy Amplification by Subsampling" (2018),
 // Theorem 9: the hockey-stick divergence of the sampled mechanism at γ ≥ 1, in
 // either direction, is at most h(γ) = q·E_g of the Gaussian, with γ = 1 + q(g−1).
-// Sason & Verdú, "f-Divergence Inequalities" (2016), Proposition 3: an
+// Sason & Verdú, "f-Divergence Inequalities" (2016), Section VII: an
 // f-divergence is an integral of the two hockey-stick divergences against f″.
 // For f(γ) = γ^α this is
 //
