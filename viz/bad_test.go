@@ -213,3 +213,28 @@ func TestGoldenFails(t *testing.T) {
 		}
 	}
 }
+
+// A symmetric density meets its levels at many grid points exactly, which took
+// plotter.Contour more memory than a machine has. The circles' lengths are
+// known: 2πr in grid units, however the level falls.
+func TestContoursOfASymmetricDensity(t *testing.T) {
+	g := &grid{region: Region{-1, 1, -1, 1}, z: make([]float64, cells*cells)}
+	for i := range g.z {
+		x, y := g.X(float64(i%cells)), g.Y(float64(i/cells))
+		g.z[i] = 2 - x*x - y*y
+	}
+	for _, level := range []float64{1.5, g.z[30*cells+30], g.z[60*cells+12]} {
+		var length float64
+		for row := range cells - 1 {
+			for column := range cells - 1 {
+				ends := g.crossings(column, row, level)
+				for i := 0; i+1 < len(ends); i += 2 {
+					length += math.Hypot(ends[i].x-ends[i+1].x, ends[i].y-ends[i+1].y)
+				}
+			}
+		}
+		if want := 2 * math.Pi * math.Sqrt(2-level) * (cells - 1) / 2; math.Abs(length/want-1) > 0.01 {
+			t.Errorf("the circle at level %v is %v long, want %v", level, length, want)
+		}
+	}
+}

@@ -1,15 +1,12 @@
 package viz
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"io"
 	"math"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -178,11 +175,11 @@ func cloud(points []point, colour color.Color) sheet.Layer {
 const cells = 120
 
 // contour evaluates the density on a grid and returns its level sets.
-func (f Particles) contour(r Region, left *dropped) (plot.Plotter, error) {
+func (f Particles) contour(r Region, left *dropped) (sheet.Layer, error) {
 	g := &grid{region: r, z: make([]float64, cells*cells)}
 	total := 0.0
 	for i := range g.z {
-		z := f.Density(g.X(i%cells), g.Y(i/cells))
+		z := f.Density(g.X(float64(i%cells)), g.Y(float64(i/cells)))
 		if math.IsNaN(z) || math.IsInf(z, 0) || z < 0 {
 			left.densities++
 			z = 0
@@ -203,44 +200,5 @@ func (f Particles) contour(r Region, left *dropped) (plot.Plotter, error) {
 	if len(levels) == 0 {
 		return nil, errEmpty("Levels of Particles", "level")
 	}
-	return &plotter.Contour{
-		GridXYZ:    g,
-		Levels:     levels,
-		LineStyles: []draw.LineStyle{sheet.Line(sheet.Black, 0.7)},
-		Underflow:  sheet.Black,
-		Overflow:   sheet.Black,
-		Min:        slices.Min(g.z),
-		Max:        slices.Max(g.z),
-	}, nil
-}
-
-// grid is a density on a regular grid over a region; it implements plotter.GridXYZ.
-type grid struct {
-	region Region
-	z      []float64 // [cells, cells], row-major from the lower left
-}
-
-func (g *grid) Dims() (c, r int)   { return cells, cells }
-func (g *grid) Z(c, r int) float64 { return g.z[r*cells+c] }
-func (g *grid) X(c int) float64 {
-	return g.region.MinX + (g.region.MaxX-g.region.MinX)*float64(c)/(cells-1)
-}
-func (g *grid) Y(r int) float64 {
-	return g.region.MinY + (g.region.MaxY-g.region.MinY)*float64(r)/(cells-1)
-}
-
-// levels returns the densities whose upper level sets hold the given fractions of the mass.
-func (g *grid) levels(total float64, fractions ...float64) []float64 {
-	sorted := slices.Clone(g.z)
-	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
-	var levels []float64
-	mass, next := 0.0, 0
-	for _, z := range sorted {
-		mass += z
-		for next < len(fractions) && mass >= fractions[next]*total {
-			levels = append(levels, z)
-			next++
-		}
-	}
-	return levels
+	return g.contours(levels, sheet.Line(sheet.Black, 0.7)), nil
 }
