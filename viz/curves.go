@@ -63,10 +63,10 @@ func (f Curves) illustrate() (*picture, error) {
 		return nil, errEmpty("Curves", "line")
 	}
 	var marks []plot.Plotter
-	for _, r := range f.References {
+	for i, r := range f.References {
 		if rangeY.Add(r.Value) {
-			marks = append(marks, horizontal(r.Value))
-			chart.Legend = append(chart.Legend, referenceEntry(r.Name))
+			marks = append(marks, horizontal(i, r.Value))
+			chart.Legend = append(chart.Legend, referenceEntry(i, r.Name))
 		}
 	}
 	chart.X = rangeX.Axis(f.X.Label, f.X.Min, f.X.Max)
@@ -222,21 +222,23 @@ func lineEntry(i int, name string) sheet.Entry {
 	}}
 }
 
-// referenceLine is thin and finely dashed, unlike any series.
-func referenceLine() draw.LineStyle {
-	return draw.LineStyle{Color: sheet.Grey, Width: 1, Dashes: []vg.Length{1.5, 2.5}}
+// referenceLine is thin and grey, unlike any series, and differs from the
+// references before it in its dashes.
+func referenceLine(i int) draw.LineStyle {
+	dashes := [][]vg.Length{{1.5, 2.5}, {7, 3}, {7, 2.5, 1.5, 2.5}}
+	return draw.LineStyle{Color: sheet.Grey, Width: 1, Dashes: dashes[i%len(dashes)]}
 }
 
-func referenceEntry(name string) sheet.Entry {
+func referenceEntry(i int, name string) sheet.Entry {
 	return sheet.Entry{Name: name, Draw: func(c *draw.Canvas, from, to vg.Point) {
-		c.StrokeLines(referenceLine(), []vg.Point{from, to})
+		c.StrokeLines(referenceLine(i), []vg.Point{from, to})
 	}}
 }
 
-func horizontal(value float64) sheet.Layer {
+func horizontal(i int, value float64) sheet.Layer {
 	return func(c *draw.Canvas, _, y func(float64) vg.Length) {
 		if at := y(value); c.ContainsY(at) {
-			c.StrokeLine2(referenceLine(), c.Min.X, at, c.Max.X, at)
+			c.StrokeLine2(referenceLine(i), c.Min.X, at, c.Max.X, at)
 		}
 	}
 }

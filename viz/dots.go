@@ -48,10 +48,10 @@ func (f Dots) illustrate() (*picture, error) {
 			sheet.Marker(c, j, sheet.Colour(j), at, 3.6, 0)
 		}})
 	}
-	for _, r := range f.References {
+	for i, r := range f.References {
 		if span.Add(r.Value) {
-			chart.Legend = append(chart.Legend, referenceEntry(r.Name))
-			chart.Layers = append(chart.Layers, vertical(r.Value))
+			chart.Legend = append(chart.Legend, referenceEntry(i, r.Name))
+			chart.Layers = append(chart.Layers, vertical(i, r.Value))
 		}
 	}
 	missing, drawn := 0, 0
@@ -152,10 +152,10 @@ func (f Dots) bar(i, j int) sheet.Layer {
 	}
 }
 
-func vertical(value float64) sheet.Layer {
+func vertical(i int, value float64) sheet.Layer {
 	return func(c *draw.Canvas, x, _ func(float64) vg.Length) {
 		if at := x(value); c.ContainsX(at) {
-			c.StrokeLine2(referenceLine(), at, c.Min.Y, at, c.Max.Y)
+			c.StrokeLine2(referenceLine(i), at, c.Min.Y, at, c.Max.Y)
 		}
 	}
 }

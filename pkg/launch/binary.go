@@ -18,9 +18,9 @@ import (
 const command = "molehill"
 
 // FindBinary returns the path of the molehill command to compute with:
-// $MOLEHILL_BIN; else, within the molehill module, the command built from its
-// sources as they are now; else this very program, if it is called molehill;
-// else the one on the PATH.
+// $MOLEHILL_BIN; else, within the molehill module or where $MOLEHILL_ROOT names
+// one, the command built from its sources as they are now; else this very
+// program, if it is called molehill; else the one on the PATH.
 func FindBinary(ctx context.Context) (string, error) {
 	if path := os.Getenv("MOLEHILL_BIN"); path != "" {
 		found, err := exec.LookPath(path)
@@ -32,7 +32,11 @@ func FindBinary(ctx context.Context) (string, error) {
 		}
 		return found, nil
 	}
-	if root, ok := run.ModuleRoot("."); ok {
+	root, ok := run.ModuleRoot(".")
+	if !ok {
+		root, ok = run.ModuleRoot(os.Getenv("MOLEHILL_ROOT")) // set for notebooks kept elsewhere
+	}
+	if ok {
 		return Build(ctx, root)
 	}
 	if path, err := os.Executable(); err == nil && filepath.Base(path) == command {
@@ -50,11 +54,12 @@ func FindBinary(ctx context.Context) (string, error) {
 
 // Build builds the command of the molehill module at root and returns its path,
 // root/.molehill/bin/molehill. GOFLAGS, GOEXPERIMENT and all else that go build
-// heeds come from the environment. Where nothing changed it only looks.
+// heeds come from the environment, and from environment ("NAME=value"), which
+// wins. Where nothing changed it only looks.
 //
 // Concurrent builders do not disturb each other, nor the processes that execute
 // an earlier build: each builds a file of its own, which then takes the name.
-func Build(ctx context.Context, root string) (path string, err error) {
+func Build(ctx context.Context, root string, environment ...string) (path string, err error) {
 	if root, err = filepath.Abs(root); err != nil {
 		return "", fmt.Errorf("launch: building molehill: %w", err)
 	}
@@ -73,11 +78,11 @@ func Build(ctx context.Context, root string) (path string, err error) {
 	if err := copyExecutable(built, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("launch: building molehill: %w", err)
 	}
-	output, err := goBuild(ctx, root, built)
+	output, err := goBuild(ctx, root, built, environment)
 	if err != nil && bytes.Contains(output, []byte("-buildvcs=false")) {
 		// No usable git, or a repository of another owner: the run's provenance
 		// lacks the revision then, which must not keep anyone from computing.
-		output, err = goBuild(ctx, root, built, "-buildvcs=false")
+		output, err = goBuild(ctx, root, built, environment, "-buildvcs=false")
 	}
 	if err != nil {
 		return "", fmt.Errorf("launch: building molehill in %s: %w\n%s", root, err, bytes.TrimSpace(output))
@@ -88,9 +93,10 @@ func Build(ctx context.Context, root string) (path string, err error) {
 	return path, nil
 }
 
-func goBuild(ctx context.Context, root, target string, flags ...string) (output []byte, err error) {
+func goBuild(ctx context.Context, root, target string, environment []string, flags ...string) (output []byte, err error) {
 	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-o", target}, flags...), ".")...)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), environment...)
 	return cmd.CombinedOutput()
 }
 

@@ -1,0 +1,47 @@
+# The commands of this repository. `make` alone lists them.
+
+GO ?= go
+
+# One build cache for all: SIMD, and no asynchronous preemption, which makes
+# math.Exp of a SIMD build 50 to 100 times slower.
+export GOEXPERIMENT := simd
+export GODEBUG := asyncpreemptoff=1
+export GOMLX_NO_AUTO_INSTALL := 1
+export GOFLAGS := $(strip -buildvcs=false $(filter-out -buildvcs=%,$(GOFLAGS)))
+
+check := $(filter-out 0 no false,$(CHECK))
+packages ?= ./...
+sources := find . -path './.*' -prune -o -name '*.go' -print
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test notebooks bench fmt lint clean
+
+help: ## this list
+	@echo "make COMMAND, where COMMAND is one of"
+	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+lab: ## set up what is missing, then JupyterLab (PORT=8888; CHECK=1: start, ask, stop)
+	@$(GO) run . lab $(if $(check),--check) $(if $(PORT),--port $(PORT))
+
+# One package at a time: some tests measure time, and some start kernels.
+test: ## set up what is missing, then all tests (MOLEHILL_THOROUGH=1: the slow ones too)
+	@$(GO) run . lab --check
+	@$(GO) tool gotestsum --format pkgname -- -p 1 -timeout 25m $(TESTFLAGS) $(packages)
+
+notebooks: ## execute the notebooks in place and export them to exports/*.html
+	@$(GO) run . notebooks --html
+
+bench: ## all benchmarks
+	@$(GO) test -p 1 -run '^$$' -bench . -benchmem $(packages)
+
+fmt: ## format the sources
+	@gofmt -l -w $$($(sources))
+
+lint: ## formatting, go vet, staticcheck
+	@unformatted=$$(gofmt -l $$($(sources))); \
+		test -z "$$unformatted" || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
+	@$(GO) vet ./...
+	@$(GO) tool staticcheck ./...
+
+clean: ## remove the set-up, built programs and exports; runs and data stay
+	@rm -rf .molehill/venv .molehill/bin .molehill/jupyter .molehill/setup.json .molehill/setup.log exports molehill

@@ -1,0 +1,158 @@
+package autoencoder
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"golang.org/x/sync/errgroup"
+
+	"molehill/models/backend"
+	"molehill/models/layer"
+)
+
+// codeBatch is the number of rows that Encode and Decode pass through the
+// network at a time. One size means one compilation.
+const codeBatch = 250
+
+// Encode maps images [n, 32·32·Channels] to latents [n, Latent] of norm at
+// most 1. Pixels are taken as in [0, 1]: values outside are clamped, NaN is 0,
+// so that each row has a defined, bounded latent that no other row influences.
+func (a *Autoencoder) Encode(ctx context.Context, b *backend.Backend, images []float32) ([]float32, error) {
+	if _, err := a.Config.countImages(images); err != nil {
+		return nil, err
+	}
+	c := a.Config
+	return a.apply(ctx, keyOf(b, "encode"), b, c.encoder(), images, []int{Side, Side, c.Channels}, c.Latent, pixel)
+}
+
+// Decode maps latents [n, Latent] to images [n, 32·32·Channels] in [0, 1].
+// Coordinates that are not finite count as 0.
+func (a *Autoencoder) Decode(ctx context.Context, b *backend.Backend, latents []float32) ([]float32, error) {
+	c := a.Config
+	if len(latents)%c.Latent != 0 {
+		return nil, fmt.Errorf("autoencoder: %d latent values are not a whole number of rows of %d", len(latents), c.Latent)
+	}
+	return a.apply(ctx, keyOf(b, "decode"), b, c.decoder(), latents, []int{c.Latent}, c.Dim(), coordinate)
+}
+
+// pixel clamps v to [0, 1] and makes NaN 0.
+func pixel(v float32) float32 {
+	if v > 0 { // false for NaN
+		return min(v, 1)
+	}
+	return 0
+}
+
+// coordinate makes non-finite values 0.
+func coordinate(v float32) float32 {
+	if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+		return 0
+	}
+	return v
+}
+
+// program is one direction of the network, compiled for a backend, with its
+// weights there.
+type program struct {
+	exec    *graph.Exec
+	weights []any // *tensors.Tensor
+}
+
+// program returns the compiled half of the network that key names.
+func (a *Autoencoder) program(key programKey, b *backend.Backend, half layer.Sequence) (*program, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p, ok := a.programs[key]; ok {
+		return p, nil
+	}
+	exec, err := graph.NewExec(b.Engine, func(in []*graph.Node) *graph.Node { return half.Apply(in[0], in[1:]) })
+	if err != nil {
+		return nil, fmt.Errorf("autoencoder: %s on %s: %w", key.name, b, err)
+	}
+	p := &program{exec: exec}
+	wanted := map[string]bool{}
+	for _, spec := range half.Params() {
+		wanted[spec.Name] = true
+	}
+	for _, param := range a.params {
+		if wanted[param.Name] {
+			p.weights = append(p.weights, tensors.FromFlatDataAndDimensions(param.Value, param.Shape...))
+		}
+	}
+	if a.programs == nil {
+		a.programs = map[programKey]*program{}
+	}
+	a.programs[key] = p
+	return p, nil
+}
+
+// apply runs rows of shape in through half of the network, codeBatch at a
+// time, the last batch filled up with zeros, and returns rows of out values.
+// Each value passes through clean first.
+func (a *Autoencoder) apply(ctx context.Context, key programKey, b *backend.Backend, half layer.Sequence,
+	rows []float32, in []int, out int, clean func(float32) float32) ([]float32, error) {
+	width := 1
+	for _, dim := range in {
+		width *= dim
+	}
+	n := len(rows) / width
+	results := make([]float32, n*out)
+	if n == 0 {
+		return results, nil
+	}
+	p, err := a.program(key, b, half)
+	if err != nil {
+		return nil, err
+	}
+	batch := func(first int) error {
+		last := min(first+codeBatch, n)
+		values := make([]float32, codeBatch*width)
+		for i, v := range rows[first*width : last*width] {
+			values[i] = clean(v)
+		}
+		x := tensors.FromFlatDataAndDimensions(values, append([]int{codeBatch}, in...)...)
+		outputs, err := p.exec.Call(append([]any{x}, p.weights...)...)
+		if err != nil {
+			return fmt.Errorf("autoencoder: %s on %s: %w", key.name, b, err)
+		}
+		err = tensors.ConstFlatData(outputs[0], func(flat []float32) { copy(results[first*out:last*out], flat) })
+		if err != nil {
+			return fmt.Errorf("autoencoder: %s on %s: %w", key.name, b, err)
+		}
+		x.MustFinalizeAll()
+		outputs[0].MustFinalizeAll()
+		return nil
+	}
+	// The first batch compiles the graph and moves the weights; then two
+	// batches at a time, since much of a step on the Go backend is serial.
+	if err := batch(0); err != nil {
+		return nil, err
+	}
+	var next atomic.Int64
+	next.Store(codeBatch)
+	workers, ctx := errgroup.WithContext(ctx)
+	for range 2 {
+		workers.Go(func() error {
+			for {
+				first := int(next.Add(codeBatch)) - codeBatch
+				if first >= n {
+					return nil
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := batch(first); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	if err := workers.Wait(); err != nil {
+		return nil, err
+	}
+	return results, nil
+}

@@ -1,0 +1,155 @@
+package backend_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"molehill/models/backend"
+	"molehill/models/backend/backendtest"
+)
+
+// lonely hides every plugin of this machine from Found.
+func lonely(t *testing.T) {
+	t.Helper()
+	t.Setenv("GOMLX_BACKEND", "")
+	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", "")
+	t.Setenv("VIRTUAL_ENV", "")
+	t.Chdir(t.TempDir())
+}
+
+func TestEveryBackendComputes(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		got, err := graph.CallOnce(b.Engine, func(x *graph.Node) *graph.Node { return graph.ReduceAllSum(graph.Mul(x, x)) }, []float32{3, 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := got.Value().(float32); v != 25 {
+			t.Errorf("3² + 4² = %v on %s", v, b)
+		}
+	})
+}
+
+func TestFoundEndsWithGo(t *testing.T) {
+	lonely(t)
+	found := backend.Found()
+	if len(found) != 1 || found[0].Name != backend.Go {
+		t.Fatalf("without plugins Found is the Go backend alone, got %v", found)
+	}
+	b, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Name != backend.Go || b.Why == "" || b.Device == "" {
+		t.Errorf("Open without plugins: %+v", b)
+	}
+}
+
+func TestOpenSharesOneEngine(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		t.Setenv("GOMLX_BACKEND", config(b))
+		again, err := backend.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Engine != b.Engine {
+			t.Errorf("two opens of %s made two engines", b)
+		}
+	})
+}
+
+func config(b *backend.Backend) string {
+	if b.Name == backend.Go {
+		return backend.Go
+	}
+	return backend.XLA + ":" + b.Plugin
+}
+
+func TestWishesThatFailSayWhatToDo(t *testing.T) {
+	lonely(t)
+	notPJRT := filepath.Join(t.TempDir(), "plugin.so")
+	if err := os.WriteFile(notPJRT, []byte("\x7fELF and no more"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, wish := range []string{"teapot", "xla:/no/such/plugin.so", "xla:" + notPJRT, "xla:" + t.TempDir()} {
+		t.Setenv("GOMLX_BACKEND", wish)
+		_, err := backend.Open()
+		if err == nil {
+			t.Errorf("GOMLX_BACKEND=%s opened", wish)
+			continue
+		}
+		if msg := err.Error(); !strings.Contains(msg, wish) || !strings.Contains(msg, "unset it") || strings.Contains(msg, "\n") {
+			t.Errorf("GOMLX_BACKEND=%s: the error should name the value and what to do, in one line: %v", wish, err)
+		}
+	}
+}
+
+// A broken plugin in an environment is passed over, in one line, before
+// anything is loaded from it.
+func TestBrokenPluginFallsBackToGo(t *testing.T) {
+	lonely(t)
+	venv := t.TempDir()
+	folder := filepath.Join(venv, "lib", "python3.12", "site-packages", "xla_plugins", "xla_cpu_pjrt")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "xla_cpu_pjrt.so"), []byte("\x7fELF"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("VIRTUAL_ENV", venv)
+	b, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Name != backend.Go {
+		t.Errorf("a broken plugin was opened: %+v", b)
+	}
+	if !strings.Contains(b.Why, "xla_cpu_pjrt.so") || strings.Contains(b.Why, "\n") {
+		t.Errorf("Why should name the broken plugin in one line: %q", b.Why)
+	}
+}
+
+func TestPluginsAreFoundInWheels(t *testing.T) {
+	var plugin string
+	for _, c := range backend.Found() {
+		if c.Kind == "cpu" {
+			plugin = c.Plugin
+		}
+	}
+	if plugin == "" {
+		t.Skip("no PJRT plugin for the CPU on this machine")
+	}
+	lonely(t)
+	project := t.TempDir()
+	folder := filepath.Join(project, ".molehill", "venv", "lib", "python3.11", "site-packages", "xla_plugins", "xla_cpu_pjrt")
+	below := filepath.Join(project, "notebooks")
+	for _, dir := range []string{folder, below} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(project, "go.mod"), []byte("module m\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(plugin, filepath.Join(folder, "xla_cpu_pjrt.so")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(below)
+	found := backend.Found()
+	if found[0].Kind != "cpu" || !strings.Contains(found[0].Source, "xla_cpu_pjrt") {
+		t.Errorf("the project's own environment is not searched: %v", found)
+	}
+}
+
+func TestAsyncPreemptOffReadsGODEBUG(t *testing.T) {
+	for value, want := range map[string]bool{"asyncpreemptoff=1": true, "gctrace=0,asyncpreemptoff=1": true, "asyncpreemptoff=1,asyncpreemptoff=0": false, "asyncpreemptoff=0": false} {
+		t.Setenv("GODEBUG", value)
+		if got := backend.AsyncPreemptOff(); got != want {
+			t.Errorf("GODEBUG=%s: AsyncPreemptOff is %v", value, got)
+		}
+	}
+	t.Logf("SIMD: %v", backend.SIMD())
+}

@@ -1,0 +1,110 @@
+// Package command is the command line: it parses, calls the other packages and
+// prints. A program with plug-ins of its own imports them and calls Main:
+//
+//	package main
+//
+//	import (
+//		"molehill/pkg/command"
+//		_ "example.org/mine" // registers its data sets, models, experiments in init
+//	)
+//
+//	func main() { command.Main() }
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	// What ships with Molehill.
+	_ "molehill/pkg/experiment/privateflow"
+	_ "molehill/pkg/experiment/toy"
+	_ "molehill/pkg/experiment/train"
+
+	"molehill/pkg/plugin"
+)
+
+// Main runs the command line of this process and ends it. An interrupt stops a
+// computation at its next step; its run can be continued.
+func Main() {
+	steadyFloatingPoint()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := New().ExecuteContext(ctx)
+	stop()
+	if err == nil {
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "molehill: interrupted; the same command continues")
+		os.Exit(130)
+	}
+	fmt.Fprintln(os.Stderr, "molehill:", err)
+	os.Exit(1)
+}
+
+// New returns the command line.
+func New() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "molehill",
+		Short:         "Private optimal transport in Go notebooks",
+		Long:          "Molehill is differentially private optimal transport: experiments, runs, data and JupyterLab from one command.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          subcommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
+	})
+	root.AddCommand(list(), runCommand(), runs(), show(), data(), lab(), notebooks(), doctor(), compute())
+	return root
+}
+
+// subcommand refuses an unknown command with the nearest ones.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return &plugin.UnknownError{Kind: "command", Name: args[0], Nearest: plugin.Nearest(args[0], names)}
+}
+
+// printJSON writes value for scripts.
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+// steadyFloatingPoint starts the program again with asynchronous preemption
+// off, if it was built with SIMD instructions and nobody has said otherwise: in
+// such a build a preemption signal can make math.Exp up to 100 times slower.
+// The runtime reads the setting only when it starts.
+func steadyFloatingPoint() {
+	const setting = "asyncpreemptoff"
+	if !builtWithSIMD() || strings.Contains(os.Getenv("GODEBUG"), setting) {
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return // slower, not wrong
+	}
+	settings := strings.Trim(os.Getenv("GODEBUG")+","+setting+"=1", ",")
+	if os.Setenv("GODEBUG", settings) == nil {
+		_ = syscall.Exec(self, os.Args, os.Environ()) // returns only if it failed
+	}
+}

@@ -1,0 +1,186 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/run"
+)
+
+// TestMain lets this program stand in for molehill: what `run` starts is the
+// program itself.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "compute" {
+		Main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// molehill runs a command line and returns what it prints.
+func molehill(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	c := New()
+	c.SetArgs(arguments)
+	c.SetOut(&out)
+	c.SetErr(&out)
+	err := c.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func mustMolehill(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := molehill(t, arguments...)
+	if err != nil {
+		t.Fatalf("molehill %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return out
+}
+
+func TestListNamesEveryKind(t *testing.T) {
+	out := mustMolehill(t, "list")
+	for _, want := range []string{"experiments", "data sets", "models", "estimators", "accountants", "metrics",
+		"sketch-flow", "dpswflow-r", "dpswflow", "swflow", "five-gaussians", "mnist", "glyphs", "autoencoder/mnist", "rdp", "sliced-w2"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the list has no %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "left out") {
+		t.Errorf("plug-ins were left out:\n%s", out)
+	}
+	var kinds []kind
+	if err := json.Unmarshal([]byte(mustMolehill(t, "list", "--json")), &kinds); err != nil || len(kinds) != 6 {
+		t.Errorf("%d kinds in JSON, %v; want 6", len(kinds), err)
+	}
+	for _, k := range kinds {
+		for _, p := range k.Plugins {
+			if p.Name == "" || p.Summary == "" || p.Version == "" {
+				t.Errorf("%s: %+v lacks its name, summary or version", k.Kind, p)
+			}
+		}
+	}
+}
+
+func TestMistakesAnswerWithTheNearest(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	for want, arguments := range map[string][]string{
+		"did you mean run, runs?":            {"rnu"},
+		"did you mean sketch-flow":           {"run", "sketch-flwo"},
+		"did you mean epsilon":               {"run", "sketch-flow", "--set", "epsilonn=3"},
+		"expected NAME=VALUE":                {"run", "sketch-flow", "--set", "epsilon"},
+		"epsilon cannot be \"0\"":            {"run", "sketch-flow", "--epsilon", "0"},
+		"epsilon cannot be \"-3\"":           {"run", "sketch-flow", "--epsilon", "-3"},
+		"δ = 2":                              {"run", "sketch-flow", "--set", "delta=2"},
+		"no preset is called \"huge\"":       {"run", "sketch-flow", "--preset", "huge"},
+		"did you mean mnist":                 {"data", "fetch", "mnits"},
+		"needs no files":                     {"data", "fetch", "glyphs"},
+		"did you mean fetch":                 {"data", "fetsh"},
+		"see `molehill run --help`":          {"run", "sketch-flow", "--episilon", "3"},
+		"particles is 0":                     {"run", "sketch-flow", "--set", "particles=0"},
+		"keeps no privacy, ε = 3 cannot be":  {"run", "swflow", "--epsilon", "3", "--set", "dataset=glyphs"},
+		"not in the papers":                  {"run", "sketch-flow", "--set", "published=true", "--set", "dataset=glyphs"},
+		"only for inf, 10 and 5":             {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "3", "--set", "dataset=glyphs"},
+		"use 64 or 72":                       {"run", "dpswflow-r", "--set", "directions=70", "--set", "dataset=glyphs"},
+		"use at most":                        {"run", "dpswflow", "--set", "directions=800000", "--set", "dataset=glyphs"},
+		"choose 1 to":                        {"run", "sketch-flow", "--set", "bins=90000", "--set", "dataset=glyphs"},
+		"no data set is called \"imagenet\"": {"run", "sketch-flow", "--set", "dataset=imagenet"},
+	} {
+		out, err := molehill(t, arguments...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("molehill %s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)
+		}
+	}
+}
+
+func TestRunShowRuns(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	if out := mustMolehill(t, "runs"); !strings.Contains(out, "no runs") {
+		t.Errorf("an empty store says %q", out)
+	}
+	small := []string{"run", "five-gaussians", "--set", "steps=12", "--set", "particles=50", "--set", "directions=10", "--json"}
+	var s summary
+	if err := json.Unmarshal([]byte(mustMolehill(t, small...)), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.State != run.Finished || s.Metrics["sliced W₂"] <= 0 {
+		t.Fatalf("the run is %s with metrics %v", s.State, s.Metrics)
+	}
+	for _, name := range []string{"step-1.npy", "step-10.npy", "target.npy"} {
+		if _, err := os.Stat(filepath.Join(s.Dir, "artefacts", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	began := time.Now()
+	var again summary
+	if err := json.Unmarshal([]byte(mustMolehill(t, small...)), &again); err != nil || again.Metrics["sliced W₂"] != s.Metrics["sliced W₂"] {
+		t.Errorf("asked again: %v, %v", again.Metrics, err)
+	}
+	if elapsed := time.Since(began); elapsed > time.Second {
+		t.Errorf("a finished run was answered in %v, want under a second", elapsed)
+	}
+	if n := len(again.Computed.([]any)); n != 1 {
+		t.Errorf("%d processes computed, want one", n)
+	}
+	if out := mustMolehill(t, "show", "five"); !strings.Contains(out, "sliced W₂") || !strings.Contains(out, "finished") {
+		t.Errorf("show says\n%s", out)
+	}
+	if out := mustMolehill(t, "runs"); !strings.Contains(out, s.ID) {
+		t.Errorf("runs says\n%s", out)
+	}
+	if _, err := molehill(t, "show", "six"); err == nil {
+		t.Error("an unknown run was shown")
+	}
+}
+
+func TestDataListAndVerify(t *testing.T) {
+	var all []presence
+	if err := json.Unmarshal([]byte(mustMolehill(t, "data", "list", "--json")), &all); err != nil || len(all) < 4 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	empty := t.TempDir()
+	out, err := molehill(t, "data", "verify", "mnist", "--dir", empty)
+	if err == nil || !strings.Contains(err.Error(), "data fetch") || !strings.Contains(out, "train-images") {
+		t.Errorf("verifying an empty folder: %v\n%s", err, out)
+	}
+	source, err := dataset.Registry.Lookup("mnist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missing *dataset.NotFoundError
+	if _, err := source.Load(t.Context(), dataset.Options{}); errors.As(err, &missing) {
+		t.Skip("WITHOUT mnist: its verification was not tested")
+	}
+	if out := mustMolehill(t, "data", "verify", "mnist"); strings.Count(out, "ok") != 4 {
+		t.Errorf("verify says\n%s", out)
+	}
+}
+
+func TestDoctorHasALineForEach(t *testing.T) {
+	var findings []finding
+	if err := json.Unmarshal([]byte(mustMolehill(t, "doctor", "--json")), &findings); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, f := range findings {
+		seen[f.Subject] = true
+		if !f.OK && f.Advice == "" {
+			t.Errorf("%s: %q without advice", f.Subject, f.Found)
+		}
+		if strings.Contains(f.Found, "\n") {
+			t.Errorf("%s takes more than a line: %q", f.Subject, f.Found)
+		}
+	}
+	for _, want := range []string{"go", "python", "kernel", "simd", "backend", "graph", "randomness", "runs", "data"} {
+		if !seen[want] {
+			t.Errorf("nothing on %s", want)
+		}
+	}
+}

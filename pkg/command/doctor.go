@@ -1,0 +1,175 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/kernel"
+	"molehill/pkg/run"
+	"molehill/privacy/noise"
+)
+
+func builtWithSIMD() bool { return backend.SIMD() }
+
+// terminal reports whether w is one.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// finding is a line of the doctor's report: fine, or what to do.
+type finding struct {
+	Subject string `json:"subject"`
+	OK      bool   `json:"ok"`
+	Found   string `json:"found"`
+	Advice  string `json:"advice,omitempty"`
+}
+
+func doctor() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "what is found on this machine, and what to do where something is missing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			findings := examine(cmd)
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), findings)
+			}
+			for _, f := range findings {
+				mark := "ok "
+				if !f.OK {
+					mark = "-> "
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s %-11s %s\n", mark, f.Subject, f.Found)
+				if f.Advice != "" {
+					fmt.Fprintf(cmd.OutOrStdout(), "    %-11s %s\n", "", f.Advice)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func examine(cmd *cobra.Command) []finding {
+	findings := []finding{{Subject: "go", OK: true, Found: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + fmt.Sprintf(", %d cores", runtime.GOMAXPROCS(0))}}
+	findings = append(findings, installation()...)
+	findings = append(findings, graphs()...)
+	findings = append(findings, randomness(), store())
+	for _, source := range dataset.Registry.All() {
+		p, err := present(cmd, source)
+		f := finding{Subject: "data", OK: err == nil && (p.State == "ready" || p.State == "generated"), Found: strings.TrimSpace(p.Name + ": " + p.State + " " + p.Where)}
+		if !f.OK {
+			f.Advice = "molehill data fetch " + p.Name
+		}
+		findings = append(findings, f)
+	}
+	return append(findings, faults()...)
+}
+
+// installation looks at Python, JupyterLab and the kernel.
+func installation() []finding {
+	root, err := repository()
+	if err != nil {
+		return []finding{{Subject: "kernel", Found: err.Error(), Advice: "notebooks need a checkout; experiments run without one"}}
+	}
+	found, err := kernel.Find(root)
+	if err != nil {
+		return []finding{{Subject: "kernel", Found: err.Error(), Advice: "make lab"}}
+	}
+	advice := strings.Join(found.Problems, "; ")
+	if advice != "" {
+		advice += "; `make lab` sets it up"
+	}
+	return []finding{
+		{Subject: "python", OK: found.PythonVersion != "", Found: "python " + or(found.PythonVersion, "not found") + ", JupyterLab " + or(found.JupyterLab, "not installed")},
+		{Subject: "kernel", OK: found.Kernel, Found: "GoNB " + or(found.GoNB, "not built") + ", kernel " + map[bool]string{true: "installed", false: "not installed"}[found.Kernel], Advice: advice},
+	}
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// graphs looks at the backend and times a small graph on it.
+func graphs() []finding {
+	simd := finding{Subject: "simd", OK: backend.SIMD(), Found: "built with SIMD, asynchronous preemption off"}
+	switch {
+	case !backend.SIMD():
+		simd.Found, simd.Advice = "built without SIMD: products on the Go backend are several times slower", "export GOEXPERIMENT=simd and build again; make does"
+	case !backend.AsyncPreemptOff():
+		simd.OK, simd.Found, simd.Advice = false, "built with SIMD, asynchronous preemption on: exponentials can be up to 100 times slower", "export GODEBUG=asyncpreemptoff=1"
+	}
+	b, err := backend.Open()
+	if err != nil {
+		return []finding{simd, {Subject: "backend", Found: err.Error(), Advice: "unset GOMLX_BACKEND to let molehill choose"}}
+	}
+	found := []finding{simd, {Subject: "backend", OK: true, Found: b.String() + ": " + b.Why}}
+	if b.Plugin != "" {
+		found = append(found, finding{Subject: "plugin", OK: true, Found: b.Plugin})
+	}
+	elapsed, err := timeGraph(b)
+	if err != nil {
+		return append(found, finding{Subject: "graph", Found: err.Error(), Advice: "try GOMLX_BACKEND=go"})
+	}
+	return append(found, finding{Subject: "graph", OK: true, Found: fmt.Sprintf("a product of 512×512 matrices takes %.1f ms", elapsed.Seconds()*1000)})
+}
+
+func timeGraph(b *backend.Backend) (time.Duration, error) {
+	const n = 512
+	product, err := graph.NewExec(b.Engine, func(x *graph.Node) *graph.Node { return graph.ReduceAllSum(graph.Dot(x, x).Product()) })
+	if err != nil {
+		return 0, err
+	}
+	x := tensors.FromFlatDataAndDimensions(make([]float32, n*n), n, n)
+	var began time.Time
+	for range 2 { // the first call compiles
+		began = time.Now()
+		if _, err := product.Exec(x); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(began), nil
+}
+
+func randomness() finding {
+	source, err := noise.Secure()
+	if err != nil {
+		return finding{Subject: "randomness", Found: err.Error(), Advice: "nothing can be released without it"}
+	}
+	return finding{Subject: "randomness", OK: true, Found: source.Describe()}
+}
+
+func store() finding {
+	s, err := run.DefaultStore()
+	if err != nil {
+		return finding{Subject: "runs", Found: err.Error(), Advice: "set MOLEHILL_RUNS to a folder"}
+	}
+	return finding{Subject: "runs", OK: true, Found: s.Dir}
+}
+
+// faults reports plug-ins that were left out.
+func faults() (found []finding) {
+	for _, k := range catalogue() {
+		for _, fault := range k.faults {
+			found = append(found, finding{Subject: "plug-in", Found: fault.Error(), Advice: "mend the plug-in; the others go on"})
+		}
+	}
+	return found
+}

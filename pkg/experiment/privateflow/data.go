@@ -1,0 +1,122 @@
+package privateflow
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+
+	"molehill/models/autoencoder"
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/metric"
+	"molehill/transport"
+	"molehill/transport/sliced"
+)
+
+// Data is what a private flow works on.
+type Data struct {
+	Private     transport.Points // [n, dim], latents of the private half, on the unit sphere
+	Public      transport.Points // latents of as many public images as there are held-out ones
+	Test        transport.Points // latents of the held-out images
+	HeldOut     []float32        // [sampleImages, Pixels], held-out images to compare with
+	Pixels      int
+	Origin      string   // where the records came from
+	Fingerprint [32]byte // of the private latents
+	NotCovered  []string // what the privacy of a release leaves out
+	Backend     *backend.Backend
+
+	model *autoencoder.Autoencoder
+}
+
+// Load encodes the private half and the held-out images of a data set with the
+// autoencoder that was trained on its public half. say tells of long work.
+func Load(ctx context.Context, name string, say func(string)) (*Data, error) {
+	model, err := autoencoder.Default(name)
+	if err != nil {
+		return nil, err
+	}
+	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed})
+	if err != nil {
+		return nil, err
+	}
+	source, err := dataset.Registry.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
+	if trained := model.Meta.Split; trained != partition.Digest && !source.Public() {
+		return nil, fmt.Errorf("the autoencoder of %s was trained on the public half of split %.12s…, the records here split as %.12s…; its private half may be public there, train it again with `molehill run autoencoder --set dataset=%s`",
+			name, trained, partition.Digest, name)
+	}
+	b, err := backend.Open()
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Config.Dim()}
+	encode := func(images *dataset.Dataset) (transport.Points, error) {
+		padded := images.Pad(autoencoder.Side, autoencoder.Side)
+		latents, err := latentsOf(ctx, b, model, padded, say)
+		return transport.Points{Dim: model.Config.Latent, Data: latents}, err
+	}
+	if d.Private, err = encode(splits.Train.Subset(partition.Private)); err != nil {
+		return nil, err
+	}
+	if d.Test, err = encode(splits.Test); err != nil {
+		return nil, err
+	}
+	public := partition.Public[:min(splits.Test.Len(), len(partition.Public))]
+	if d.Public, err = encode(splits.Train.Subset(public)); err != nil {
+		return nil, err
+	}
+	// A latent is on the sphere already; this bounds the ones that are not
+	// (soundness does not rest on what a network returns).
+	d.Private.OnSphere()
+	d.HeldOut = splits.Test.Subset(first(sampleImages)).Pad(autoencoder.Side, autoencoder.Side).X
+	d.Fingerprint = fingerprint(d.Private.Data)
+	d.NotCovered = []string{
+		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),
+		"the choice of settings, made on public data and earlier runs",
+		fmt.Sprintf("the number of private records, %d, which is public", d.Private.Len()),
+	}
+	if source.Public() {
+		d.NotCovered = append([]string{fmt.Sprintf("nothing of %s needs protection: it is public by construction", name)}, d.NotCovered...)
+	}
+	return d, nil
+}
+
+func first(n int) []int {
+	indices := make([]int, n)
+	for i := range indices {
+		indices[i] = i
+	}
+	return indices
+}
+
+func fingerprint(values []float32) [32]byte {
+	text := make([]byte, 0, 4*len(values))
+	text, _ = binary.Append(text, binary.LittleEndian, values) // float32s always have an encoding
+	return sha256.Sum256(text)
+}
+
+// Decode returns the images of latents, [n·dim] to [n·Pixels].
+func (d *Data) Decode(latents []float32) ([]float32, error) {
+	return d.model.Decode(context.Background(), d.Backend, latents)
+}
+
+// distance is the sliced W₂ to the held-out latents over stacks orthonormal
+// bases; the same seed measures along the same directions.
+func (d *Data) distance(x transport.Points, stacks int, seed uint64) (sliced.Distance, error) {
+	return sliced.SW2(x, d.Test, sliced.Orthonormal(x.Dim, stacks, rand.New(rand.NewPCG(seed, 0x736c6963))))
+}
+
+// floor is the distance from n real public latents to the held-out ones: what
+// as many particles reach if they are as good as real. It is not 0, as samples
+// differ, and those of MNIST's training and test images also in their writers.
+func (d *Data) floor(n int, seed uint64) (sliced.Distance, error) {
+	rng := rand.New(rand.NewPCG(seed, 0x666c6f6f))
+	chosen := rng.Perm(d.Public.Len())[:min(n, d.Public.Len())]
+	return d.distance(d.Public.Subset(chosen), metric.DefaultStacks, seed)
+}

@@ -1,0 +1,257 @@
+package privateflow
+
+import (
+	"fmt"
+	"math"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/privacy"
+	"molehill/privacy/accountant"
+	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
+	"molehill/transport"
+	"molehill/transport/flow"
+	"molehill/transport/sliced"
+)
+
+// Estimator is a way to learn where the records are: what it promises, and the
+// target it makes of them.
+type Estimator interface {
+	plugin.Plugin
+	// Config returns the settings of a preset for MNIST.
+	Config(experiment.Preset) *Config
+	// Plan returns the promise for n records of dimension dim, and what the
+	// paper claims for the same noise.
+	Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, []privacy.Claim, error)
+	// Target makes the target of the records, through the plan's releaser.
+	Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error)
+}
+
+func init() {
+	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}} {
+		Estimators.Register(e)
+		experiment.Registry.Register(Experiment{e})
+	}
+}
+
+func directions(c *Config, public noise.Source) flow.Directions {
+	return flow.Directions{Count: c.Directions, Stack: c.Stack, Random: public}
+}
+
+// base are the settings that the flows share: the public code's, at the
+// paper's size or at one that two cores finish in seconds.
+func base(preset experiment.Preset) Config {
+	c := Config{Dataset: "mnist", Epsilon: 10, Delta: 1e-5, Stack: true, Directions: 72, PerStep: 72, Batch: 250, Bins: 16, StepSize: 3}
+	if preset == experiment.Paper {
+		c.Particles, c.Steps = 10_000, 4200 // 35 epochs of 30,000/250 batches
+		return c
+	}
+	c.Particles, c.Steps, c.OnSphere = 5000, 200, true
+	return c
+}
+
+// open is the flow without privacy.
+type open struct{}
+
+func (open) Describe() plugin.Info {
+	return plugin.Info{Name: "swflow", Version: "1", Source: "Liutkus et al. 2019; 000 Section 4.1",
+		Summary: "sliced Wasserstein flow on the records themselves, no privacy"}
+}
+
+func (open) Config(preset experiment.Preset) *Config {
+	c := base(preset)
+	c.Epsilon = privacy.Epsilon(math.Inf(1))
+	c.check = func(c *Config) error {
+		if c.budget().Private() {
+			return fmt.Errorf("swflow keeps no privacy, ε = %v cannot be; use dpswflow-r, dpswflow or sketch-flow, or --epsilon inf", c.Epsilon)
+		}
+		return nil
+	}
+	if preset == experiment.Quick {
+		c.Steps = 100
+	}
+	return &c
+}
+
+func (open) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {
+	return privacy.Plan{Records: n, Steps: c.Steps, Budget: c.budget(),
+		Sensitivity: privacy.Sensitivity{Relation: privacy.ReplaceOne, Query: "all records"}}, nil, nil
+}
+
+func (open) Target(c *Config, records transport.Points, _ privacy.Plan, public, _ noise.Source) (flow.Target, error) {
+	return flow.Open{Points: records, Directions: directions(c, public)}, nil
+}
+
+// resampled is DPSWflow-r.
+type resampled struct{}
+
+func (resampled) Describe() plugin.Info {
+	return plugin.Info{Name: "dpswflow-r", Version: "1", Source: "003 Algorithm 1",
+		Summary: "private flow: fresh directions, fresh batch and fresh noise on every row's projections at each step"}
+}
+
+func (resampled) Config(preset experiment.Preset) *Config {
+	c := base(preset)
+	c.SmoothParticles = true
+	c.check = func(c *Config) error {
+		if !c.Published {
+			return nil
+		}
+		_, err := publishedMultiplier(c.Epsilon)
+		return err
+	}
+	if preset == experiment.Quick {
+		c.StepSize = 1 // with few steps, small ones average more noise away
+	}
+	return &c
+}
+
+func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, []privacy.Claim, error) {
+	batch := min(c.Batch, n)
+	worst, err := directions(c, public).MaxSensitivity(dim, c.Steps, latentDiameter)
+	if err != nil {
+		return privacy.Plan{}, nil, err
+	}
+	plan := privacy.Plan{Sensitivity: worst, Sampler: sampling.FixedSize{Size: batch}, Records: n, Steps: c.Steps,
+		Budget: c.budget(), Coordinates: batch * c.Directions}
+	published := publishedSensitivity(c, dim)
+	if !c.Published {
+		plan, err = privacy.Calibrate(plan)
+	} else {
+		plan.NoiseStd, err = publishedMultiplier(c.Epsilon)
+		plan.NoiseStd *= published
+	}
+	if err != nil || plan.NoiseStd == 0 {
+		return plan, nil, err
+	}
+	event := accountant.SelfComposed{Count: c.Steps, Event: accountant.PoissonSampled{
+		Rate: float64(batch) / float64(n), Event: accountant.Gaussian{NoiseMultiplier: plan.NoiseStd / published}}}
+	var claims []privacy.Claim
+	for _, m := range []accountant.Moments{{Cumulative: true}, {}} {
+		result, err := m.Epsilon(event, privacy.AddRemove, c.Delta)
+		if err != nil {
+			return plan, nil, err
+		}
+		claims = append(claims, privacy.Claim{Label: "as published", Accountant: m.Name(), Epsilon: privacy.Epsilon(result.Epsilon),
+			Note: "Lemma 1's sensitivity, which can fail at every step, and Poisson batches"})
+	}
+	return plan, claims, nil
+}
+
+func (resampled) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
+	return flow.Resampled{Records: records, Directions: directions(c, public), Diameter: latentDiameter,
+		Sampler: sampling.FixedSize{Size: min(c.Batch, records.Len())}, Secret: secret, Release: plan.Releaser(secret)}, nil
+}
+
+// presampled is DPSWflow.
+type presampled struct{}
+
+func (presampled) Describe() plugin.Info {
+	return plugin.Info{Name: "dpswflow", Version: "1", Source: "003 Algorithm 2, C.3",
+		Summary: "private flow: every row's projections on fixed directions, released once with noise"}
+}
+
+func (presampled) Config(preset experiment.Preset) *Config {
+	c := base(preset)
+	c.SmoothParticles = true
+	c.Directions, c.PerStep = 32, 24 // the paper's 31 and 25, stacked
+	if preset == experiment.Paper {
+		c.Steps = 1500
+	} else {
+		c.StepSize = 1
+	}
+	return &c
+}
+
+func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, []privacy.Claim, error) {
+	if err := sliced.CheckMemory(n, c.Directions); err != nil {
+		return privacy.Plan{}, nil, err
+	}
+	worst, err := directions(c, public).MaxSensitivity(dim, 1, latentDiameter)
+	if err != nil {
+		return privacy.Plan{}, nil, err
+	}
+	plan := privacy.Plan{Sensitivity: worst, Records: n, Steps: 1,
+		Budget: c.budget(), Coordinates: n * c.Directions}
+	// The public code spends half of δ on Lemma 1 and half on the noise.
+	classical := math.Sqrt(2*math.Log(1.25/(c.Delta/2))) * publishedSensitivity(c, dim)
+	if c.Published && plan.Budget.Private() {
+		plan.NoiseStd = classical / float64(c.Epsilon)
+	} else if plan, err = privacy.Calibrate(plan); err != nil {
+		return plan, nil, err
+	}
+	if plan.NoiseStd == 0 {
+		return plan, nil, nil
+	}
+	return plan, []privacy.Claim{{Label: "as published", Accountant: "classical Gaussian", Epsilon: privacy.Epsilon(classical / plan.NoiseStd),
+		Note: "Lemma 1's sensitivity; the formula is proved for ε ≤ 1 only"}}, nil
+}
+
+func (presampled) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
+	return flow.NewPresampled(records, directions(c, public), c.PerStep, latentDiameter, plan.Releaser(secret))
+}
+
+// sketched is the quantile-sketch flow.
+type sketched struct{}
+
+func (sketched) Describe() plugin.Info {
+	return plugin.Info{Name: "sketch-flow", Version: "1", Source: "Molehill: docs/quantile-sketch.md",
+		Summary: "private flow: equal-mass bin means on stacked directions, released once; the noise falls with the number of records"}
+}
+
+func (sketched) Config(preset experiment.Preset) *Config {
+	c := base(preset)
+	c.Directions, c.PerStep, c.StepSize, c.OnSphere = 720, 144, 6, true
+	c.Steps = 120
+	if preset == experiment.Paper {
+		c.Steps = 400
+	}
+	c.check = func(c *Config) error {
+		if c.Published {
+			return fmt.Errorf("the quantile sketch is not in the papers, so it has no published noise; leave published=false")
+		}
+		return nil
+	}
+	return &c
+}
+
+func (sketched) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, []privacy.Claim, error) {
+	d := directions(c, public)
+	d.Stack = true
+	u, err := d.Draw(dim, 0)
+	if err != nil {
+		return privacy.Plan{}, nil, err
+	}
+	s, err := sliced.SketchSensitivity(u, n, c.Bins, latentDiameter)
+	if err != nil {
+		return privacy.Plan{}, nil, err
+	}
+	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: s, Records: n, Steps: 1,
+		Budget: c.budget(), Coordinates: c.Directions * c.Bins})
+	return plan, nil, err
+}
+
+func (sketched) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
+	return flow.NewSketched(records, directions(c, public), c.Bins, c.PerStep, latentDiameter, plan.Releaser(secret))
+}
+
+// publishedSensitivity is 2·√w(N_θ, δ): Lemma 1 for unit-norm rows, at δ/2 a
+// side as in the public code.
+func publishedSensitivity(c *Config, dim int) float64 {
+	return latentDiameter * math.Sqrt(sliced.PublishedBound(c.Directions, dim, c.Delta))
+}
+
+// publishedMultiplier returns the noise multiplier that 003 C.5 pairs with ε on
+// MNIST and Fashion-MNIST.
+func publishedMultiplier(e privacy.Epsilon) (float64, error) {
+	switch {
+	case math.IsInf(float64(e), 1):
+		return 0, nil
+	case e == 10:
+		return 0.68, nil
+	case e == 5:
+		return 0.9, nil
+	}
+	return 0, fmt.Errorf("the paper gives no noise for ε = %v, only for inf, 10 and 5; leave published=false to calibrate it", e)
+}

@@ -1,0 +1,158 @@
+package privateflow
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/pkg/experiment"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+)
+
+// Every estimator proves the ε that it is asked for, at most and nearly, in
+// both presets, for independent and for stacked directions.
+func TestEveryEstimatorProvesItsBudget(t *testing.T) {
+	for _, e := range Estimators.All() {
+		name := e.Describe().Name
+		if name == "swflow" {
+			continue
+		}
+		for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+			for _, epsilon := range []privacy.Epsilon{10, 5, 1, 0.1} {
+				c := e.Config(preset)
+				c.Epsilon, c.Steps = epsilon, min(c.Steps, 400)
+				c.Stack = epsilon != 5
+				if err := c.Check(); err != nil {
+					t.Fatalf("%s %s: %v", name, preset, err)
+				}
+				plan, published, err := e.Plan(c, 30_000, 8, noise.Seeded(1))
+				if err != nil {
+					t.Fatalf("%s %s ε = %v: %v", name, preset, epsilon, err)
+				}
+				s, err := plan.Statement(noise.Seeded(1), published)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := s.Epsilon(); got > epsilon || got < 0.99*epsilon {
+					t.Errorf("%s %s: asked for ε = %v, proves %v", name, preset, epsilon, got)
+				}
+				if _, ok := s.Published(); ok == (name == "sketch-flow") {
+					t.Errorf("%s: published claim: %v", name, ok)
+				}
+			}
+		}
+	}
+}
+
+func TestInfiniteEpsilonMeansNoNoise(t *testing.T) {
+	for _, e := range Estimators.All() {
+		c := e.Config(experiment.Quick)
+		c.Epsilon, c.Steps = privacy.Epsilon(math.Inf(1)), 10
+		plan, published, err := e.Plan(c, 1000, 8, noise.Seeded(1))
+		if err != nil || plan.NoiseStd != 0 || len(published) != 0 {
+			t.Errorf("%s: noise %v, claims %v, %v", e.Describe().Name, plan.NoiseStd, published, err)
+		}
+		s, err := plan.Statement(noise.Seeded(1), published)
+		if err != nil || !math.IsInf(float64(s.Epsilon()), 1) {
+			t.Errorf("%s claims ε = %v, %v", e.Describe().Name, s.Epsilon(), err)
+		}
+	}
+}
+
+// The paper's noise: σ times 2√w, and what its public code says of it (9.89 by
+// Abadi's moments at σ = 0.68 over 4,200 steps of 250 of 30,000). What can be
+// proved of it is more than the claim.
+func TestPublishedNoiseIsThatOfThePaper(t *testing.T) {
+	c := resampled{}.Config(experiment.Paper)
+	c.Published, c.Stack, c.Directions, c.Epsilon = true, false, 70, 10
+	plan, published, err := resampled{}.Plan(c, 30_000, 8, noise.Seeded(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 0.68 * 2 * 3.77; math.Abs(plan.NoiseStd/want-1) > 0.005 {
+		t.Errorf("noise of standard deviation %v, want σ·2√w = %v", plan.NoiseStd, want)
+	}
+	s, err := plan.Statement(noise.Seeded(1), published)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var moments privacy.Epsilon
+	for _, claim := range s.Claims {
+		if claim.Accountant == "moments" {
+			moments = claim.Epsilon
+		}
+	}
+	if math.Abs(float64(moments)-9.89) > 0.01 {
+		t.Errorf("moments accountant: ε = %v, want 9.89", moments)
+	}
+	if s.Epsilon() < 12 || s.Epsilon() > 18 {
+		t.Errorf("proved: ε = %v; want well above the claim of 10", s.Epsilon())
+	}
+
+	c = presampled{}.Config(experiment.Paper)
+	c.Published, c.Stack, c.Directions, c.PerStep, c.Epsilon = true, false, 31, 25, 5
+	plan, published, err = presampled{}.Plan(c, 30_000, 8, noise.Seeded(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := published[0].Epsilon; math.Abs(float64(got)-5) > 1e-9 {
+		t.Errorf("DPSWflow's own formula gives ε = %v for its noise, want 5", got)
+	}
+	if s, err := plan.Statement(noise.Seeded(1), published); err != nil || s.Epsilon() < 3 || s.Epsilon() > 6 {
+		t.Errorf("proved: ε = %v, %v", s.Epsilon(), err)
+	}
+}
+
+func TestLatentCacheIsPrivateAndChecked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cache", "latents")
+	want := []float32{1, 2, 3, 4}
+	if err := writeLatents(path, want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readLatents(path, 4); err != nil || !slices.Equal(got, want) {
+		t.Errorf("read %v, %v", got, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v; latents of private records are for their owner only", info.Mode(), err)
+	}
+	if _, err := readLatents(path, 8); err == nil {
+		t.Error("a cache of another size was read")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[3] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readLatents(path, 4); err == nil {
+		t.Error("a damaged cache was read")
+	}
+	if err := writeLatents("", want); err == nil {
+		t.Error("a cache without a place was written")
+	}
+}
+
+func TestConfigNamesWhatIsWrong(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"ε = 0":              func(c *Config) { c.Epsilon = 0 },
+		"δ = 0":              func(c *Config) { c.Delta = 0 },
+		"particles is 1":     func(c *Config) { c.Particles = 1 },
+		"steps is 0":         func(c *Config) { c.Steps = 0 },
+		"step_size is NaN":   func(c *Config) { c.StepSize = math.NaN() },
+		"diffusion -1":       func(c *Config) { c.Diffusion = -1 },
+		"no data set is cal": func(c *Config) { c.Dataset = "" },
+	} {
+		c := sketched{}.Config(experiment.Quick)
+		change(c)
+		if err := c.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want it to say %q", err, want)
+		}
+	}
+}

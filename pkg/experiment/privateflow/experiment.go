@@ -1,0 +1,210 @@
+package privateflow
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"time"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/metric"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/flow"
+)
+
+// Experiment is the private flow of one estimator, registered under the
+// estimator's name.
+type Experiment struct{ Estimator }
+
+// Describe implements plugin.Plugin.
+func (e Experiment) Describe() plugin.Info { return e.Estimator.Describe() }
+
+// Config implements experiment.Experiment.
+func (e Experiment) Config(preset experiment.Preset) experiment.Config {
+	return e.Estimator.Config(preset)
+}
+
+// checkpointEvery is how much time a killed run may have to compute again.
+const checkpointEvery = 2 * time.Second
+
+// Run implements experiment.Experiment. It leaves the artefacts particles.npy
+// ([N, dim], the generated latents), samples.npy ([64, 32·32], decoded images),
+// held-out.npy and reconstructed.npy (real images, and what the autoencoder
+// keeps of them), random.npy (uniform points of the sphere, decoded), and the
+// curve "sliced W₂".
+func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
+	c := config.(*Config)
+	data, err := Load(ctx, c.Dataset, func(what string) { r.Emit(run.Event{Message: what}) })
+	if err != nil {
+		return result, err
+	}
+	if err := r.Describe(data.Backend.String(), data.Origin); err != nil {
+		return result, err
+	}
+	key, err := r.Key()
+	if err != nil {
+		return result, err
+	}
+	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
+	records := data.Private
+	plan, published, err := e.Plan(c, records.Len(), records.Dim, public)
+	if err != nil {
+		return result, err
+	}
+	statement, err := plan.Statement(secret, published, data.NotCovered...)
+	if err != nil {
+		return result, err
+	}
+	if err := r.WritePrivacy(statement); err != nil { // before the first release
+		return result, err
+	}
+	target, err := e.Target(c, records, plan, public, secret)
+	if err != nil {
+		return result, err
+	}
+	f := flow.Flow{StepSize: c.StepSize, Diffusion: c.Diffusion, NoisyEvaluation: c.NoisyEvaluation, Random: public}
+	if c.SmoothParticles {
+		f.Smoothing = plan.NoiseStd
+	}
+	x, err := e.move(ctx, r, c, f, target, data)
+	if err != nil {
+		return result, err
+	}
+	return e.finish(r, c, x, data)
+}
+
+// move runs the flow from the last checkpoint to its last step.
+func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow, target flow.Target, data *Data) (transport.Points, error) {
+	if err := f.Check(); err != nil {
+		return transport.Points{}, err
+	}
+	x := f.Start(c.Particles, data.Private.Dim)
+	done, _, err := r.Restore(func(_ int, from io.Reader) error { return load(from, x, data.Fingerprint) })
+	if err != nil {
+		return x, err
+	}
+	began, saved := time.Now(), time.Now()
+	first := done
+	for done < c.Steps {
+		if err := ctx.Err(); err != nil {
+			return x, err
+		}
+		if err := f.Step(x, target, done); err != nil {
+			return x, fmt.Errorf("step %d: %w", done, err)
+		}
+		done++
+		event := run.Event{Step: done, Total: c.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}
+		if done%max(1, c.Steps/40) == 0 || done == c.Steps {
+			d, err := data.distance(c.place(x), progressStacks, r.Spec.Seed)
+			if err != nil {
+				return x, err
+			}
+			event.Values = run.Values{"sliced W₂": d.Value}
+		}
+		if err := r.Emit(event); err != nil {
+			return x, err
+		}
+		if time.Since(saved) > checkpointEvery || done == c.Steps {
+			if err := r.Checkpoint(done, func(to io.Writer) error { return save(to, x, data.Fingerprint) }); err != nil {
+				return x, err
+			}
+			saved = time.Now()
+		}
+	}
+	return x, nil
+}
+
+// place returns the particles where they are scored and decoded.
+func (c *Config) place(x transport.Points) transport.Points {
+	if c.OnSphere {
+		x = x.Clone()
+		x.OnSphere()
+	}
+	return x
+}
+
+const (
+	progressStacks = 4  // bases of directions of the distance shown on the way
+	sampleImages   = 64 // decoded and kept
+)
+
+// finish measures, decodes and writes what the run leaves.
+func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data) (result run.Result, err error) {
+	placed := c.place(x)
+	d, err := data.distance(placed, metric.DefaultStacks, r.Spec.Seed)
+	if err != nil {
+		return result, err
+	}
+	sphere := x.Clone()
+	sphere.OnSphere()
+	onSphere, err := data.distance(sphere, metric.DefaultStacks, r.Spec.Seed)
+	if err != nil {
+		return result, err
+	}
+	floor, err := data.floor(placed.Len(), r.Spec.Seed)
+	if err != nil {
+		return result, err
+	}
+	nothing := flow.Flow{Random: noise.Seeded(r.Spec.Seed)}.Start(placed.Len(), placed.Dim)
+	nothing.OnSphere()
+	uniform, err := data.distance(nothing, metric.DefaultStacks, r.Spec.Seed)
+	if err != nil {
+		return result, err
+	}
+	images, err := data.Decode(placed.Data[:min(sampleImages, placed.Len())*placed.Dim])
+	if err != nil {
+		return result, err
+	}
+	rebuilt, err := data.Decode(data.Test.Data[:len(data.HeldOut)/data.Pixels*data.Test.Dim])
+	if err != nil {
+		return result, err
+	}
+	random, err := data.Decode(nothing.Data[:min(sampleImages, nothing.Len())*nothing.Dim])
+	if err != nil {
+		return result, err
+	}
+	for name, table := range map[string]transport.Points{
+		"particles.npy":     placed,
+		"samples.npy":       {Dim: data.Pixels, Data: images},
+		"held-out.npy":      {Dim: data.Pixels, Data: data.HeldOut},
+		"reconstructed.npy": {Dim: data.Pixels, Data: rebuilt},
+		"random.npy":        {Dim: data.Pixels, Data: random},
+	} {
+		if err := r.WriteTable(name, table.Data, table.Dim); err != nil {
+			return result, err
+		}
+	}
+	return run.Result{
+		Metrics: run.Values{
+			"sliced W₂": d.Value, "sliced W₂ error": d.StandardError,
+			"sliced W₂ on the sphere": onSphere.Value, "sliced W₂ floor": floor.Value, "sliced W₂ of nothing learned": uniform.Value,
+		},
+		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of as many real public latents, nothing learned that of uniform points on the sphere",
+			placed.Len(), data.Test.Len(), metric.DefaultStacks),
+	}, nil
+}
+
+// save and load keep particles in a checkpoint, little endian, behind the
+// fingerprint of the records they were computed from: a release continued on
+// other records would be another release under the same noise.
+func save(w io.Writer, x transport.Points, fingerprint [32]byte) error {
+	if _, err := w.Write(fingerprint[:]); err != nil {
+		return err
+	}
+	return binary.Write(w, binary.LittleEndian, x.Data)
+}
+
+func load(from io.Reader, x transport.Points, fingerprint [32]byte) error {
+	var found [32]byte
+	if _, err := io.ReadFull(from, found[:]); err != nil {
+		return err
+	}
+	if found != fingerprint {
+		return fmt.Errorf("the records or the encoder are not those the run began with; restore them, or delete the run and pay for a new one")
+	}
+	return binary.Read(from, binary.LittleEndian, x.Data)
+}

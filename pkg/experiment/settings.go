@@ -1,0 +1,66 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+
+	"molehill/pkg/plugin"
+)
+
+// Apply changes the settings of config by name, as `--set name=value` gives
+// them: numbers, true and false are read as such, everything else as text. An
+// unknown name answers with the nearest ones, a value of the wrong kind with
+// what was expected.
+func Apply(config Config, settings map[string]string) error {
+	text, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	known := make([]string, 0, len(fields))
+	for name := range fields {
+		known = append(known, name)
+	}
+	sort.Strings(known)
+	names := make([]string, 0, len(settings))
+	for name := range settings {
+		names = append(names, name)
+	}
+	sort.Strings(names) // the first mistake reported does not depend on luck
+	for _, name := range names {
+		old, ok := fields[name]
+		if !ok {
+			return &plugin.UnknownError{Kind: "setting", Name: name, Nearest: plugin.Nearest(name, known)}
+		}
+		if err := set(config, name, old, settings[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set changes one setting: first as the JSON value that the text spells, then
+// as text.
+func set(config Config, name string, old json.RawMessage, value string) error {
+	quoted, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	for _, candidate := range [][]byte{[]byte(value), quoted} {
+		patch, err := json.Marshal(map[string]json.RawMessage{name: candidate})
+		if err != nil {
+			continue // value is no JSON by itself
+		}
+		decoder := json.NewDecoder(bytes.NewReader(patch))
+		decoder.DisallowUnknownFields()
+		if decoder.Decode(config) == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("setting %s cannot be %q; expected something like %s", name, value, old)
+}

@@ -1,0 +1,142 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+)
+
+type exampleConfig struct {
+	Dataset string          `json:"dataset"`
+	Steps   int             `json:"steps"`
+	Rate    float64         `json:"rate"`
+	Stack   bool            `json:"stack"`
+	Epsilon privacy.Epsilon `json:"epsilon"`
+}
+
+func (c *exampleConfig) Check() error {
+	if c.Steps < 1 {
+		return fmt.Errorf("steps is %d; it must be at least 1", c.Steps)
+	}
+	return nil
+}
+
+// example is an experiment that does what its run's settings say.
+type example struct{}
+
+func (example) Describe() plugin.Info { return plugin.Info{Name: "example", Version: "7"} }
+func (example) Config(p Preset) Config {
+	return &exampleConfig{Dataset: "mnist", Steps: map[Preset]int{Quick: 1, Paper: 100}[p], Rate: 0.5, Epsilon: 10}
+}
+func (example) Run(ctx context.Context, r *run.Run, c Config) (run.Result, error) {
+	switch c.(*exampleConfig).Dataset {
+	case "panic":
+		panic("out of cheese")
+	case "error":
+		return run.Result{}, errors.New("no such thing")
+	}
+	return run.Result{Metrics: run.Values{"steps": float64(c.(*exampleConfig).Steps)}}, ctx.Err()
+}
+
+func init() { Registry.Register(example{}) }
+
+func TestApplyReadsWhatPeopleType(t *testing.T) {
+	c := example{}.Config(Quick).(*exampleConfig)
+	err := Apply(c, map[string]string{"dataset": "glyphs", "steps": "12", "rate": "1e-3", "stack": "true", "epsilon": "inf"})
+	want := exampleConfig{"glyphs", 12, 1e-3, true, privacy.Epsilon(math.Inf(1))}
+	if err != nil || *c != want {
+		t.Errorf("%+v, %v; want %+v", *c, err, want)
+	}
+	if err := Apply(c, map[string]string{"dataset": "12"}); err != nil || c.Dataset != "12" {
+		t.Errorf("a data set called 12: %q, %v", c.Dataset, err)
+	}
+}
+
+func TestApplyRefusesKindly(t *testing.T) {
+	for want, settings := range map[string]map[string]string{
+		"did you mean steps":        {"stpes": "3"},
+		`steps cannot be "many"`:    {"steps": "many"},
+		`steps cannot be "1.5"`:     {"steps": "1.5"},
+		`stack cannot be "maybe"`:   {"stack": "maybe"},
+		`epsilon cannot be "-1"`:    {"epsilon": "-1"},
+		`rate cannot be "{\"a\":1}`: {"rate": `{"a":1}`},
+	} {
+		c := example{}.Config(Quick)
+		if err := Apply(c, settings); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want it to say %q", settings, err, want)
+		}
+	}
+}
+
+func TestSpecFindsMistakesBeforeAnythingComputes(t *testing.T) {
+	for want, q := range map[string]Request{
+		"did you mean example":     {Experiment: "exmaple"},
+		"did you mean quick, pape": {Experiment: "example", Preset: "large"},
+		"steps is 0":               {Experiment: "example", Settings: map[string]string{"steps": "0"}},
+	} {
+		if _, err := q.Spec(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want it to say %q", q, err, want)
+		}
+	}
+	one, err := Request{Experiment: "example", Settings: map[string]string{"rate": "0.5"}}.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Request{Experiment: "example", Preset: Quick}.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := one.ID()
+	b, _ := other.ID()
+	if a != b || a == "" {
+		t.Errorf("the preset's own value makes another run: %s and %s", a, b)
+	}
+}
+
+func acquired(t *testing.T, settings map[string]string) *run.Run {
+	t.Helper()
+	spec, err := Request{Experiment: "example", Preset: Paper, Settings: settings}.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run.Store{Dir: t.TempDir()}.Create(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestComputeFinishesFailsOrLeavesToBeContinued(t *testing.T) {
+	r := acquired(t, nil)
+	if err := Compute(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := r.Result(); err != nil || result.Metrics["steps"] != 100 {
+		t.Errorf("result %+v, %v; want the paper preset's 100 steps", result, err)
+	}
+	for dataset, want := range map[string]string{"panic": "out of cheese", "error": "no such thing"} {
+		r := acquired(t, map[string]string{"dataset": dataset})
+		err := Compute(t.Context(), r)
+		state, _ := r.State()
+		if err == nil || !strings.Contains(err.Error(), want) || state != run.Failed {
+			t.Errorf("%s: state %s, error %v; want failed, and why", dataset, state, err)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	r = acquired(t, nil)
+	err := Compute(ended, r)
+	if state, _ := r.State(); !errors.Is(err, context.Canceled) || state != run.Interrupted {
+		t.Errorf("cancelled: state %s, error %v; want interrupted", state, err)
+	}
+}

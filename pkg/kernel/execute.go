@@ -1,0 +1,192 @@
+package kernel
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+//go:embed execute.py
+var executeScript string
+
+// DefaultTimeout is how long a cell may take where nothing else is said. Cells
+// on an empty build cache compile for a minute.
+const DefaultTimeout = 10 * time.Minute
+
+// ExecuteOptions says how to execute a notebook and where its outputs go.
+// Without InPlace and OutDir they are in the Result only.
+type ExecuteOptions struct {
+	Timeout time.Duration // for each cell; 0: DefaultTimeout
+	InPlace bool          // write the notebook back if it ran to its end
+	OutDir  string        // write a copy here, also of one that failed
+	Out     io.Writer     // progress, one line per cell; nil: silent
+	Env     []string      // added to the environment, NAME=value
+}
+
+// Result is an executed notebook.
+type Result struct {
+	Notebook *Notebook       // with outputs, up to the cell that failed
+	Path     string          // where it was written; "" if nowhere
+	Elapsed  time.Duration   // kernel start included
+	Cells    []time.Duration // by index of cell; 0 for text and for cells not reached
+}
+
+// Execute runs all cells of the notebook at path in a kernel of their own, in
+// the notebook's folder, up to the first that fails. A cell that fails is a
+// *CellError; the Result is then there too and shows what came before.
+func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions) (*Result, error) {
+	source, err := ReadNotebook(path)
+	if err != nil {
+		return nil, err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "molehill-notebook")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	output := filepath.Join(temp, filepath.Base(path))
+	orders, err := json.Marshal(map[string]any{
+		"input": path, "output": output, "folder": filepath.Dir(path),
+		"kernel": Name, "timeout": max(1, int(o.Timeout.Seconds())),
+	})
+	if err != nil {
+		return nil, err
+	}
+	cmd := e.python(ctx, "-c", executeScript, string(orders))
+	// What Jupyter and the kernel leave in the temporary folder goes with it.
+	cmd.Env = append(withEnv(cmd.Env, map[string]string{"TMPDIR": temp}), o.Env...)
+	watch := &progress{out: o.Out, name: filepath.Base(path), cells: make([]time.Duration, len(source.Cells))}
+	log := &tail{}
+	cmd.Stdout, cmd.Stderr = &tail{watch: watch.event}, log
+	start := time.Now()
+	runErr := cmd.Run()
+	result := &Result{Elapsed: time.Since(start), Cells: watch.cells}
+	executed, err := os.ReadFile(output)
+	if err != nil { // not even begun, or killed
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("executing %s: %w", path, context.Cause(ctx))
+		}
+		return nil, fmt.Errorf("executing %s: %w; Jupyter's last words:\n%s", path, runErr, log)
+	}
+	if result.Notebook, err = ParseNotebook(executed); err != nil {
+		return nil, fmt.Errorf("executing %s: reading its outputs: %w", path, err)
+	}
+	if runErr != nil {
+		runErr = watch.failure(ctx, result.Notebook, runErr, log)
+		runErr = fmt.Errorf("executing %s: %w", path, runErr)
+	}
+	switch {
+	case o.OutDir != "":
+		result.Path = filepath.Join(o.OutDir, filepath.Base(path))
+	case o.InPlace && runErr == nil:
+		result.Path = path
+	default:
+		return result, runErr
+	}
+	return result, errors.Join(runErr, writeFile(result.Path, executed))
+}
+
+// python prepares a call of the environment's Python, which neither sees the
+// user's Python settings (-I) nor outlives ctx by more than a few seconds. It
+// is asked to end first, so that it can end its kernels.
+func (e *Environment) python(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, e.Python, append([]string{"-I"}, args...)...)
+	cmd.Env = e.jupyterEnv()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C comes to us alone
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	return cmd
+}
+
+// progress follows the events of execute.py.
+type progress struct {
+	out     io.Writer
+	name    string
+	cells   []time.Duration
+	current int // the cell that runs
+	began   time.Time
+	stopped string // "timeout" or "dead"
+}
+
+func (p *progress) event(line string) {
+	var event struct {
+		Event string
+		Cell  int
+	}
+	if json.Unmarshal([]byte(line), &event) != nil || event.Cell < 0 || event.Cell >= len(p.cells) {
+		return // something else that Python prints
+	}
+	switch event.Event {
+	case "start":
+		p.current, p.began = event.Cell, time.Now()
+	case "end":
+		p.cells[event.Cell] = time.Since(p.began)
+		if p.out != nil {
+			fmt.Fprintf(p.out, "%s: cell %d of %d, %.1f s\n", p.name, event.Cell+1, len(p.cells), p.cells[event.Cell].Seconds())
+		}
+	case "timeout", "dead":
+		p.stopped = event.Event
+		p.cells[p.current] = time.Since(p.began)
+	}
+}
+
+// failure finds out what stopped the notebook.
+func (p *progress) failure(ctx context.Context, nb *Notebook, runErr error, log *tail) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if found := nb.Errors(); len(found) > 0 && p.stopped == "" {
+		return found[len(found)-1]
+	}
+	failed := &CellError{Cell: p.current, Name: "Timeout", Value: fmt.Sprintf("the cell had not ended after %.0f s", p.cells[p.current].Seconds())}
+	switch p.stopped {
+	case "timeout":
+		return failed
+	case "dead":
+		failed.Name, failed.Value = "DeadKernel", "the kernel died, for lack of memory perhaps; its last words:\n"+log.String()
+		return failed
+	}
+	return fmt.Errorf("%w; Jupyter's last words:\n%s", runErr, log)
+}
+
+// ExportHTML writes each notebook, as it is, as one HTML file into dir and
+// returns the files' paths. Pictures are inside the file; formulas are drawn by
+// MathJax, which browsers load from the network.
+func ExportHTML(ctx context.Context, e *Environment, dir string, notebooks ...string) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	var pages []string
+	for _, path := range notebooks {
+		name := strings.TrimSuffix(filepath.Base(path), ".ipynb") + ".html"
+		cmd := e.python(ctx, "-m", "nbconvert", "--to", "html", "--embed-images", "--stdout", path)
+		log := &tail{}
+		var page bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &page, log
+		if err := cmd.Run(); err != nil {
+			return pages, fmt.Errorf("exporting %s: %w\n%s", path, err, log)
+		}
+		file := filepath.Join(dir, name)
+		if err := writeFile(file, page.Bytes()); err != nil {
+			return pages, err
+		}
+		pages = append(pages, file)
+	}
+	return pages, nil
+}

@@ -1,0 +1,274 @@
+package kernel
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// stamp records what a finished set-up was made from. A stage whose inputs are
+// still the same is not done again.
+type stamp struct {
+	Python string `json:"python"`           // requirements
+	XLA    string `json:"xla,omitempty"`    // requirements of the plugin, installed or tried
+	Reason string `json:"reason,omitempty"` // why there is no plugin
+	Go     string `json:"go"`               // modules, Go's version and settings
+}
+
+// Setup makes the environment of o.Root, or what is missing of it, and returns
+// it. A set-up that is there already takes under a second. Processes that call
+// it at the same time wait for each other.
+func Setup(ctx context.Context, o Options) (*Environment, error) {
+	out := o.Out
+	if out == nil {
+		out = io.Discard
+	}
+	e, err := at(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(e.Root, "go.mod")); err != nil {
+		return nil, fmt.Errorf("%s holds no go.mod; run this from a clone of the repository, or name its folder", e.Root)
+	}
+	if _, err := e.toolchain(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(e.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	unlock, err := lock(ctx, filepath.Join(e.Dir, "setup.lock"), out)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	s := &setup{Environment: e, offline: o.Offline, noXLA: o.NoXLA || os.Getenv("MOLEHILL_XLA") == "0", out: out}
+	return e, s.run(ctx)
+}
+
+// setup is one call of Setup.
+type setup struct {
+	*Environment
+	offline, noXLA bool
+	out            io.Writer
+	stamp          stamp
+}
+
+func (s *setup) say(format string, args ...any) {
+	fmt.Fprintf(s.out, format+"\n", args...)
+}
+
+func (s *setup) run(ctx context.Context) error {
+	start := time.Now()
+	if data, err := os.ReadFile(s.stampFile()); err == nil {
+		// A stamp that cannot be read counts as none: all is done again.
+		_ = json.Unmarshal(data, &s.stamp)
+	}
+	python, golang := s.inputs()
+	fresh := s.stamp.Python != python || !s.healthy(ctx)
+	if fresh {
+		if s.offline {
+			return fmt.Errorf("%s is missing or out of date and no network may be used; run `make lab CHECK=1` once with network", s.Venv)
+		}
+		s.stamp = stamp{}
+		if err := s.save(); err != nil { // half an environment must not pass for one
+			return err
+		}
+		if err := s.installPython(ctx); err != nil {
+			return err
+		}
+		s.stamp.Python = python
+	}
+	if err := s.installXLA(ctx); err != nil {
+		return err
+	}
+	if err := s.save(); err != nil {
+		return err
+	}
+	if err := s.writeConfig(); err != nil {
+		return err
+	}
+	if fresh || s.stamp.Go != golang {
+		if err := s.buildTools(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.buildMolehill(ctx); err != nil {
+		return err
+	}
+	if fresh || s.stamp.Go != golang {
+		if err := s.warm(ctx); err != nil {
+			return err
+		}
+		s.stamp.Go = golang
+		s.say("Set up in %.0f s: %s", time.Since(start).Seconds(), s.Dir)
+	}
+	return s.save()
+}
+
+func (s *setup) save() error {
+	data, err := json.MarshalIndent(s.stamp, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(s.stampFile(), append(data, '\n'))
+}
+
+func (e *Environment) stampFile() string { return filepath.Join(e.Dir, "setup.json") }
+
+// inputs digests what the Python and the Go stage are made from.
+func (s *setup) inputs() (python, golang string) {
+	// Missing files digest as empty: a build that needs them says so itself.
+	mod, _ := os.ReadFile(filepath.Join(s.Root, "go.mod"))
+	sum, _ := os.ReadFile(filepath.Join(s.Root, "go.sum"))
+	tools, _ := s.toolchain() // Setup has seen it succeed
+	python = digest([]byte(s.Root), requirements)
+	golang = digest([]byte(s.Root), mod, sum, []byte(fmt.Sprint(*tools, s.goSettings())))
+	return python, golang
+}
+
+func digest(parts ...[]byte) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:", len(p))
+		h.Write(p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// lock takes the file lock of a set-up, and says so when it has to wait.
+func lock(ctx context.Context, path string, out io.Writer) (unlock func(), err error) {
+	l := flock.New(path)
+	locked, err := l.TryLock()
+	if err == nil && !locked {
+		fmt.Fprintln(out, "Waiting for another set-up of this repository to end ...")
+		_, err = l.TryLockContext(ctx, 100*time.Millisecond)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	return func() { _ = l.Unlock() }, nil
+}
+
+// command runs a program to its end with what it prints kept in
+// .molehill/setup.log. An error carries the last lines of that, and what.
+func (s *setup) command(ctx context.Context, what string, env []string, watch func(line string), name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = s.Root, env
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	log, err := os.OpenFile(filepath.Join(s.Dir, "setup.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	fmt.Fprintf(log, "\n# %s %s\n", time.Now().Format(time.RFC3339), cmd)
+	kept := &tail{watch: watch}
+	cmd.Stdout = io.MultiWriter(log, kept)
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return &commandError{what: what, log: log.Name(), tail: kept.String(), err: err}
+	}
+	return nil
+}
+
+// commandError is a step that failed.
+type commandError struct {
+	what, log, tail string
+	err             error
+}
+
+func (e *commandError) Error() string {
+	return fmt.Sprintf("%s failed (%v):\n%s\nAll of it is in %s", e.what, e.err, e.tail, e.log)
+}
+
+func (e *commandError) Unwrap() error { return e.err }
+
+// tail keeps the last lines written to it and shows each to watch.
+type tail struct {
+	watch   func(line string)
+	lines   []string
+	partial []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.partial = append(t.partial, p...)
+	for {
+		line, rest, found := bytes.Cut(t.partial, []byte("\n"))
+		if !found {
+			return len(p), nil
+		}
+		t.partial = rest
+		if t.watch != nil {
+			t.watch(string(line))
+		}
+		t.lines = append(t.lines, string(line))
+		t.lines = t.lines[max(0, len(t.lines)-15):]
+	}
+}
+
+// String is the last lines, indented.
+func (t *tail) String() string {
+	lines := t.lines
+	if len(t.partial) > 0 {
+		lines = append(lines[:len(lines):len(lines)], string(t.partial))
+	}
+	return "  " + strings.Join(lines, "\n  ")
+}
+
+// lastLines is the end of a log, indented.
+func lastLines(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	kept := &tail{}
+	_, _ = kept.Write(data) // never fails
+	return kept.String()
+}
+
+// writeFile writes a file whole or not at all, and leaves one that holds data
+// already as it is.
+func writeFile(path string, data []byte) (err error) {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp.Name()))
+		}
+	}()
+	_, err = temp.Write(data)
+	if err == nil {
+		err = temp.Chmod(0o644)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}

@@ -1,0 +1,171 @@
+// Package lab is the one import that most notebook cells need: it starts runs,
+// watches them, and opens what they left.
+//
+//	r := lab.Run("sketch-flow", lab.Dataset("mnist"), lab.Epsilon(10))
+//	viz.Show(r.Samples(64), r.Curve("sliced W₂"), r.Privacy())
+//
+// A cell never computes an experiment itself. It asks the molehill program for
+// a run and watches the run's directory, so a cell can be executed again, a
+// kernel die and a browser close without losing work or spending budget twice.
+//
+// Mistakes and failures are shown below the cell and end it; a cell has nobody
+// to return an error to.
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+
+	"molehill/pkg/launch"
+	"molehill/pkg/run"
+	"molehill/viz"
+)
+
+// Option changes what is asked for.
+type Option func(arguments []string) []string
+
+func flag(name, value string) Option {
+	return func(arguments []string) []string { return append(arguments, name, value) }
+}
+
+// Dataset names the data set, "mnist" for example.
+func Dataset(name string) Option { return Set("dataset", name) }
+
+// Epsilon sets the ε that is to be proved. Inf asks for no privacy.
+func Epsilon(epsilon float64) Option {
+	return flag("--epsilon", strconv.FormatFloat(epsilon, 'g', -1, 64))
+}
+
+// Inf is ε = ∞.
+var Inf = math.Inf(1)
+
+// Set changes a setting by its name, as `molehill run --set` does.
+func Set(name string, value any) Option { return flag("--set", fmt.Sprintf("%s=%v", name, value)) }
+
+// Preset chooses "quick" (the default) or "paper".
+func Preset(name string) Option { return flag("--preset", name) }
+
+// Seed sets the seed of everything random but a release's noise.
+func Seed(seed uint64) Option { return flag("--seed", strconv.FormatUint(seed, 10)) }
+
+// Research takes the noise from the seed: repeatable by anyone, hence no
+// protection for anybody.
+func Research() Option {
+	return func(arguments []string) []string { return append(arguments, "--research") }
+}
+
+// Run starts an experiment, or attaches to the run that there is, shows its
+// progress, and returns it when it is finished.
+func Run(experiment string, options ...Option) *Result {
+	r, err := start(experiment, options)
+	if err == nil {
+		err = wait(r)
+	}
+	return finished(r, err)
+}
+
+// Start starts an experiment, or attaches to the run that there is, and does
+// not wait; Result.Wait does.
+func Start(experiment string, options ...Option) *Result {
+	r, err := start(experiment, options)
+	if err != nil {
+		fail(err)
+	}
+	return &Result{r}
+}
+
+// Open returns a run by its ID, or the beginning of one.
+func Open(id string) *Result {
+	store, err := run.DefaultStore()
+	if err != nil {
+		fail(err)
+	}
+	r, err := store.Open(id)
+	if err != nil {
+		fail(err)
+	}
+	return &Result{r}
+}
+
+// Wait shows the run's progress and returns it when it is finished.
+func (r *Result) Wait() *Result { return finished(r.Run, wait(r.Run)) }
+
+func finished(r *run.Run, err error) *Result {
+	if err != nil {
+		fail(err)
+	}
+	return &Result{r}
+}
+
+// fail shows an error and ends the cell. Outside a notebook, where Show is
+// silent, the error goes to standard error.
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "lab:", err)
+	viz.Show(err)
+	os.Exit(1)
+}
+
+// start asks the molehill program for the run.
+func start(experiment string, options []Option) (*run.Run, error) {
+	arguments := []string{"run", experiment, "--detach", "--json"}
+	for _, option := range options {
+		arguments = option(arguments)
+	}
+	var answer struct{ Dir string }
+	if err := ask(&answer, arguments...); err != nil {
+		return nil, err
+	}
+	return run.Open(answer.Dir)
+}
+
+// program finds the molehill program once a cell.
+var program = sync.OnceValues(func() (string, error) { return launch.FindBinary(context.Background()) })
+
+// ask runs the molehill program and reads its JSON answer.
+func ask(answer any, arguments ...string) error {
+	binary, err := program()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(binary, arguments...)
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	text, err := cmd.Output()
+	if err != nil {
+		said := strings.TrimSpace(strings.TrimPrefix(complaint.String(), "molehill: "))
+		if said == "" {
+			said = err.Error()
+		}
+		return errors.New(said)
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// wait watches the run to its end.
+func wait(r *run.Run) error {
+	if state, err := r.State(); err != nil || state == run.Finished {
+		return err // nothing to show
+	}
+	done := watch(r)
+	state, err := r.State()
+	switch {
+	case done != nil:
+		return done
+	case err != nil:
+		return err
+	case state == run.Failed:
+		return fmt.Errorf("%s failed: %w", r.ID, r.Failure())
+	case state != run.Finished:
+		return fmt.Errorf("%s is %s; execute the cell again to continue it", r.ID, state)
+	}
+	return nil
+}

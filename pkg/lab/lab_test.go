@@ -1,0 +1,86 @@
+package lab
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"molehill/pkg/command"
+	"molehill/viz"
+)
+
+// TestMain lets this program stand in for molehill, which lab asks for runs.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") {
+		command.Main()
+		return
+	}
+	self, err := os.Executable()
+	if err == nil {
+		err = os.Setenv("MOLEHILL_BIN", self)
+	}
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// What a cell does, outside a notebook: run, look, run again, open.
+func TestACell(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	small := []Option{Set("steps", 12), Set("particles", 40), Set("directions", 8), Seed(3), Research()}
+	r := Run("five-gaussians", small...)
+	if d := r.Metric("sliced W₂"); !(d > 0) {
+		t.Errorf("sliced W₂ = %v", d)
+	}
+	if x, columns := r.Table("step-10.npy"); columns != 2 || len(x) != 80 {
+		t.Errorf("step 10 is %d numbers in %d columns, want 40 points of the plane", len(x), columns)
+	}
+	if line := r.Line("sliced W₂"); len(line.X) != 12 || line.X[11] != 12 {
+		t.Errorf("the curve has its steps at %v", line.X)
+	}
+	var figure viz.Figure = r.Curve("sliced W₂")
+	if err := figure.Save(filepath.Join(t.TempDir(), "curve.png")); err != nil {
+		t.Error(err)
+	}
+	if again := Start("five-gaussians", small...).Wait(); again.ID != r.ID {
+		t.Errorf("the same cell again made %s of %s", again.ID, r.ID)
+	}
+	if other := Run("five-gaussians", append(small, Seed(4))...); other.ID == r.ID {
+		t.Error("another seed is the same run")
+	}
+	if opened := Open(r.ID[:18]); opened.ID != r.ID {
+		t.Errorf("opened %s", opened.ID)
+	}
+}
+
+func TestMistakesComeBackAsMolehillSaysThem(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	_, err := start("five-gausians", nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "no experiment is called") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestPrivateRunsShowTheirPromise(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	r := Run("sketch-flow", Dataset("glyphs"), Epsilon(2), Set("particles", 200), Set("steps", 10))
+	s := r.Statement()
+	if s.Epsilon() > 2 || s.Epsilon() < 1.9 || s.Research {
+		t.Errorf("the statement proves ε = %v, research %v; want 2 under a secret key", s.Epsilon(), s.Research)
+	}
+	table := r.Privacy().String()
+	for _, want := range []string{"ε = 2", "replace-one", "bin means", "secure", "not covered", "public by construction"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("the table does not say %q:\n%s", want, table)
+		}
+	}
+	grid := r.Samples(9)
+	if grid.Height != 32 || len(grid.X) != 9*32*32 {
+		t.Errorf("%d values of images %d high", len(grid.X), grid.Height)
+	}
+	if _, err := os.Stat(filepath.Join(r.Dir, "key")); !os.IsNotExist(err) {
+		t.Errorf("the noise key is still there after the run: %v", err)
+	}
+}

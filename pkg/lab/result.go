@@ -1,0 +1,107 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// Result is a run and what it left.
+type Result struct{ *run.Run }
+
+// Metric returns a measured number by its name, "sliced W₂" for example.
+func (r *Result) Metric(name string) float64 {
+	result, err := r.Run.Result()
+	if err != nil {
+		fail(err)
+	}
+	value, ok := result.Metrics[name]
+	if !ok {
+		fail(fmt.Errorf("%s measured no %q; it has %v", r.ID, name, result.Metrics))
+	}
+	return value
+}
+
+// Table returns an artefact of numbers, row-major, and its number of columns.
+func (r *Result) Table(name string) (data []float32, columns int) {
+	data, columns, err := r.Run.Table(name)
+	if err != nil {
+		fail(err)
+	}
+	return data, columns
+}
+
+// Samples returns up to n generated images as a figure.
+func (r *Result) Samples(n int) viz.Images {
+	return r.Images("samples.npy", n)
+}
+
+// Images returns up to n of the square grey images of an artefact as a figure.
+func (r *Result) Images(name string, n int) viz.Images {
+	pixels, columns := r.Table(name)
+	side := int(math.Sqrt(float64(columns)))
+	if side*side != columns {
+		fail(fmt.Errorf("the rows of %s have %d numbers: no square images", name, columns))
+	}
+	n = min(n, len(pixels)/columns)
+	return viz.Images{X: pixels[:n*columns], Height: side, Width: side}
+}
+
+// Curve returns a curve of the run, "sliced W₂" for example, as a figure.
+func (r *Result) Curve(name string) viz.Curves {
+	line := r.Line(name)
+	return viz.Curves{Title: r.Spec.Experiment, X: viz.Axis{Label: "step"}, Y: viz.Axis{Label: name, Log: true}, Lines: []viz.Line{line}}
+}
+
+// Line returns a curve of the run as a line, to be drawn beside others.
+func (r *Result) Line(name string) viz.Line {
+	steps, values, err := r.Run.Curve(name)
+	if err != nil {
+		fail(err)
+	}
+	line := viz.Line{Name: name, Y: values}
+	for _, step := range steps {
+		line.X = append(line.X, float64(step))
+	}
+	return line
+}
+
+// Statement returns what the run may say about its privacy.
+func (r *Result) Statement() privacy.Statement {
+	text, err := r.Run.Privacy()
+	if err != nil {
+		fail(err)
+	}
+	var s privacy.Statement
+	if err := json.Unmarshal(text, &s); err != nil {
+		fail(fmt.Errorf("the privacy statement of %s: %w", r.ID, err))
+	}
+	return s
+}
+
+// Privacy returns the statement as a table.
+func (r *Result) Privacy() viz.Table {
+	s := r.Statement()
+	t := viz.Table{Title: fmt.Sprintf("Privacy of %s: ε = %v at δ = %g, as proved", r.Spec.Experiment, s.Epsilon(), s.Delta), Header: []string{"", ""}}
+	for _, c := range s.Claims {
+		what := "ε = " + c.Epsilon.String() + " by " + c.Accountant
+		if c.Note != "" {
+			what += ": " + c.Note
+		}
+		t.Add(c.Label, what)
+	}
+	t.Add("neighbours", s.Relation)
+	t.Add("mechanism", fmt.Sprintf("%s, standard deviation %.4g = %.4g × sensitivity %.4g", s.Mechanism, s.NoiseStd, s.NoiseMultiplier, s.Sensitivity.Value))
+	t.Add("sensitivity", s.Sensitivity.Query+"; "+s.Sensitivity.Source)
+	t.Add("sampling", s.Sampler)
+	t.Add("releases", s.Steps)
+	t.Add("randomness", s.Randomness)
+	for _, n := range s.NotCovered {
+		t.Add("not covered", n)
+	}
+	return t
+}
