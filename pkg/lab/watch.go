@@ -2,9 +2,11 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"molehill/pkg/run"
+	"molehill/privacy"
 	"molehill/viz"
 )
 
@@ -23,7 +25,7 @@ func watch(r *run.Run) error {
 		}
 		for _, e := range u.Events {
 			if e.Total > 0 && bar == nil {
-				bar = viz.NewProgress(r.Spec.Experiment, e.Total)
+				bar = viz.NewProgress(title(r), e.Total)
 			}
 			if bar != nil {
 				bar.Set(e.Step, note(e))
@@ -42,4 +44,15 @@ func note(e run.Event) string {
 		return fmt.Sprintf("%s %.4g", name, value)
 	}
 	return ""
+}
+
+// title names a run, with its ε where it has one.
+func title(r *run.Run) string {
+	var settings struct {
+		Epsilon *privacy.Epsilon `json:"epsilon"`
+	}
+	if err := json.Unmarshal(r.Spec.Config, &settings); err != nil || settings.Epsilon == nil {
+		return r.Spec.Experiment
+	}
+	return fmt.Sprintf("%s, ε = %v", r.Spec.Experiment, *settings.Epsilon)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"molehill/models/autoencoder"
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 )
@@ -15,7 +16,7 @@ import (
 // that was not, and leaves a file that can be loaded.
 func TestInterruptedTrainingContinues(t *testing.T) {
 	request := experiment.Request{Experiment: "autoencoder", Seed: 2, Settings: map[string]string{
-		"dataset": "glyphs", "epochs": "1", "batch": "15000", "latent": "2"}} // two steps
+		"dataset": "a few glyphs", "epochs": "1", "batch": "30", "latent": "2"}} // two steps
 	whole, interrupted := prepared(t, request), prepared(t, request)
 	if err := experiment.Compute(t.Context(), whole); err != nil {
 		t.Fatal(err)
@@ -44,9 +45,18 @@ func TestInterruptedTrainingContinues(t *testing.T) {
 	}
 	defer f.Close()
 	model, err := autoencoder.Load(f)
-	if err != nil || model.Config.Latent != 2 || model.Meta.Dataset != "glyphs" || model.Meta.Steps != 2 {
-		t.Errorf("loaded %+v, %v", model.Meta, err)
+	if err != nil || model.Config.Latent != 2 || model.Meta.Dataset != "a few glyphs" || model.Meta.Steps != 2 || model.Meta.Images != 60 {
+		t.Errorf("loaded %+v, %v; want 2 steps on the public 60 of 120 images", model.Meta, err)
 	}
+	if want := dataset.PublicPrivate(120, experiment.SplitSeed).Digest; model.Meta.Split != want {
+		t.Errorf("trained on the split %s, want %s", model.Meta.Split, want)
+	}
+}
+
+func init() {
+	dataset.Register("a few glyphs", "120 glyphs, taken to be private", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+		return dataset.Load(ctx, "glyphs", dataset.Options{Seed: o.Seed, N: 120})
+	})
 }
 
 func prepared(t *testing.T, request experiment.Request) *run.Run {
