@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"molehill/models/layer"
+	"molehill/pkg/npy"
 )
 
 // fileFormat is the version of the files that Save writes.
@@ -99,7 +100,7 @@ func writeArchive(w io.Writer, metadata any, arrays layer.Params) error {
 			return err
 		}
 		if entry, err = archive.Create(p.Name + ".npy"); err == nil {
-			err = writeArray(entry, p.Shape, p.Value)
+			err = npy.Write(entry, p.Shape, p.Value)
 		}
 	}
 	return errors.Join(err, archive.Close())
@@ -132,7 +133,7 @@ func readArchive(r io.Reader, metadata any) (archive, error) {
 			}
 			described = true
 		} else if name, ok := strings.CutSuffix(file.Name, ".npy"); ok {
-			shape, value, err := readArray(content)
+			shape, value, err := npy.Read(content)
 			if err != nil {
 				return nil, fmt.Errorf("%s in the archive: %w", file.Name, err)
 			}

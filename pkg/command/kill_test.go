@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/run"
 )
 
@@ -49,14 +50,7 @@ func TestKilledFlowsEndTheSame(t *testing.T) {
 // processes the kills reached.
 func computeRun(t *testing.T, request experiment.Request, moments []time.Duration) (particles []byte, killed int) {
 	t.Helper()
-	spec, err := request.Spec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := run.Store{Dir: t.TempDir()}.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := experimenttest.Prepared(t, request)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

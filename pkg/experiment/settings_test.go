@@ -1,4 +1,4 @@
-package experiment
+package experiment_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -32,10 +34,10 @@ func (c *exampleConfig) Check() error {
 type example struct{}
 
 func (example) Describe() plugin.Info { return plugin.Info{Name: "example", Version: "7"} }
-func (example) Config(p Preset) Config {
-	return &exampleConfig{Dataset: "mnist", Steps: map[Preset]int{Quick: 1, Paper: 100}[p], Rate: 0.5, Epsilon: 10}
+func (example) Config(p experiment.Preset) experiment.Config {
+	return &exampleConfig{Dataset: "mnist", Steps: map[experiment.Preset]int{experiment.Quick: 1, experiment.Paper: 100}[p], Rate: 0.5, Epsilon: 10}
 }
-func (example) Run(ctx context.Context, r *run.Run, c Config) (run.Result, error) {
+func (example) Run(ctx context.Context, r *run.Run, c experiment.Config) (run.Result, error) {
 	switch c.(*exampleConfig).Dataset {
 	case "panic":
 		panic("out of cheese")
@@ -45,16 +47,16 @@ func (example) Run(ctx context.Context, r *run.Run, c Config) (run.Result, error
 	return run.Result{Metrics: run.Values{"steps": float64(c.(*exampleConfig).Steps)}}, ctx.Err()
 }
 
-func init() { Registry.Register(example{}) }
+func init() { experiment.Registry.Register(example{}) }
 
 func TestApplyReadsWhatPeopleType(t *testing.T) {
-	c := example{}.Config(Quick).(*exampleConfig)
-	err := Apply(c, map[string]string{"dataset": "glyphs", "steps": "12", "rate": "1e-3", "stack": "true", "epsilon": "inf"})
+	c := example{}.Config(experiment.Quick).(*exampleConfig)
+	err := experiment.Apply(c, map[string]string{"dataset": "glyphs", "steps": "12", "rate": "1e-3", "stack": "true", "epsilon": "inf"})
 	want := exampleConfig{"glyphs", 12, 1e-3, true, privacy.Epsilon(math.Inf(1))}
 	if err != nil || *c != want {
 		t.Errorf("%+v, %v; want %+v", *c, err, want)
 	}
-	if err := Apply(c, map[string]string{"dataset": "12"}); err != nil || c.Dataset != "12" {
+	if err := experiment.Apply(c, map[string]string{"dataset": "12"}); err != nil || c.Dataset != "12" {
 		t.Errorf("a data set called 12: %q, %v", c.Dataset, err)
 	}
 }
@@ -68,15 +70,15 @@ func TestApplyRefusesKindly(t *testing.T) {
 		`epsilon cannot be "-1"`:    {"epsilon": "-1"},
 		`rate cannot be "{\"a\":1}`: {"rate": `{"a":1}`},
 	} {
-		c := example{}.Config(Quick)
-		if err := Apply(c, settings); err == nil || !strings.Contains(err.Error(), want) {
+		c := example{}.Config(experiment.Quick)
+		if err := experiment.Apply(c, settings); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want it to say %q", settings, err, want)
 		}
 	}
 }
 
 func TestSpecFindsMistakesBeforeAnythingComputes(t *testing.T) {
-	for want, q := range map[string]Request{
+	for want, q := range map[string]experiment.Request{
 		"did you mean example":     {Experiment: "exmaple"},
 		"did you mean quick, pape": {Experiment: "example", Preset: "large"},
 		"steps is 0":               {Experiment: "example", Settings: map[string]string{"steps": "0"}},
@@ -85,11 +87,11 @@ func TestSpecFindsMistakesBeforeAnythingComputes(t *testing.T) {
 			t.Errorf("%+v: error %v, want it to say %q", q, err, want)
 		}
 	}
-	one, err := Request{Experiment: "example", Settings: map[string]string{"rate": "0.5"}}.Spec()
+	one, err := experiment.Request{Experiment: "example", Settings: map[string]string{"rate": "0.5"}}.Spec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := Request{Experiment: "example", Preset: Quick}.Spec()
+	other, err := experiment.Request{Experiment: "example", Preset: experiment.Quick}.Spec()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,23 +104,12 @@ func TestSpecFindsMistakesBeforeAnythingComputes(t *testing.T) {
 
 func acquired(t *testing.T, settings map[string]string) *run.Run {
 	t.Helper()
-	spec, err := Request{Experiment: "example", Preset: Paper, Settings: settings}.Spec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := run.Store{Dir: t.TempDir()}.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Acquire(); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return experimenttest.Acquired(t, experiment.Request{Experiment: "example", Preset: experiment.Paper, Settings: settings})
 }
 
 func TestComputeFinishesFailsOrLeavesToBeContinued(t *testing.T) {
 	r := acquired(t, nil)
-	if err := Compute(t.Context(), r); err != nil {
+	if err := experiment.Compute(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	if result, err := r.Result(); err != nil || result.Metrics["steps"] != 100 {
@@ -126,7 +117,7 @@ func TestComputeFinishesFailsOrLeavesToBeContinued(t *testing.T) {
 	}
 	for dataset, want := range map[string]string{"panic": "out of cheese", "error": "no such thing"} {
 		r := acquired(t, map[string]string{"dataset": dataset})
-		err := Compute(t.Context(), r)
+		err := experiment.Compute(t.Context(), r)
 		state, _ := r.State()
 		if err == nil || !strings.Contains(err.Error(), want) || state != run.Failed {
 			t.Errorf("%s: state %s, error %v; want failed, and why", dataset, state, err)
@@ -135,7 +126,7 @@ func TestComputeFinishesFailsOrLeavesToBeContinued(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	r = acquired(t, nil)
-	err := Compute(ended, r)
+	err := experiment.Compute(ended, r)
 	if state, _ := r.State(); !errors.Is(err, context.Canceled) || state != run.Interrupted {
 		t.Errorf("cancelled: state %s, error %v; want interrupted", state, err)
 	}

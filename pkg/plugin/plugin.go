@@ -135,7 +135,7 @@ func Nearest(name string, names []string) []string {
 	}
 	var found []candidate
 	for _, n := range names {
-		d := editDistance(strings.ToLower(name), strings.ToLower(n))
+		d := EditDistance(strings.ToLower(name), strings.ToLower(n))
 		if strings.Contains(n, name) {
 			d = 0
 		}
@@ -151,8 +151,9 @@ func Nearest(name string, names []string) []string {
 	return nearest
 }
 
-// editDistance is Levenshtein's, one row at a time.
-func editDistance(a, b string) int {
+// EditDistance counts the insertions, deletions and replacements of bytes that
+// make b of a (Levenshtein), one row at a time.
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

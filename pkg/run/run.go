@@ -34,6 +34,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"molehill/pkg/npy"
 )
 
 // The files of a run directory.
@@ -248,4 +250,33 @@ func (r *Run) Artefacts() ([]string, error) {
 		err = nil
 	}
 	return names, err
+}
+
+// WriteTable writes an artefact of numbers, [n, columns], as a NumPy .npy file.
+func (r *Run) WriteTable(name string, data []float32, columns int) error {
+	if columns < 1 || len(data) == 0 || len(data)%columns != 0 {
+		return fmt.Errorf("run: %d numbers are no table of %d columns", len(data), columns)
+	}
+	return r.WriteFile(name, func(w io.Writer) error { return npy.Write(w, []int{len(data) / columns, columns}, data) })
+}
+
+// Table reads what WriteTable wrote.
+func (r *Run) Table(name string) (data []float32, columns int, err error) {
+	f, err := r.Artefact(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("run: %s of %s: %w", name, r.ID, err)
+	}
+	shape, data, err := npy.Read(text)
+	if err == nil && len(shape) != 2 {
+		err = fmt.Errorf("expected two axes, found %v", shape)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("run: %s of %s is no table of numbers: %w", name, r.ID, err)
+	}
+	return data, shape[1], nil
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/modfile"
+
+	"molehill/pkg/plugin"
 )
 
 // Store is a folder of run directories. It needs no index: the folder is it.
@@ -194,31 +196,9 @@ func nearest(name string, names []string, n int) []string {
 	name = name[:min(len(name), 100)]
 	distance := make(map[string]int, len(names))
 	for _, candidate := range names {
-		distance[candidate] = editDistance(name, candidate[:min(len(name), len(candidate))])
+		distance[candidate] = plugin.EditDistance(name, candidate[:min(len(name), len(candidate))])
 	}
 	names = slices.Clone(names)
 	slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
 	return names[:min(n, len(names))]
-}
-
-// editDistance counts the insertions, deletions and replacements of bytes that
-// make b of a (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // from the part of a read so far to b[:j]
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

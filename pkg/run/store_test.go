@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,17 +70,6 @@ func TestOpenByPrefix(t *testing.T) {
 			t.Errorf("%.20q was found", unknown)
 		} else if unknown == "flaw-r" && (!errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "nearest: "+two.ID)) {
 			t.Errorf("expected %s to be suggested first, found %v", two.ID, err)
-		}
-	}
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"same", "same", 0}} {
-		if got, back := editDistance(c.a, c.b), editDistance(c.b, c.a); got != c.want || back != c.want {
-			t.Errorf("%q and %q: %d, %d, expected %d", c.a, c.b, got, back, c.want)
 		}
 	}
 }
@@ -156,4 +146,35 @@ func ExampleStore_Create() {
 	b, _ := store.Create(Spec{Experiment: "flow", Config: []byte(`{"sigma": 5e-1, "steps": 200}`)})
 	fmt.Println(a.ID == b.ID)
 	// Output: true
+}
+
+func TestTablesSurvive(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	want := []float32{1, -2.5, 3e-20, 4, 5, 6}
+	if err := r.WriteTable("t.npy", want, 3); err != nil {
+		t.Fatal(err)
+	}
+	if got, columns, err := r.Table("t.npy"); err != nil || columns != 3 || !slices.Equal(got, want) {
+		t.Errorf("read %v in %d columns, %v", got, columns, err)
+	}
+	for _, columns := range []int{0, 4, -1} {
+		if err := r.WriteTable("t.npy", want, columns); err == nil {
+			t.Errorf("a table of %d columns was written of 6 numbers", columns)
+		}
+	}
+	if err := r.WriteTable("t.npy", nil, 3); err == nil {
+		t.Error("a table of nothing was written")
+	}
+	if got, _, err := r.Table("t.npy"); err != nil || !slices.Equal(got, want) {
+		t.Errorf("after refused tables: %v, %v", got, err)
+	}
+	// Foreign files are errors, whatever they hold.
+	for _, text := range []string{"", "no table", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (9, 99999999999), }"} {
+		if err := r.WriteFile("foreign.npy", func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := r.Table("foreign.npy"); err == nil {
+			t.Errorf("%q was read as a table", text)
+		}
+	}
 }

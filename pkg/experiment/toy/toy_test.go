@@ -5,23 +5,14 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/run"
 )
 
 // finish runs the toy problem and returns its result.
 func finish(t *testing.T, settings map[string]string) run.Result {
 	t.Helper()
-	spec, err := experiment.Request{Experiment: "five-gaussians", Seed: 1, Settings: settings}.Spec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := run.Store{Dir: t.TempDir()}.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Acquire(); err != nil {
-		t.Fatal(err)
-	}
+	r := experimenttest.Acquired(t, experiment.Request{Experiment: "five-gaussians", Seed: 1, Settings: settings})
 	if err := experiment.Compute(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}

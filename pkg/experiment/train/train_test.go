@@ -9,7 +9,7 @@ import (
 	"molehill/models/autoencoder"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
-	"molehill/pkg/run"
+	"molehill/pkg/experiment/experimenttest"
 )
 
 // A training that is interrupted and continued ends with the weights of one
@@ -17,7 +17,7 @@ import (
 func TestInterruptedTrainingContinues(t *testing.T) {
 	request := experiment.Request{Experiment: "autoencoder", Seed: 2, Settings: map[string]string{
 		"dataset": "a few glyphs", "epochs": "1", "batch": "30", "latent": "2"}} // two steps
-	whole, interrupted := prepared(t, request), prepared(t, request)
+	whole, interrupted := experimenttest.Acquired(t, request), experimenttest.Acquired(t, request)
 	if err := experiment.Compute(t.Context(), whole); err != nil {
 		t.Fatal(err)
 	}
@@ -57,20 +57,4 @@ func init() {
 	dataset.Register("a few glyphs", "120 glyphs, taken to be private", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
 		return dataset.Load(ctx, "glyphs", dataset.Options{Seed: o.Seed, N: 120})
 	})
-}
-
-func prepared(t *testing.T, request experiment.Request) *run.Run {
-	t.Helper()
-	spec, err := request.Spec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := run.Store{Dir: t.TempDir()}.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Acquire(); err != nil {
-		t.Fatal(err)
-	}
-	return r
 }
