@@ -3,7 +3,9 @@ package privacy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
@@ -14,11 +16,14 @@ import (
 // given Sensitivity over the records that the sampler draws, each with Gaussian
 // noise of standard deviation NoiseStd.
 type Plan struct {
-	Sensitivity Sensitivity
-	Sampler     sampling.Sampler // which records each release looks at; nil for all
-	Records     int              // n, public
-	Steps       int
-	Budget      Budget
+	Sensitivity Sensitivity // of the most sensitive release
+	// Each is the sensitivity of every release, [Steps], where they differ and
+	// are known beforehand; nil if all are as sensitive as Sensitivity says.
+	Each    []float64
+	Sampler sampling.Sampler // which records each release looks at; nil for all
+	Records int              // n, public
+	Steps   int
+	Budget  Budget
 	// NoiseStd is the standard deviation of the noise on each coordinate; 0
 	// only where the budget promises nothing.
 	NoiseStd float64
@@ -41,11 +46,13 @@ func Calibrate(p Plan) (Plan, error) {
 	if err != nil {
 		return p, fmt.Errorf("privacy: no noise proves ε = %v, δ = %v for %d releases: %w", p.Budget.Epsilon, p.Budget.Delta, p.Steps, err)
 	}
-	// Round up to what survives the grid: multiplier = NoiseStd/(Δ + inflation).
-	p.NoiseStd = multiplier * p.Sensitivity.Value
-	for p.NoiseMultiplier() < multiplier {
-		p.NoiseStd *= 1 + 1e-9
+	// Solve NoiseStd = multiplier·(Δ + inflation), where the inflation is at most
+	// √Coordinates·2⁻³⁰ of NoiseStd.
+	share := multiplier * noise.GridInflation(1, p.coordinates())
+	if share > 0.5 {
+		return p, fmt.Errorf("privacy: noise %.3g times the sensitivity on a grid of %d numbers would be lost in the grid; release fewer numbers or plan for a larger ε", multiplier, p.Coordinates)
 	}
+	p.NoiseStd = multiplier * p.Sensitivity.Value / (1 - share) * (1 + 1e-12)
 	return p, nil
 }
 
@@ -58,17 +65,26 @@ func (p Plan) check() error {
 		return fmt.Errorf("privacy: a plan of %d releases; it must have at least one", p.Steps)
 	case !(p.Sensitivity.Value > 0) || math.IsInf(p.Sensitivity.Value, 0):
 		return fmt.Errorf("privacy: sensitivity %v of %s; it must be finite and above 0", p.Sensitivity.Value, p.Sensitivity.Query)
+	case p.Each != nil && len(p.Each) != p.Steps:
+		return fmt.Errorf("privacy: sensitivities of %d releases in a plan of %d; give one for each", len(p.Each), p.Steps)
 	case p.Records < 1:
 		return fmt.Errorf("privacy: a plan for %d records; it must have at least one", p.Records)
+	}
+	for step, value := range p.Each {
+		if !(value > 0 && value <= p.Sensitivity.Value) {
+			return fmt.Errorf("privacy: release %d has sensitivity %v, the most sensitive one %v; it must be above 0 and at most that", step+1, value, p.Sensitivity.Value)
+		}
 	}
 	return nil
 }
 
-// NoiseMultiplier is the noise in units of the sensitivity, after what the
-// noise's grid adds to it: what accountants call σ.
+// NoiseMultiplier is the noise in units of the sensitivity of the most sensitive
+// release, after what the noise's grid adds to it: what accountants call σ.
 func (p Plan) NoiseMultiplier() float64 {
-	return p.NoiseStd / (p.Sensitivity.Value + noise.GridInflation(p.NoiseStd, max(1, p.Coordinates)))
+	return p.NoiseStd / (p.Sensitivity.Value + noise.GridInflation(p.NoiseStd, p.coordinates()))
 }
+
+func (p Plan) coordinates() int { return max(1, p.Coordinates) }
 
 // Event describes all releases to an accountant.
 func (p Plan) Event() accountant.Event {
@@ -85,12 +101,44 @@ func (p Plan) sampler() sampling.Sampler {
 	return p.Sampler
 }
 
+// levelRatio is how far apart the sensitivities of a plan are told from each
+// other: in between they are rounded up, which costs accuracy and never
+// soundness.
+const levelRatio = 1.005
+
+// event describes all releases, the most sensitive one with the given noise
+// multiplier, the others with as much more as they are less sensitive.
 func (p Plan) event(multiplier float64) accountant.Event {
-	one := p.sampler().Event(p.Records, accountant.Gaussian{NoiseMultiplier: multiplier})
-	if p.Steps == 1 {
-		return one
+	sampled := func(multiplier float64) accountant.Event {
+		return p.sampler().Event(p.Records, accountant.Gaussian{NoiseMultiplier: multiplier})
 	}
-	return accountant.SelfComposed{Event: one, Count: p.Steps}
+	counts := map[int]int{0: p.Steps}
+	if p.Each != nil {
+		clear(counts)
+		for _, value := range p.Each {
+			counts[int(math.Log(p.Sensitivity.Value/value)/math.Log(levelRatio))]++
+		}
+	}
+	var events []accountant.Event
+	for _, level := range slices.Sorted(maps.Keys(counts)) {
+		one := sampled(multiplier * math.Pow(levelRatio, float64(level)))
+		if counts[level] > 1 {
+			one = accountant.SelfComposed{Event: one, Count: counts[level]}
+		}
+		events = append(events, one)
+	}
+	if len(events) == 1 {
+		return events[0]
+	}
+	return accountant.Composed{Events: events}
+}
+
+// sensitivity of a release.
+func (p Plan) sensitivity(step int) float64 {
+	if p.Each != nil {
+		return p.Each[step]
+	}
+	return p.Sensitivity.Value
 }
 
 // accountants are the sound ones, the tightest first. Each refuses what it has

@@ -31,6 +31,7 @@ func TestCalibratedPlansKeepTheirBudget(t *testing.T) {
 		"tiny ε":        func(p *Plan) { p.Budget.Epsilon = 0.01 },
 		"large ε":       func(p *Plan) { p.Budget.Epsilon = 50 },
 		"many numbers":  func(p *Plan) { p.Coordinates = 1e9 },
+		"unequal":       func(p *Plan) { p.Steps, p.Each = 3, []float64{0.5, 0.2, 0.3} },
 		"sample of all": func(p *Plan) { p.Sampler = sampling.FixedSize{Size: 1000} },
 	} {
 		p := example()
@@ -132,6 +133,91 @@ func TestReleaserRefusesWhatThePlanDoesNotCover(t *testing.T) {
 		if !slices.Equal(values, []float64{1, 2, 3}) {
 			t.Errorf("%s: the refused values were changed to %v", want, values)
 		}
+	}
+}
+
+func TestReleaserMakesEachReleaseOnce(t *testing.T) {
+	p := example()
+	p.Steps = 3
+	p, err := Calibrate(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Releaser(noise.Seeded(5))
+	first, again, other := []float64{1, 2, 3}, []float64{1, 2, 3}, []float64{1, 2, 4}
+	if err := r.Release(first, p.Sensitivity, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Release(again, p.Sensitivity, 1); err != nil || !slices.Equal(first, again) {
+		t.Errorf("the same release again: %v and %v, %v", first, again, err)
+	}
+	if err := r.Release(other, p.Sensitivity, 1); err == nil || !strings.Contains(err.Error(), "other values") || other[2] != 4 {
+		t.Errorf("other values under the same noise: %v, %v", other, err)
+	}
+	// Another plan under the same key has noise of its own: the difference of
+	// their releases of the same values does not cancel.
+	q := p
+	q.NoiseStd *= 1.001
+	second := []float64{1, 2, 3}
+	if err := q.Releaser(noise.Seeded(5)).Release(second, q.Sensitivity, 1); err != nil {
+		t.Fatal(err)
+	}
+	for i := range second {
+		if math.Abs(second[i]-first[i]) < 0.01*p.NoiseStd {
+			t.Errorf("two plans under one key released %v and %v", first[i], second[i])
+		}
+	}
+}
+
+func TestDrawIsThePlansSampler(t *testing.T) {
+	p := example()
+	if rows, err := p.Releaser(noise.Seeded(1)).Draw(0); err != nil || len(rows) != p.Records {
+		t.Errorf("a plan without sampler draws %d rows, %v; want all", len(rows), err)
+	}
+	p.Sampler = sampling.FixedSize{Size: 7}
+	a, err := p.Releaser(noise.Seeded(1)).Draw(3)
+	b, _ := p.Releaser(noise.Seeded(1)).Draw(3)
+	if err != nil || len(a) != 7 || !slices.Equal(a, b) {
+		t.Errorf("drew %v and %v, %v", a, b, err)
+	}
+}
+
+// A plan whose releases differ in sensitivity is accounted for by what each is,
+// not by the worst: between the plans for all-worst and all-best, and equal to
+// the exact composition √Σ(Δ_t/σ)² of Gaussians, to the rounding of levels.
+func TestReleasesOfDifferentSensitivity(t *testing.T) {
+	p := example()
+	p.Steps, p.NoiseStd = 40, 3
+	rng := rand.New(rand.NewPCG(6, 6))
+	var squares float64
+	for range p.Steps {
+		p.Each = append(p.Each, 0.2+0.3*rng.Float64())
+		squares += p.Each[len(p.Each)-1] * p.Each[len(p.Each)-1] / 9
+	}
+	s, err := p.Statement(noise.Seeded(1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, err := accountant.AnalyticGaussian{}.Epsilon(accountant.Gaussian{NoiseMultiplier: 1 / math.Sqrt(squares)}, ReplaceOne, p.Budget.Delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := float64(s.Epsilon()); got < exact.Epsilon || got > 1.01*exact.Epsilon {
+		t.Errorf("ε = %v, exactly %v; want at least that and at most 1 %% more", got, exact.Epsilon)
+	}
+	r := p.Releaser(noise.Seeded(1))
+	query := p.Sensitivity
+	query.Value = p.Each[5] * 1.001
+	if err := r.Release([]float64{1}, query, 5); err == nil {
+		t.Error("a release more sensitive than its step's was accepted")
+	}
+	p.Each[3] = 0.6
+	if _, err := Calibrate(p); err == nil || !strings.Contains(err.Error(), "release 4") {
+		t.Errorf("a release more sensitive than the worst: %v", err)
+	}
+	p.Each = p.Each[:5]
+	if _, err := Calibrate(p); err == nil {
+		t.Error("five sensitivities of forty releases were accepted")
 	}
 }
 

@@ -1,20 +1,39 @@
 package privacy
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"molehill/privacy/noise"
 )
 
-// Releaser adds a plan's noise to queries. It is the only door through which a
-// value computed from records leaves.
+// Releaser draws a plan's records and adds its noise to queries. It is the only
+// door through which a value computed from records leaves. It is safe for
+// concurrent use.
 type Releaser struct {
 	plan   Plan
 	secret noise.Source
+	label  string // of the noise: another plan under the same key gets other noise
+
+	mu       sync.Mutex
+	released map[int][sha256.Size]byte // by step, what was asked for before noise
 }
 
-// Releaser returns the plan's releaser, drawing its noise from secret.
-func (p Plan) Releaser(secret noise.Source) *Releaser { return &Releaser{p, secret} }
+// Releaser returns the plan's releaser, drawing samples and noise from secret.
+func (p Plan) Releaser(secret noise.Source) *Releaser {
+	plan := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, p.sampler(), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
+	return &Releaser{plan: p, secret: secret, label: fmt.Sprintf("release %x", plan), released: map[int][sha256.Size]byte{}}
+}
+
+// Draw returns the rows that release step may look at, numbered from 0: those
+// that the plan's sampler draws, in the sampler's order. A release must keep
+// that order: which row stands where must not tell which rows were drawn. The
+// same step always gets the same rows.
+func (r *Releaser) Draw(step int) ([]int, error) {
+	return r.plan.sampler().Draw(r.plan.Records, r.secret.Stream("sample", step))
+}
 
 // Release replaces values by values plus noise, both rounded to the noise's
 // public grid. It is for release step ∈ [0, Steps); asked again for a step with
@@ -22,8 +41,9 @@ func (p Plan) Releaser(secret noise.Source) *Releaser { return &Releaser{p, secr
 // interrupted can be continued without spending twice.
 //
 // It refuses, and leaves values as they are, what the plan does not cover: a
-// step too many, another relation, a query more sensitive than planned, more
-// coordinates than planned for. A plan without noise passes values through.
+// step too many, a step that released other values, another relation, a query
+// more sensitive than planned, more coordinates than planned for. A plan for
+// ε = ∞ passes values through.
 func (r *Releaser) Release(values []float64, s Sensitivity, step int) error {
 	p := r.plan
 	if !p.Budget.Private() && p.NoiseStd == 0 {
@@ -34,12 +54,32 @@ func (r *Releaser) Release(values []float64, s Sensitivity, step int) error {
 		return fmt.Errorf("privacy: release %d of a plan for %d; the budget is spent, plan for more releases", step+1, p.Steps)
 	case s.Relation != p.Sensitivity.Relation:
 		return fmt.Errorf("privacy: a query under the relation %v in a plan under %v; state both under one relation", s.Relation, p.Sensitivity.Relation)
-	case !(s.Value <= p.Sensitivity.Value):
-		return fmt.Errorf("privacy: a query of sensitivity %v in a plan for %v; plan for the most sensitive query", s.Value, p.Sensitivity.Value)
-	case len(values) > max(1, p.Coordinates):
+	case !(s.Value <= p.sensitivity(step)):
+		return fmt.Errorf("privacy: a query of sensitivity %v in a plan for %v; plan for the most sensitive query", s.Value, p.sensitivity(step))
+	case len(values) > p.coordinates():
 		return fmt.Errorf("privacy: a release of %d numbers in a plan for %d; plan for the largest release", len(values), p.Coordinates)
 	case !(p.NoiseStd > 0):
 		return fmt.Errorf("privacy: the plan for ε = %v has no noise; complete it with Calibrate", p.Budget.Epsilon)
 	}
-	return r.secret.Release(values, values, p.NoiseStd, "release", step)
+	if err := r.once(values, step); err != nil {
+		return err
+	}
+	return r.secret.Release(values, values, p.NoiseStd, r.label, step)
+}
+
+// once remembers what a step releases: other values under the same noise would
+// give away their difference.
+func (r *Releaser) once(values []float64, step int) error {
+	text, err := binary.Append(nil, binary.LittleEndian, values)
+	if err != nil {
+		return fmt.Errorf("privacy: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before, ok := r.released[step]; ok && before != sum {
+		return fmt.Errorf("privacy: release %d was made of other values; the same noise on both would give away their difference", step+1)
+	}
+	r.released[step] = sum
+	return nil
 }

@@ -87,12 +87,13 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 		Sampler:     fmt.Sprintf("%v of %d records", p.sampler(), p.Records),
 		Steps:       p.Steps,
 		Delta:       p.Budget.Delta,
-		Randomness:  secret.Describe(),
+		Randomness:  secret.Describe() + "; values and noise rounded to a public grid of at most 2⁻³⁰ of the noise",
 		Research:    secret.Research(),
 		NotCovered:  notCovered,
 	}
 	if p.NoiseStd == 0 {
 		s.Mechanism = "none: the records are used as they are"
+		s.Sensitivity.Value, s.Sensitivity.Source, s.Randomness, s.Research = 0, "not bounded, as nothing is protected", "none in a release", false
 		s.Claims = []Claim{{Label: "as proved", Accountant: "none", Epsilon: Epsilon(math.Inf(1)), Sound: true, Note: "no noise, no privacy"}}
 		return s, nil
 	}

@@ -89,3 +89,27 @@ func (p Points) OnSphere() {
 		}
 	}
 }
+
+// Within returns a copy of p in which every row has norm at most radius: longer
+// rows are shortened, and a row with NaN or infinite coordinates becomes the
+// origin. It is what makes a bound on the distance of records hold for whatever
+// the records are.
+func (p Points) Within(radius float64) Points {
+	q := p.Clone()
+	for i := range q.Len() {
+		row := q.Row(i)
+		var squares float64
+		for _, v := range row {
+			squares += float64(v) * float64(v)
+		}
+		switch norm := math.Sqrt(squares); {
+		case math.IsNaN(norm) || math.IsInf(norm, 0):
+			clear(row)
+		case norm > radius:
+			for c, v := range row {
+				row[c] = float32(float64(v) / norm * radius)
+			}
+		}
+	}
+	return q
+}

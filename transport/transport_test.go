@@ -232,6 +232,23 @@ func TestOnSphereBoundsEveryRow(t *testing.T) {
 	}
 }
 
+func TestWithinBoundsEveryRow(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	p := Points{Dim: 2, Data: []float32{0.3, 0.4, 3, 4, nan, 1, inf, 0, 3e38, 3e38, 0, 0}}
+	q := p.Within(1)
+	for i := range q.Len() {
+		if norm := math.Hypot(float64(q.Row(i)[0]), float64(q.Row(i)[1])); !(norm <= 1+1e-6) {
+			t.Errorf("row %v became %v", p.Row(i), q.Row(i))
+		}
+	}
+	if !slices.Equal(q.Row(0), p.Row(0)) {
+		t.Errorf("a row inside became %v", q.Row(0))
+	}
+	if p.Data[2] != 3 {
+		t.Error("Within changed its receiver")
+	}
+}
+
 func BenchmarkSort(b *testing.B) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	values := normals(rng, 10_000, 1)

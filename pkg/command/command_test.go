@@ -88,6 +88,8 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"keeps no privacy, ε = 3 cannot be":  {"run", "swflow", "--epsilon", "3", "--set", "dataset=glyphs"},
 		"not in the papers":                  {"run", "sketch-flow", "--set", "published=true", "--set", "dataset=glyphs"},
 		"only for inf, 10 and 5":             {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "3", "--set", "dataset=glyphs"},
+		"add --set stack=false":              {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "10"},
+		"batch is 0":                         {"run", "dpswflow-r", "--set", "batch=0"},
 		"use 64 or 72":                       {"run", "dpswflow-r", "--set", "directions=70", "--set", "dataset=glyphs"},
 		"use at most":                        {"run", "dpswflow", "--set", "directions=800000", "--set", "dataset=glyphs"},
 		"choose 1 to":                        {"run", "sketch-flow", "--set", "bins=90000", "--set", "dataset=glyphs"},
@@ -137,6 +139,12 @@ func TestRunShowRuns(t *testing.T) {
 	}
 	if _, err := molehill(t, "show", "six"); err == nil {
 		t.Error("an unknown run was shown")
+	}
+	if out := mustMolehill(t, "delete", s.ID); !strings.Contains(out, "stays spent") {
+		t.Errorf("delete says %q", out)
+	}
+	if _, err := molehill(t, "show", s.ID); err == nil {
+		t.Error("a deleted run was shown")
 	}
 }
 

@@ -31,7 +31,7 @@ func runCommand() *cobra.Command {
 finds the same run: it watches if it is being computed, continues if it was
 interrupted, and answers at once if it is finished. Ctrl-C stops watching and
 the computation; with --detach nothing is watched and nothing stopped.`,
-		Example: "  molehill run sketch-flow --epsilon 1\n  molehill run dpswflow-r --preset paper --epsilon 10 --set published=true",
+		Example: "  molehill run sketch-flow --epsilon 1\n  molehill run dpswflow-r --preset paper --epsilon 10 --set published=true --set stack=false --set directions=70",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Experiment, request.Preset = args[0], experiment.Preset(preset)

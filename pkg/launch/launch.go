@@ -48,7 +48,9 @@ func (l Local) Resume(ctx context.Context, r *run.Run) (started bool, err error)
 	switch state, err := r.State(); {
 	case err != nil:
 		return false, err
-	case state == run.Finished, state == run.Running:
+	case state == run.Finished:
+		return false, r.Settle()
+	case state == run.Running:
 		return false, nil
 	}
 	if l.Binary == "" {

@@ -35,7 +35,7 @@ type checkpoint struct {
 // writeCheckpoint saves a state durably under its step.
 func writeCheckpoint(dir string, step int, save func(io.Writer) error) error {
 	path := filepath.Join(dir, fmt.Sprintf(checkpointName, step))
-	return writeAtomic(path, 0o644, func(w io.Writer) error {
+	return writeAtomic(path, 0o600, func(w io.Writer) error {
 		sum := sha256.New()
 		both := io.MultiWriter(w, sum)
 		if _, err := fmt.Fprintf(both, checkpointHeader, step); err != nil {
@@ -159,4 +159,13 @@ func pruneCheckpoints(dir string) error {
 		errs = append(errs, os.Remove(path))
 	}
 	return errors.Join(errs...)
+}
+
+// removeCheckpoints removes all of them, when there is nothing left to go on to.
+func removeCheckpoints(dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, checkpointPrefix+"*"))
+	for _, path := range paths {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }

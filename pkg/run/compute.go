@@ -65,7 +65,7 @@ func (r *Run) Acquire() (err error) {
 func (r *Run) prepare() (*eventLog, *checkpoint, error) {
 	if exists(r.path(resultFile)) {
 		// Killed between the result and the end of Finish, a key may remain.
-		return nil, nil, errors.Join(fmt.Errorf("run: %s: %w", r.ID, ErrFinished), eraseKey(r.Dir))
+		return nil, nil, errors.Join(fmt.Errorf("run: %s: %w", r.ID, ErrFinished), tidy(r.Dir))
 	}
 	if err := sign(r.Dir); err != nil {
 		return nil, nil, err
@@ -210,14 +210,30 @@ func (r *Run) WritePrivacy(statement any) error {
 	return writeAtomic(r.path(privacyFile), 0o644, asJSON(statement))
 }
 
-// Finish keeps the result, erases the noise key and ends the computation. The
-// run is finished from the moment its result is on the disk. If the result
+// Finish keeps the result, erases the noise key and the checkpoints, and ends the
+// computation. The run is finished from the moment its result is on the disk. If the result
 // cannot be written the run goes on: call Finish again, or Fail.
 func (r *Run) Finish(result Result) error {
 	if err := r.keepResult(result); err != nil {
 		return err
 	}
-	return r.end(func() error { return eraseKey(r.Dir) })
+	return r.end(func() error { return tidy(r.Dir) })
+}
+
+// tidy removes what a finished run needs no more.
+func tidy(dir string) error { return errors.Join(eraseKey(dir), removeCheckpoints(dir)) }
+
+// Settle ends what Finish may have left undone in a process that was killed: a
+// finished run keeps no key.
+func (r *Run) Settle() error {
+	if !exists(r.path(keyFile)) {
+		return nil
+	}
+	err := r.Acquire()
+	if errors.Is(err, ErrFinished) || errors.Is(err, ErrBusy) {
+		return nil
+	}
+	return errors.Join(err, r.Release())
 }
 
 func (r *Run) keepResult(result Result) error {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -44,6 +45,37 @@ func (r *Run) Key() ([32]byte, error) {
 		return [32]byte{}, err
 	}
 	return secureKey(r.Dir)
+}
+
+// Bind ties the run's key to what its noise is for: records, plan, directions.
+// The first call keeps a keyed hash of it; after a crash, Bind refuses anything
+// else, because other values under the same noise would give away their
+// difference. Call it before the first release.
+//
+// The hash is HMAC-SHA-256 under the noise key, which Finish erases, so that it
+// tells nobody anything about the records.
+func (r *Run) Bind(to []byte) error {
+	key, err := r.Key()
+	if err != nil {
+		return err
+	}
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte("molehill bound to\x00"))
+	mac.Write(to)
+	sum := mac.Sum(nil)
+	path := r.path(keyBound)
+	err = writeNew(path, 0o600, func(w io.Writer) error { _, err := w.Write(sum); return err })
+	if err == nil || !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	if !hmac.Equal(before, sum) {
+		return fmt.Errorf("run: the records, the plan or the program that %s began with are not those it would go on with; restore them, or delete the run and pay for a new one", r.ID)
+	}
+	return nil
 }
 
 func researchKey(seed uint64) [32]byte {

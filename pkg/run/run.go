@@ -15,7 +15,8 @@
 //	events.jsonl      progress, curves and messages, one JSON object a line
 //	checkpoint-…      the last two states to go on from
 //	artefacts/        samples, weights, figures
-//	key, key.check    the noise key while the run is unfinished; its fingerprint
+//	key               the noise key, while the run is unfinished
+//	key.check, .bound the key's fingerprint; a keyed hash of what it is for
 //	privacy.json      what is promised about the data
 //	error.json        why the last computation gave up
 //	result.json       the metrics; written last: where it is, the run is finished
@@ -46,6 +47,7 @@ const (
 	artefactDir = "artefacts"
 	keyFile     = "key"
 	keyCheck    = "key.check"
+	keyBound    = "key.bound"
 	privacyFile = "privacy.json"
 	errorFile   = "error.json"
 	resultFile  = "result.json"

@@ -65,7 +65,7 @@ func (f Flow) Check() error {
 // Start returns n particles of dimension dim, drawn from N(0, I).
 func (f Flow) Start(n, dim int) transport.Points {
 	x := transport.NewPoints(n, dim)
-	f.Random.Normal(x.Data, 1, "start", 0)
+	_ = f.Random.Normal(x.Data, 1, "start", 0) // fails only for another standard deviation
 	return x
 }
 
@@ -86,7 +86,9 @@ func (f Flow) Step(x transport.Points, target Target, step int) error {
 		x.Data[i] += h * v
 	}
 	if f.Diffusion > 0 {
-		f.Random.Normal(drift, math.Sqrt(2*f.Diffusion*f.StepSize), "diffusion", step)
+		if err := f.Random.Normal(drift, math.Sqrt(2*f.Diffusion*f.StepSize), "diffusion", step); err != nil {
+			return err
+		}
 		for i, z := range drift {
 			x.Data[i] += z
 		}
@@ -104,6 +106,11 @@ func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transpo
 		return nil, fmt.Errorf("flow: %d quantile functions on %d directions of dimension %d for particles of dimension %d; counts and dimensions must agree",
 			len(quantiles), u.Count, u.Dim, x.Dim)
 	}
+	for _, q := range quantiles {
+		if len(q.Values) == 0 {
+			return nil, fmt.Errorf("flow: a target of no points has no quantiles; give it at least one")
+		}
+	}
 	n := x.Len()
 	block := min(directionsAtOnce, u.Count)
 	pull := sliced.NewTable(block, n) // −ψ′ by direction and particle
@@ -112,7 +119,9 @@ func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transpo
 	for from := 0; from < u.Count; from += block {
 		part := u.Slice(from, min(from+block, u.Count))
 		if f.Smoothing > 0 {
-			f.Random.Normal(noisy[:n*part.Count], f.Smoothing, fmt.Sprintf("smoothing from %d", from), step)
+			if err := f.Random.Normal(noisy[:n*part.Count], f.Smoothing, fmt.Sprintf("smoothing from %d", from), step); err != nil {
+				return nil, err
+			}
 		}
 		sliced.Parallel(part.Count, newLine(n), func(l *line, j int) {
 			f.pullOn(l, pull[j], noisy[j*n:(j+1)*n], x, part.Row(j), quantiles[from+j])

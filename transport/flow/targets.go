@@ -5,7 +5,6 @@ import (
 
 	"molehill/privacy"
 	"molehill/privacy/noise"
-	"molehill/privacy/sampling"
 	"molehill/transport"
 	"molehill/transport/sliced"
 )
@@ -34,24 +33,25 @@ func (d Directions) Draw(dim, step int) (sliced.Directions, error) {
 	return sliced.Orthonormal(dim, d.Count/dim, rng), nil
 }
 
-// MaxSensitivity returns the largest sensitivity over steps draws of projecting
-// rows that are at most diameter apart: what a plan that serves all the steps
-// with one noise must assume.
-func (d Directions) MaxSensitivity(dim, steps int, diameter float64) (privacy.Sensitivity, error) {
-	var worst privacy.Sensitivity
+// Sensitivities returns how sensitive projecting rows that are at most diameter
+// apart is at each of steps draws, and the most sensitive of them: what a plan
+// that serves all the steps with one noise accounts for.
+func (d Directions) Sensitivities(dim, steps int, diameter float64) (worst privacy.Sensitivity, each []float64, err error) {
 	for step := range steps {
 		u, err := d.Draw(dim, step)
 		if err != nil {
-			return worst, err
+			return worst, nil, err
 		}
-		if s := sliced.ProjectionSensitivity(u, diameter); s.Value > worst.Value {
+		s := sliced.ProjectionSensitivity(u, diameter)
+		each = append(each, s.Value)
+		if s.Value > worst.Value {
 			worst = s
 		}
 	}
 	if steps > 1 {
-		worst.Source += fmt.Sprintf("; the largest of %d draws", steps)
+		worst.Source += fmt.Sprintf("; the largest of %d draws, each accounted for as it is", steps)
 	}
-	return worst, nil
+	return worst, each, nil
 }
 
 // Open is the non-private target (Liutkus et al. 2019 with resampling): fresh
@@ -78,7 +78,9 @@ func (t Open) At(step int) (sliced.Directions, []transport.Quantile, error) {
 	if t.Smoothing > 0 {
 		n := t.Points.Len()
 		smoothing := make([]float32, u.Count*n)
-		t.Directions.Random.Normal(smoothing, t.Smoothing, "target smoothing", step)
+		if err := t.Directions.Random.Normal(smoothing, t.Smoothing, "target smoothing", step); err != nil {
+			return u, nil, err
+		}
 		for j, row := range projections {
 			for i := range row {
 				row[i] += smoothing[j*n+i]
@@ -102,14 +104,12 @@ func sampleQuantiles(rows [][]float32) []transport.Quantile {
 // directions, a fresh sample of records, and one release of the sample's noisy
 // projections X_S·U + Z.
 //
-// The records must have norm at most Diameter/2. The shape of a release is
-// public only if every sample has the same size, hence a fixed-size sampler.
+// The shape of a release is public only if every sample has the same size, so
+// the plan's sampler is of fixed size.
 type Resampled struct {
 	Records    transport.Points
 	Directions Directions
-	Diameter   float64
-	Sampler    sampling.FixedSize
-	Secret     noise.Source // which records are drawn
+	Diameter   float64 // bounds the records' distance; rows beyond half of it are shortened
 	Release    *privacy.Releaser
 }
 
@@ -120,19 +120,37 @@ func (t Resampled) At(step int) (sliced.Directions, []transport.Quantile, error)
 	if err != nil {
 		return u, nil, err
 	}
-	rows, err := t.Sampler.Draw(t.Records.Len(), t.Secret.Stream("sample", step))
-	if err != nil {
-		return u, nil, err
-	}
-	released, err := releaseProjections(t.Records.Subset(rows), u, t.Diameter, t.Release, step)
+	released, err := releaseProjections(t.Records, u, t.Diameter, t.Release, step)
 	if err != nil {
 		return u, nil, err
 	}
 	return u, sampleQuantiles(released), nil
 }
 
-// releaseProjections releases XU + Z by direction, [Count][n].
+// draw returns the records that a release looks at, within their diameter.
+func draw(x transport.Points, diameter float64, release *privacy.Releaser, step int) (transport.Points, error) {
+	rows, err := release.Draw(step)
+	if err != nil {
+		return x, err
+	}
+	for _, row := range rows {
+		if row >= x.Len() {
+			return x, fmt.Errorf("flow: a plan for more than the %d records there are", x.Len())
+		}
+	}
+	if len(rows) == 0 {
+		return x, fmt.Errorf("flow: a sample of no records has no quantiles; draw at least one")
+	}
+	return x.Subset(rows).Within(diameter / 2), nil
+}
+
+// releaseProjections releases XU + Z by direction, [Count][n], of the n records
+// that the step draws.
 func releaseProjections(x transport.Points, u sliced.Directions, diameter float64, release *privacy.Releaser, step int) ([][]float32, error) {
+	x, err := draw(x, diameter, release, step)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := sliced.Project(x, u)
 	if err != nil {
 		return nil, err
@@ -212,8 +230,8 @@ func NewPresampled(records transport.Points, directions Directions, perStep int,
 
 // NewSketched releases a quantile sketch (sliced.Sketch) on stacked orthonormal
 // bases and repairs it (sliced.Sketch.Quantiles). Each step takes whole bases,
-// perStep directions in all. Stacking is required: along independent directions
-// a record can move the sketch up to 1.5 times as far.
+// perStep directions in all. Independent directions would do with more noise, for
+// a record can move their sketch up to 1.5 times as far.
 func NewSketched(records transport.Points, directions Directions, bins, perStep int, diameter float64, release *privacy.Releaser) (*Released, error) {
 	directions.Stack = true
 	u, err := directions.Draw(records.Dim, 0)
@@ -222,6 +240,9 @@ func NewSketched(records transport.Points, directions Directions, bins, perStep 
 	}
 	t := &Released{Directions: u, PerStep: perStep, Together: records.Dim, Random: directions.Random}
 	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if records, err = draw(records, diameter, release, 0); err != nil {
 		return nil, err
 	}
 	sketch, err := sliced.NewSketch(records, u, bins)

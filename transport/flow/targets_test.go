@@ -11,6 +11,7 @@ import (
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
+	"molehill/transport/sliced"
 )
 
 const diameter = 2 // of the unit sphere
@@ -34,17 +35,16 @@ func TestResampledReleasesRowsWithTheNoiseOfItsPlan(t *testing.T) {
 	records := sphere(1, 400, 8)
 	directions := Directions{Count: 16, Stack: true, Random: noise.Seeded(1)}
 	const steps, batch = 30, 50
-	worst, err := directions.MaxSensitivity(8, steps, diameter)
+	worst, each, err := directions.Sensitivities(8, steps, diameter)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plan := calibrated(t, privacy.Plan{
-		Sensitivity: worst, Sampler: sampling.FixedSize{Size: batch}, Records: records.Len(), Steps: steps,
+		Sensitivity: worst, Each: each, Sampler: sampling.FixedSize{Size: batch}, Records: records.Len(), Steps: steps,
 		Coordinates: batch * 16, Budget: privacy.Budget{Epsilon: 5, Delta: 1e-5},
 	})
 	secret := noise.Seeded(2)
-	target := Resampled{Records: records, Directions: directions, Diameter: diameter,
-		Sampler: sampling.FixedSize{Size: batch}, Secret: secret, Release: plan.Releaser(secret)}
+	target := Resampled{Records: records, Directions: directions, Diameter: diameter, Release: plan.Releaser(secret)}
 	u, first, err := target.At(3)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestResampledReleasesRowsWithTheNoiseOfItsPlan(t *testing.T) {
 func TestPresampledReleasesOnce(t *testing.T) {
 	records := sphere(2, 300, 8)
 	directions := Directions{Count: 24, Stack: true, Random: noise.Seeded(1)}
-	worst, err := directions.MaxSensitivity(8, 1, diameter)
+	worst, _, err := directions.Sensitivities(8, 1, diameter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,5 +162,69 @@ func TestDirectionsThatDoNotStack(t *testing.T) {
 	_, err := Directions{Count: 70, Stack: true, Random: noise.Seeded(1)}.Draw(8, 0)
 	if err == nil || !strings.Contains(err.Error(), "64 or 72") {
 		t.Errorf("70 stacked directions in R⁸: %v, want 64 or 72 suggested", err)
+	}
+}
+
+// One record that is far out, or no number at all, moves the releases no more
+// than the sensitivity says: noise of the same plan is added to both, so the
+// difference of two releases is the difference of their values.
+func TestWildRecordsAreBounded(t *testing.T) {
+	const n, bins = 200, 4
+	for name, wild := range map[string]float32{"far": 50, "NaN": float32(math.NaN()), "infinite": float32(math.Inf(1))} {
+		records := sphere(7, n, 4)
+		neighbour := records.Clone()
+		for c := range neighbour.Row(11) {
+			neighbour.Row(11)[c] = wild
+		}
+		directions := Directions{Count: 8, Stack: true, Random: noise.Seeded(1)}
+		u, _ := directions.Draw(4, 0)
+		sensitivity, err := sliced.SketchSensitivity(u, n, bins, diameter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := calibrated(t, privacy.Plan{Sensitivity: sensitivity, Records: n, Steps: 1, Coordinates: 8 * bins, Budget: privacy.Budget{Epsilon: 1e4, Delta: 1e-5}})
+		table := func(x transport.Points) (values []float64) {
+			sketch, err := NewSketched(x, directions, bins, 4, diameter, plan.Releaser(noise.Seeded(2)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range sketch.Quantiles {
+				for _, v := range q.Values {
+					values = append(values, float64(v))
+				}
+			}
+			return values
+		}
+		before, after := table(records), table(neighbour)
+		var squares float64
+		for i := range before {
+			squares += (before[i] - after[i]) * (before[i] - after[i])
+		}
+		// What is compared went through isotonic regression, which brings tables
+		// nearer to each other, never further apart.
+		if moved := math.Sqrt(squares); !(moved <= sensitivity.Value) {
+			t.Errorf("a %s record moved the sketch by %v, its sensitivity is %v", name, moved, sensitivity.Value)
+		}
+	}
+}
+
+// A plan for samples cannot be spent on all records: the target draws through
+// the plan's releaser.
+func TestTheTargetLooksAtWhatThePlanDraws(t *testing.T) {
+	records := sphere(8, 100, 4)
+	directions := Directions{Count: 8, Stack: true, Random: noise.Seeded(1)}
+	worst, _, err := directions.Sensitivities(4, 1, diameter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := calibrated(t, privacy.Plan{Sensitivity: worst, Sampler: sampling.FixedSize{Size: 10}, Records: 100, Steps: 1,
+		Coordinates: 100 * 8, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-5}})
+	target, err := NewPresampled(records, directions, 8, diameter, plan.Releaser(noise.Seeded(2)))
+	if err != nil || len(target.Quantiles[0].Values) != 10 {
+		t.Errorf("a plan for 10 of 100 records released %d, %v", len(target.Quantiles[0].Values), err)
+	}
+	plan.Records = 101
+	if _, err := NewPresampled(records, directions, 8, diameter, plan.Releaser(noise.Seeded(2))); err != nil && !strings.Contains(err.Error(), "100 records") {
+		t.Errorf("a plan for more records than there are: %v", err)
 	}
 }

@@ -3,6 +3,8 @@ package sliced
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"molehill/transport"
 )
 
@@ -40,26 +42,10 @@ func SW2(x, y transport.Points, u Directions) (Distance, error) {
 		b.sorter.Sort(b.y)
 		squares[j] = transport.SquaredWasserstein(b.x, b.y)
 	})
-	mean, spread := meanAndError(squares)
+	mean, std := stat.MeanStdDev(squares, nil)
 	d := Distance{Value: math.Sqrt(mean), Directions: u.Count}
-	if mean > 0 {
-		d.StandardError = spread / (2 * d.Value)
+	if mean > 0 && u.Count > 1 {
+		d.StandardError = stat.StdErr(std, float64(u.Count)) / (2 * d.Value)
 	}
 	return d, nil
-}
-
-// meanAndError returns the mean of values and its standard error.
-func meanAndError(values []float64) (mean, standardError float64) {
-	n := float64(len(values))
-	for _, v := range values {
-		mean += v / n
-	}
-	if len(values) < 2 {
-		return mean, 0
-	}
-	var squares float64
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(squares / (n - 1) / n)
 }

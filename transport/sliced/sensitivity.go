@@ -8,11 +8,13 @@ import (
 	"molehill/privacy"
 )
 
-// floatSlack covers what float32 arithmetic adds to a bound proved for real
-// numbers: a projection of unit vectors in dimension d ≤ 10⁴ is off by less than
-// d·2⁻²⁴ < 10⁻³ relative in the worst case and by about √d·2⁻²⁴ in practice; the
-// dimensions used here (≤ 256) stay below 2·10⁻⁵.
-const floatSlack = 1 + 2e-5
+// slack covers what float32 arithmetic adds to a bound proved for real numbers.
+// A projection of a vector of R^d in float32 is off by at most d·2⁻²⁴·Σ|x_c·θ_c|
+// ≤ d·2⁻²⁴·‖x‖ (Higham 2002, 3.5), for both neighbours 2·d·2⁻²⁴ times a norm of
+// at most half the diameter; over k directions √k times that, and σ_max ≥
+// √(k/d). So the relative error of ‖(x−x′)U‖ against σ_max·diameter is at most
+// d^1.5·2⁻²⁴; twice that is taken, for the rounding of U and of the norm.
+func slack(d int) float64 { return 1 + 2*math.Pow(float64(d), 1.5)*0x1p-24 }
 
 // ProjectionSensitivity returns the ℓ₂-sensitivity of X ↦ XU given U when one
 // row is replaced by another at most diameter away: σ_max(U)·diameter. U is
@@ -20,10 +22,10 @@ const floatSlack = 1 + 2e-5
 // bound has no failure probability.
 func ProjectionSensitivity(u Directions, diameter float64) privacy.Sensitivity {
 	return privacy.Sensitivity{
-		Value:    u.SpectralNorm() * diameter * floatSlack,
+		Value:    u.SpectralNorm() * diameter * slack(u.Dim),
 		Relation: privacy.ReplaceOne,
 		Query:    "projections of every row",
-		Source:   "σ_max(U)·‖x−x′‖, exact for these directions",
+		Source:   "σ_max(U)·‖x−x′‖, computed for these directions, with slack for float32",
 	}
 }
 
@@ -31,7 +33,8 @@ func ProjectionSensitivity(u Directions, diameter float64) privacy.Sensitivity {
 // 2021): with probability at least 1−δ′ over k independent uniform directions of
 // R^d, ‖(x−x′)U‖² ≤ w for a pair with ‖x−x′‖ ≤ 1. For k > 30 it is the
 // central-limit form with z at 1−δ′/2, as the public code has it (003 Eq. 23,
-// 000 Eq. 26), and below the Bernstein form (000 Eq. 25).
+// 000 Eq. 26), and below the Bernstein form of 000 Eq. 25 (where the public code
+// has ln(1/δ′) in place of ln(2/δ′)).
 //
 // It is here to reproduce published noise. It is not a bound to promise: the
 // central-limit form fails more often than δ′, and either form speaks of one

@@ -143,7 +143,7 @@ func TestSketchSensitivityByBruteForce(t *testing.T) {
 // broken twin of this test; the adversary must then break the bound.
 func TestSketchNeedsItsDirectionsNorm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	const n, dim, bins, count = 20, 8, 4, 16
+	const n, dim, bins, count = 20, 8, 1, 16 // one bin: a record moves its mean wherever it goes
 	u := Uniform(dim, count, rng)
 	top := topVector(rng, u)
 	x := transport.NewPoints(n, dim) // all at the origin but one
@@ -160,8 +160,8 @@ func TestSketchNeedsItsDirectionsNorm(t *testing.T) {
 			squares += d * d
 		}
 	}
-	if naive := float64(bins) / n * math.Sqrt(float64(count)/dim) * 2; math.Sqrt(squares) < 1.05*naive/math.Sqrt2 {
-		t.Errorf("moved by %v; the bound of stacked directions, %v, should be in danger", math.Sqrt(squares), naive)
+	if naive := float64(bins) / n * math.Sqrt(float64(count)/dim) * 2; math.Sqrt(squares) < 1.1*naive {
+		t.Errorf("moved by %v; the bound of stacked directions, %v, should be broken", math.Sqrt(squares), naive)
 	}
 }
 

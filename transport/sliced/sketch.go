@@ -79,10 +79,10 @@ func SketchSensitivity(u Directions, n, bins int, diameter float64) (privacy.Sen
 		return privacy.Sensitivity{}, fmt.Errorf("sliced: a sketch of %d bins of %d records; choose 1 to %d bins", bins, n, n)
 	}
 	return privacy.Sensitivity{
-		Value:    float64(bins) / float64(n) * u.SpectralNorm() * diameter * floatSlack,
+		Value:    float64(bins) / float64(n) * u.SpectralNorm() * diameter * slack(u.Dim),
 		Relation: privacy.ReplaceOne,
 		Query:    fmt.Sprintf("%d equal-mass bin means on each of %d directions", bins, u.Count),
-		Source:   "(bins/n)·σ_max(U)·‖x−x′‖, exact for these directions",
+		Source:   "(bins/n)·σ_max(U)·‖x−x′‖, computed for these directions, with slack for float32",
 	}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 // stand beside each.
 type Config struct {
 	Dataset string          `json:"dataset"`
+	Weights string          `json:"weights"` // file of the autoencoder's weights; "" for those that ship
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ
 
@@ -30,8 +31,9 @@ type Config struct {
 	Batch int `json:"batch"` // records a step, of a target that is released at each step
 	Bins  int `json:"bins"`  // of the quantile sketch
 
-	// Published takes the paper's noise for its claim of Epsilon in place of
-	// noise calibrated to prove it; the statement then says what can be proved.
+	// Published takes the paper's directions and noise for its claim of Epsilon
+	// in place of noise calibrated to prove it; the statement then says what can
+	// be proved.
 	Published bool `json:"published"`
 
 	// SmoothParticles adds the target's noise to the particles' own projections

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
 
 	"molehill/models/autoencoder"
 	"molehill/models/backend"
@@ -18,23 +19,23 @@ import (
 
 // Data is what a private flow works on.
 type Data struct {
-	Private     transport.Points // [n, dim], latents of the private half, on the unit sphere
-	Public      transport.Points // latents of as many public images as there are held-out ones
-	Test        transport.Points // latents of the held-out images
-	HeldOut     []float32        // [sampleImages, Pixels], held-out images to compare with
-	Pixels      int
-	Origin      string   // where the records came from
-	Fingerprint [32]byte // of the private latents
-	NotCovered  []string // what the privacy of a release leaves out
-	Backend     *backend.Backend
+	Private    transport.Points // [n, dim], latents of the private half, on the unit sphere
+	Public     transport.Points // latents of as many public images as there are held-out ones
+	Test       transport.Points // latents of the held-out images
+	HeldOut    []float32        // [sampleImages, Pixels], held-out images to compare with
+	Pixels     int
+	Origin     string   // where the records came from
+	NotCovered []string // what the privacy of a release leaves out
+	Backend    *backend.Backend
 
 	model *autoencoder.Autoencoder
 }
 
 // Load encodes the private half and the held-out images of a data set with the
 // autoencoder that was trained on its public half. say tells of long work.
-func Load(ctx context.Context, name string, say func(string)) (*Data, error) {
-	model, err := autoencoder.Default(name)
+// weights is a file of `molehill run autoencoder`, or "" for the one that ships.
+func Load(ctx context.Context, name, weights string, say func(string)) (*Data, error) {
+	model, err := network(name, weights)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +75,12 @@ func Load(ctx context.Context, name string, say func(string)) (*Data, error) {
 	// A latent is on the sphere already; this bounds the ones that are not
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()
-	d.HeldOut = splits.Test.Subset(first(sampleImages)).Pad(autoencoder.Side, autoencoder.Side).X
-	d.Fingerprint = fingerprint(d.Private.Data)
+	shown := splits.Test.Subset(make([]int, 0)) // the first held-out images
+	shown.X = splits.Test.X[:min(sampleImages, splits.Test.Len())*splits.Test.Dim()]
+	d.HeldOut = shown.Pad(autoencoder.Side, autoencoder.Side).X
 	d.NotCovered = []string{
 		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),
+		"other runs on the same records: each makes releases of its own, even one that differs in a setting after the release, and what they cost adds up",
 		"the choice of settings, made on public data and earlier runs",
 		fmt.Sprintf("the number of private records, %d, which is public", d.Private.Len()),
 	}
@@ -87,12 +90,17 @@ func Load(ctx context.Context, name string, say func(string)) (*Data, error) {
 	return d, nil
 }
 
-func first(n int) []int {
-	indices := make([]int, n)
-	for i := range indices {
-		indices[i] = i
+// network returns the autoencoder of a data set.
+func network(name, weights string) (*autoencoder.Autoencoder, error) {
+	if weights == "" {
+		return autoencoder.Default(name)
 	}
-	return indices
+	file, err := os.Open(weights)
+	if err != nil {
+		return nil, fmt.Errorf("the autoencoder of %s: %w; `molehill run autoencoder --set dataset=%s` leaves weights.npz", name, err, name)
+	}
+	defer file.Close()
+	return autoencoder.Load(file)
 }
 
 func fingerprint(values []float32) [32]byte {

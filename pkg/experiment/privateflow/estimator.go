@@ -95,10 +95,16 @@ func (resampled) Config(preset experiment.Preset) *Config {
 	c := base(preset)
 	c.SmoothParticles = true
 	c.check = func(c *Config) error {
+		if c.Batch < 1 {
+			return fmt.Errorf("batch is %d; a release needs at least 1 record", c.Batch)
+		}
 		if !c.Published {
 			return nil
 		}
-		_, err := publishedMultiplier(c.Epsilon)
+		_, steps, err := publishedNoise(c.Epsilon)
+		if err == nil && (c.Stack || c.Directions != 70 || preset == experiment.Paper && c.Steps != steps) {
+			err = fmt.Errorf("003 takes 70 independent directions, and %d steps for ε = %v; add --set stack=false --set directions=70 --set steps=%d", steps, c.Epsilon, steps)
+		}
 		return err
 	}
 	if preset == experiment.Quick {
@@ -109,17 +115,17 @@ func (resampled) Config(preset experiment.Preset) *Config {
 
 func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, []privacy.Claim, error) {
 	batch := min(c.Batch, n)
-	worst, err := directions(c, public).MaxSensitivity(dim, c.Steps, latentDiameter)
+	worst, each, err := directions(c, public).Sensitivities(dim, c.Steps, latentDiameter)
 	if err != nil {
 		return privacy.Plan{}, nil, err
 	}
-	plan := privacy.Plan{Sensitivity: worst, Sampler: sampling.FixedSize{Size: batch}, Records: n, Steps: c.Steps,
+	plan := privacy.Plan{Sensitivity: worst, Each: each, Sampler: sampling.FixedSize{Size: batch}, Records: n, Steps: c.Steps,
 		Budget: c.budget(), Coordinates: batch * c.Directions}
 	published := publishedSensitivity(c, dim)
 	if !c.Published {
 		plan, err = privacy.Calibrate(plan)
 	} else {
-		plan.NoiseStd, err = publishedMultiplier(c.Epsilon)
+		plan.NoiseStd, _, err = publishedNoise(c.Epsilon)
 		plan.NoiseStd *= published
 	}
 	if err != nil || plan.NoiseStd == 0 {
@@ -128,20 +134,22 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 	event := accountant.SelfComposed{Count: c.Steps, Event: accountant.PoissonSampled{
 		Rate: float64(batch) / float64(n), Event: accountant.Gaussian{NoiseMultiplier: plan.NoiseStd / published}}}
 	var claims []privacy.Claim
-	for _, m := range []accountant.Moments{{Cumulative: true}, {}} {
+	if c.Published {
+		claims = append(claims, privacy.Claim{Label: "as published", Accountant: "003 C.5", Epsilon: c.Epsilon})
+	}
+	for _, m := range []accountant.Moments{{}, {Cumulative: true}} {
 		result, err := m.Epsilon(event, privacy.AddRemove, c.Delta)
 		if err != nil {
 			return plan, nil, err
 		}
-		claims = append(claims, privacy.Claim{Label: "as published", Accountant: m.Name(), Epsilon: privacy.Epsilon(result.Epsilon),
+		claims = append(claims, privacy.Claim{Label: "paper's way", Accountant: m.Name(), Epsilon: privacy.Epsilon(result.Epsilon),
 			Note: "Lemma 1's sensitivity, which can fail at every step, and Poisson batches"})
 	}
 	return plan, claims, nil
 }
 
 func (resampled) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
-	return flow.Resampled{Records: records, Directions: directions(c, public), Diameter: latentDiameter,
-		Sampler: sampling.FixedSize{Size: min(c.Batch, records.Len())}, Secret: secret, Release: plan.Releaser(secret)}, nil
+	return flow.Resampled{Records: records, Directions: directions(c, public), Diameter: latentDiameter, Release: plan.Releaser(secret)}, nil
 }
 
 // presampled is DPSWflow.
@@ -156,6 +164,12 @@ func (presampled) Config(preset experiment.Preset) *Config {
 	c := base(preset)
 	c.SmoothParticles = true
 	c.Directions, c.PerStep = 32, 24 // the paper's 31 and 25, stacked
+	c.check = func(c *Config) error {
+		if c.Published && (c.Stack || c.Directions != 31) {
+			return fmt.Errorf("003 takes 31 independent directions, 25 a step; add --set stack=false --set directions=31 --set per_step=25")
+		}
+		return nil
+	}
 	if preset == experiment.Paper {
 		c.Steps = 1500
 	} else {
@@ -168,7 +182,7 @@ func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan
 	if err := sliced.CheckMemory(n, c.Directions); err != nil {
 		return privacy.Plan{}, nil, err
 	}
-	worst, err := directions(c, public).MaxSensitivity(dim, 1, latentDiameter)
+	worst, _, err := directions(c, public).Sensitivities(dim, 1, latentDiameter)
 	if err != nil {
 		return privacy.Plan{}, nil, err
 	}
@@ -184,7 +198,11 @@ func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan
 	if plan.NoiseStd == 0 {
 		return plan, nil, nil
 	}
-	return plan, []privacy.Claim{{Label: "as published", Accountant: "classical Gaussian", Epsilon: privacy.Epsilon(classical / plan.NoiseStd),
+	label := "paper's way"
+	if c.Published {
+		label = "as published"
+	}
+	return plan, []privacy.Claim{{Label: label, Accountant: "classical Gaussian", Epsilon: privacy.Epsilon(classical / plan.NoiseStd),
 		Note: "Lemma 1's sensitivity; the formula is proved for ε ≤ 1 only"}}, nil
 }
 
@@ -242,16 +260,16 @@ func publishedSensitivity(c *Config, dim int) float64 {
 	return latentDiameter * math.Sqrt(sliced.PublishedBound(c.Directions, dim, c.Delta))
 }
 
-// publishedMultiplier returns the noise multiplier that 003 C.5 pairs with ε on
-// MNIST and Fashion-MNIST.
-func publishedMultiplier(e privacy.Epsilon) (float64, error) {
+// publishedNoise returns the noise multiplier and the number of steps that 003
+// C.5 pairs with ε on MNIST and Fashion-MNIST: 35 or 20 epochs of 120 batches.
+func publishedNoise(e privacy.Epsilon) (multiplier float64, steps int, err error) {
 	switch {
 	case math.IsInf(float64(e), 1):
-		return 0, nil
+		return 0, 4200, nil
 	case e == 10:
-		return 0.68, nil
+		return 0.68, 4200, nil
 	case e == 5:
-		return 0.9, nil
+		return 0.9, 2400, nil
 	}
-	return 0, fmt.Errorf("the paper gives no noise for ε = %v, only for inf, 10 and 5; leave published=false to calibrate it", e)
+	return 0, 0, fmt.Errorf("the paper gives no noise for ε = %v, only for inf, 10 and 5; leave published=false to calibrate it", e)
 }

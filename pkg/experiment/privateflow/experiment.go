@@ -3,6 +3,7 @@ package privateflow
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"molehill/pkg/metric"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
+	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/flow"
@@ -38,7 +40,7 @@ const checkpointEvery = 2 * time.Second
 // curve "sliced W₂".
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	data, err := Load(ctx, c.Dataset, func(what string) { r.Emit(run.Event{Message: what}) })
+	data, err := Load(ctx, c.Dataset, c.Weights, func(what string) { r.Emit(run.Event{Message: what}) })
 	if err != nil {
 		return result, err
 	}
@@ -57,6 +59,9 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	}
 	statement, err := plan.Statement(secret, published, data.NotCovered...)
 	if err != nil {
+		return result, err
+	}
+	if err := bind(r, records, statement); err != nil {
 		return result, err
 	}
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
@@ -83,7 +88,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 		return transport.Points{}, err
 	}
 	x := f.Start(c.Particles, data.Private.Dim)
-	done, _, err := r.Restore(func(_ int, from io.Reader) error { return load(from, x, data.Fingerprint) })
+	done, _, err := r.Restore(func(_ int, from io.Reader) error { return binary.Read(from, binary.LittleEndian, x.Data) })
 	if err != nil {
 		return x, err
 	}
@@ -109,7 +114,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 			return x, err
 		}
 		if time.Since(saved) > checkpointEvery || done == c.Steps {
-			if err := r.Checkpoint(done, func(to io.Writer) error { return save(to, x, data.Fingerprint) }); err != nil {
+			if err := r.Checkpoint(done, func(to io.Writer) error { return binary.Write(to, binary.LittleEndian, x.Data) }); err != nil {
 				return x, err
 			}
 			saved = time.Now()
@@ -188,23 +193,20 @@ func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data
 	}, nil
 }
 
-// save and load keep particles in a checkpoint, little endian, behind the
-// fingerprint of the records they were computed from: a release continued on
-// other records would be another release under the same noise.
-func save(w io.Writer, x transport.Points, fingerprint [32]byte) error {
-	if _, err := w.Write(fingerprint[:]); err != nil {
+// bind ties the run's noise to the records, the plan and the directions (which
+// follow from the spec).
+func bind(r *run.Run, records transport.Points, statement privacy.Statement) error {
+	id, err := r.Spec.ID()
+	if err != nil {
 		return err
 	}
-	return binary.Write(w, binary.LittleEndian, x.Data)
-}
-
-func load(from io.Reader, x transport.Points, fingerprint [32]byte) error {
-	var found [32]byte
-	if _, err := io.ReadFull(from, found[:]); err != nil {
+	plan, err := json.Marshal(statement)
+	if err != nil {
 		return err
 	}
-	if found != fingerprint {
-		return fmt.Errorf("the records or the encoder are not those the run began with; restore them, or delete the run and pay for a new one")
+	what, err := binary.Append(append([]byte(id), plan...), binary.LittleEndian, records.Data)
+	if err != nil {
+		return err
 	}
-	return binary.Read(from, binary.LittleEndian, x.Data)
+	return r.Bind(what)
 }

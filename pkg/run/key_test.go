@@ -1,0 +1,84 @@
+package run
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestBindHoldsAKeyToOnePurpose(t *testing.T) {
+	for _, research := range []bool{false, true} {
+		r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Research: research})
+		if err := r.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Bind([]byte("these records")); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Release(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(r.Dir) // the process after a crash
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Bind([]byte("these records")); err != nil {
+			t.Errorf("the same records: %v", err)
+		}
+		if err := again.Bind([]byte("other records")); err == nil || !strings.Contains(err.Error(), "began with") {
+			t.Errorf("other records under the same noise: %v", err)
+		}
+	}
+}
+
+func TestFinishLeavesNothingToGoOnWith(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Key(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.Restore(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Checkpoint(1, func(w io.Writer) error { _, err := w.Write([]byte("state")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	paths, _ := filepath.Glob(filepath.Join(r.Dir, "checkpoint-*"))
+	if len(paths) != 1 {
+		t.Fatalf("checkpoints %v", paths)
+	}
+	if info, err := os.Stat(paths[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a checkpoint's mode is %v, %v", info.Mode(), err)
+	}
+	key, err := os.ReadFile(filepath.Join(r.Dir, "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(Result{}); err != nil {
+		t.Fatal(err)
+	}
+	gone := func() {
+		t.Helper()
+		for _, pattern := range []string{"key", "checkpoint-*"} {
+			if left, _ := filepath.Glob(filepath.Join(r.Dir, pattern)); len(left) > 0 {
+				t.Errorf("a finished run keeps %v", left)
+			}
+		}
+	}
+	gone()
+	// Killed between the result and the erasing of the key.
+	if err := os.WriteFile(filepath.Join(r.Dir, "key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Settle(); err != nil {
+		t.Error(err)
+	}
+	gone()
+}
