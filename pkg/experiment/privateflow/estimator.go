@@ -135,7 +135,12 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 		Rate: float64(batch) / float64(n), Event: accountant.Gaussian{NoiseMultiplier: plan.NoiseStd / published}}}
 	var claims []privacy.Claim
 	if c.Published {
-		claims = append(claims, privacy.Claim{Label: "as published", Accountant: "003 C.5", Epsilon: c.Epsilon})
+		multiplier, steps, err := publishedNoise(c.Epsilon)
+		if err != nil {
+			return plan, nil, err
+		}
+		claims = append(claims, privacy.Claim{Label: "as published", Accountant: "003 C.5", Epsilon: c.Epsilon,
+			Note: fmt.Sprintf("for σ = %g over %d steps", multiplier, steps)})
 	}
 	for _, m := range []accountant.Moments{{}, {Cumulative: true}} {
 		result, err := m.Epsilon(event, privacy.AddRemove, c.Delta)
