@@ -25,7 +25,7 @@ func repository() (string, error) {
 	return root, nil
 }
 
-func lab() *cobra.Command {
+func labCommand() *cobra.Command {
 	var serve kernel.ServeOptions
 	cmd := &cobra.Command{
 		Use:   "lab",

@@ -11,32 +11,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/lab"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/viz"
 )
 
 // watch shows a run's progress until it ends. When the command is interrupted,
 // it interrupts the run too: who wants to leave it running says --detach.
 func watch(cmd *cobra.Command, r *run.Run) error {
-	var bar *viz.Progress
-	for u := range r.Watch(cmd.Context()) {
-		if u.Err != nil {
-			return u.Err
-		}
-		for _, e := range u.Events {
-			if bar == nil && e.Total > 0 {
-				bar = viz.NewProgress(r.ID, e.Total)
-			}
-			if bar != nil {
-				bar.Set(e.Step, e.Message)
-			} else if e.Message != "" {
-				fmt.Fprintln(cmd.ErrOrStderr(), e.Message)
-			}
-		}
-	}
-	if bar != nil {
-		bar.Done()
+	if err := lab.Follow(cmd.Context(), r); err != nil && cmd.Context().Err() == nil {
+		return err
 	}
 	if err := cmd.Context().Err(); err != nil {
 		if state, _ := r.State(); state == run.Running {

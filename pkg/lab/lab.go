@@ -155,7 +155,7 @@ func wait(r *run.Run) error {
 	if state, err := r.State(); err != nil || state == run.Finished {
 		return err // nothing to show
 	}
-	done := watch(r)
+	done := Follow(context.Background(), r)
 	state, err := r.State()
 	switch {
 	case done != nil:

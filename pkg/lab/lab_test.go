@@ -1,4 +1,4 @@
-package lab
+package lab_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"molehill/pkg/command"
+	"molehill/pkg/lab"
 	"molehill/viz"
 )
 
@@ -29,8 +30,8 @@ func TestMain(m *testing.M) {
 // What a cell does, outside a notebook: run, look, run again, open.
 func TestACell(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
-	small := []Option{Set("steps", 12), Set("particles", 40), Set("directions", 8), Seed(3), Research()}
-	r := Run("five-gaussians", small...)
+	small := []lab.Option{lab.Set("steps", 12), lab.Set("particles", 40), lab.Set("directions", 8), lab.Seed(3), lab.Research()}
+	r := lab.Run("five-gaussians", small...)
 	if d := r.Metric("sliced W₂"); !(d > 0) {
 		t.Errorf("sliced W₂ = %v", d)
 	}
@@ -44,20 +45,20 @@ func TestACell(t *testing.T) {
 	if err := figure.Save(filepath.Join(t.TempDir(), "curve.png")); err != nil {
 		t.Error(err)
 	}
-	if again := Start("five-gaussians", small...).Wait(); again.ID != r.ID {
+	if again := lab.Start("five-gaussians", small...).Wait(); again.ID != r.ID {
 		t.Errorf("the same cell again made %s of %s", again.ID, r.ID)
 	}
-	if other := Run("five-gaussians", append(small, Seed(4))...); other.ID == r.ID {
+	if other := lab.Run("five-gaussians", append(small, lab.Seed(4))...); other.ID == r.ID {
 		t.Error("another seed is the same run")
 	}
-	if opened := Open(r.ID[:18]); opened.ID != r.ID {
+	if opened := lab.Open(r.ID[:18]); opened.ID != r.ID {
 		t.Errorf("opened %s", opened.ID)
 	}
 }
 
 func TestMistakesComeBackAsMolehillSaysThem(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
-	_, err := start("five-gausians", nil)
+	err := lab.Ask("five-gausians")
 	if err == nil || !strings.HasPrefix(err.Error(), "no experiment is called") {
 		t.Errorf("error %v", err)
 	}
@@ -65,7 +66,7 @@ func TestMistakesComeBackAsMolehillSaysThem(t *testing.T) {
 
 func TestPrivateRunsShowTheirPromise(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
-	r := Run("sketch-flow", Dataset("glyphs"), Epsilon(2), Set("particles", 200), Set("steps", 10))
+	r := lab.Run("sketch-flow", lab.Dataset("glyphs"), lab.Epsilon(2), lab.Set("particles", 200), lab.Set("steps", 10))
 	s := r.Statement()
 	if s.Epsilon() > 2 || s.Epsilon() < 1.9 || s.Research {
 		t.Errorf("the statement proves ε = %v, research %v; want 2 under a secret key", s.Epsilon(), s.Research)

@@ -10,44 +10,42 @@ import (
 	"molehill/viz"
 )
 
-// watch shows progress until nothing is computed any more. A cell that is
-// interrupted stops watching; the run goes on.
-func watch(r *run.Run) error {
+// Follow shows a run's progress, in a notebook or on a terminal, until nothing is
+// computed any more or ctx ends. Whoever stops following stops nothing.
+func Follow(ctx context.Context, r *run.Run) error {
 	var bar *viz.Progress
-	defer func() {
+	total := 0
+	finish := func() {
 		if bar != nil {
 			bar.Done()
 		}
-	}()
-	for u := range r.Watch(context.Background()) {
+		bar, total = nil, 0
+	}
+	defer finish()
+	for u := range r.Watch(ctx) {
 		if u.Err != nil {
 			return u.Err
 		}
 		for _, e := range u.Events {
-			if e.Total > 0 && bar == nil {
-				bar = viz.NewProgress(title(r), e.Total)
+			if e.Total < 1 {
+				continue
 			}
-			if bar != nil {
-				bar.Set(e.Step, note(e))
+			if e.Total != total { // another part of the work
+				finish()
+				total = e.Total
+				bar = viz.NewProgress(title(r, e), total)
 			}
+			bar.Set(e.Step, note(e))
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
-// note says how a run goes: its message, or the first of its values.
-func note(e run.Event) string {
+// title names what is done: what the event says, or the run with its ε.
+func title(r *run.Run, e run.Event) string {
 	if e.Message != "" {
 		return e.Message
 	}
-	for name, value := range e.Values {
-		return fmt.Sprintf("%s %.4g", name, value)
-	}
-	return ""
-}
-
-// title names a run, with its ε where it has one.
-func title(r *run.Run) string {
 	var settings struct {
 		Epsilon *privacy.Epsilon `json:"epsilon"`
 	}
@@ -55,4 +53,18 @@ func title(r *run.Run) string {
 		return r.Spec.Experiment
 	}
 	return fmt.Sprintf("%s, ε = %v", r.Spec.Experiment, *settings.Epsilon)
+}
+
+// note says how a run goes: the first of its values, by name.
+func note(e run.Event) string {
+	first := ""
+	for name := range e.Values {
+		if first == "" || name < first {
+			first = name
+		}
+	}
+	if first == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %.4g", first, e.Values[first])
 }

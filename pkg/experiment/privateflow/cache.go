@@ -14,26 +14,38 @@ import (
 	"molehill/models/autoencoder"
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
+	"molehill/pkg/run"
 )
 
 // latentsOf encodes images, or finds their latents in the user's cache: a file
 // that only the user can read, named by what determines it. A cache that cannot
 // be read or written is only slow.
-func latentsOf(ctx context.Context, b *backend.Backend, model *autoencoder.Autoencoder, images *dataset.Dataset, say func(string)) ([]float32, error) {
+func latentsOf(ctx context.Context, b *backend.Backend, model *autoencoder.Autoencoder, images *dataset.Dataset, say func(run.Event)) ([]float32, error) {
 	path := cachePath(b, model, images)
 	if latents, err := readLatents(path, images.Len()*model.Config.Latent); err == nil {
 		return latents, nil
 	}
-	say(fmt.Sprintf("encoding %d images of %s on %s", images.Len(), images.Name, b.Name))
-	latents, err := model.Encode(ctx, b, images.X)
-	if err != nil {
-		return nil, err
+	var latents []float32
+	what := fmt.Sprintf("encoding images of %s on %s", images.Name, b.Name)
+	for from := 0; from < images.Len(); from += imagesAtOnce {
+		say(run.Event{Step: from, Total: images.Len(), Message: what})
+		to := min(from+imagesAtOnce, images.Len())
+		part, err := model.Encode(ctx, b, images.X[from*images.Dim():to*images.Dim()])
+		if err != nil {
+			return nil, err
+		}
+		latents = append(latents, part...)
 	}
+	say(run.Event{Step: images.Len(), Total: images.Len(), Message: what})
 	if err := writeLatents(path, latents); err != nil {
-		say("the latents are not cached: " + err.Error())
+		say(run.Event{Message: "the latents are not cached: " + err.Error()})
 	}
 	return latents, nil
 }
+
+// imagesAtOnce are encoded between two looks at the progress: a multiple of the
+// autoencoder's batch.
+const imagesAtOnce = 2000
 
 func cachePath(b *backend.Backend, model *autoencoder.Autoencoder, images *dataset.Dataset) string {
 	dir, err := os.UserCacheDir()

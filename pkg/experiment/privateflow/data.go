@@ -13,6 +13,7 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
+	"molehill/pkg/run"
 	"molehill/transport"
 	"molehill/transport/sliced"
 )
@@ -34,7 +35,7 @@ type Data struct {
 // Load encodes the private half and the held-out images of a data set with the
 // autoencoder that was trained on its public half. say tells of long work.
 // weights is a file of `molehill run autoencoder`, or "" for the one that ships.
-func Load(ctx context.Context, name, weights string, say func(string)) (*Data, error) {
+func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data, error) {
 	model, err := network(name, weights)
 	if err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func Load(ctx context.Context, name, weights string, say func(string)) (*Data, e
 	// A latent is on the sphere already; this bounds the ones that are not
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()
-	shown := splits.Test.Subset(make([]int, 0)) // the first held-out images
-	shown.X = splits.Test.X[:min(sampleImages, splits.Test.Len())*splits.Test.Dim()]
+	shown := *splits.Test // its first images
+	shown.X = shown.X[:min(sampleImages, shown.Len())*shown.Dim()]
 	d.HeldOut = shown.Pad(autoencoder.Side, autoencoder.Side).X
 	d.NotCovered = []string{
 		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),

@@ -1,0 +1,7 @@
+package lab
+
+// Ask is start, for tests.
+func Ask(experiment string) error {
+	_, err := start(experiment, nil)
+	return err
+}
