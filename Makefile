@@ -20,11 +20,16 @@ help: ## this list
 	@echo "make COMMAND, where COMMAND is one of"
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
+# The first build takes a minute and says nothing.
+building := test -d .molehill || echo "Building molehill (a minute or two on an empty build cache) ..."
+
 lab: ## set up what is missing, then JupyterLab (PORT=8888; CHECK=1: start, ask, stop)
+	@$(building)
 	@$(GO) run . lab $(if $(check),--check) $(if $(PORT),--port $(PORT))
 
 # One package at a time: some tests measure time, and some start kernels.
 test: ## set up what is missing, then all tests (MOLEHILL_THOROUGH=1: the slow ones too)
+	@$(building)
 	@$(GO) run . lab --check
 	@$(GO) tool gotestsum --format pkgname -- -p 1 -timeout 25m $(TESTFLAGS) $(packages)
 

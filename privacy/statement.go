@@ -43,7 +43,12 @@ func (e Epsilon) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (e *Epsilon) UnmarshalJSON(data []byte) error {
-	parsed, err := ParseEpsilon(strings.Trim(string(data), `"`))
+	text := strings.Trim(string(data), `"`)
+	if v, err := strconv.ParseFloat(text, 64); err == nil && v == 0 {
+		*e = 0 // a claim can be: no two neighbours differ by more than δ
+		return nil
+	}
+	parsed, err := ParseEpsilon(text)
 	if err == nil {
 		*e = parsed
 	}

@@ -18,7 +18,11 @@ func deleteRun() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := store.Delete(args[0]); err != nil {
+			r, err := store.Open(args[0])
+			if err == nil && r.ID != args[0] {
+				return fmt.Errorf("%s begins the ID of %s; give the whole ID to delete it", args[0], r.ID)
+			}
+			if err := store.Delete(args[0]); err != nil { // also of a run that cannot be opened
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), args[0], "is deleted. If anything of a private run was seen, its ε stays spent; the same run again makes new releases and spends as much once more.")

@@ -43,6 +43,9 @@ the computation; with --detach nothing is watched and nothing stopped.`,
 				}
 				request.Settings[name] = value
 			}
+			if _, twice := request.Settings["epsilon"]; twice && epsilon != "" {
+				return fmt.Errorf("--epsilon %s and --set epsilon=%s; give one of them", epsilon, request.Settings["epsilon"])
+			}
 			if epsilon != "" {
 				request.Settings["epsilon"] = strings.Replace(epsilon, "∞", "inf", 1)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -33,7 +34,7 @@ func watch(cmd *cobra.Command, r *run.Run) error {
 	case err != nil:
 		return err
 	case state == run.Failed:
-		return fmt.Errorf("%s failed: %w", r.ID, r.Failure())
+		return r.Failure()
 	case state == run.Interrupted:
 		return fmt.Errorf("%s was interrupted; the same command continues it", r.ID)
 	}
@@ -101,10 +102,13 @@ func describe(w io.Writer, r *run.Run, asJSON bool) error {
 	}
 	sort.Strings(names)
 	for _, name := range names {
-		fmt.Fprintf(w, "  %-26s %.5g\n", name, s.Metrics[name])
+		fmt.Fprintf(w, "  %-30s %.5g\n", name, s.Metrics[name])
 	}
 	if s.Note != "" {
 		fmt.Fprintln(w, " ", s.Note)
+	}
+	if artefacts, err := r.Artefacts(); err == nil && len(artefacts) > 0 {
+		fmt.Fprintln(w, "  artefacts/:", strings.Join(artefacts, ", "))
 	}
 	if s.Privacy != nil {
 		var statement privacy.Statement

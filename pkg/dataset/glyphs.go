@@ -26,6 +26,9 @@ func (glyphs) Describe() plugin.Info {
 
 func (glyphs) Public() bool { return true }
 
+// Pinned marks rows that the version fixes.
+func (glyphs) Pinned() {}
+
 func (glyphs) Load(ctx context.Context, o Options) (*Splits, error) {
 	n, err := generated("glyphs", o.N, 60_000)
 	if err != nil {

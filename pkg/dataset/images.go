@@ -88,7 +88,10 @@ type images struct {
 
 func (s images) Describe() plugin.Info { return s.info }
 func (s images) Public() bool          { return false }
-func (s images) Files() []File         { return slices.Clone(s.files[:]) }
+
+// Pinned marks rows that the version fixes.
+func (images) Pinned()         {}
+func (s images) Files() []File { return slices.Clone(s.files[:]) }
 
 // Load finds and verifies the files, and draws Options.N of the rows for
 // training.

@@ -2,6 +2,9 @@ package dataset
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 
 	"molehill/pkg/plugin"
@@ -61,6 +64,34 @@ func generated(name string, n, usual int) (int, error) {
 		return 0, fmt.Errorf("data set %q: expected N from 1 to %d rows (0 for %d), found %d; change N", name, most, usual, n)
 	}
 	return n, nil
+}
+
+// Pinned is a source whose rows are fixed by its version: by checksums of its
+// files, or by the program that draws them.
+type Pinned interface{ Pinned() }
+
+// Digest tells the rows of a data set from others of the same name: "" for a
+// source that is Pinned, else the SHA-256 of what it loads.
+func Digest(ctx context.Context, name string, o Options) (string, error) {
+	source, err := Registry.Lookup(name)
+	if err != nil {
+		return "", err
+	}
+	if _, pinned := source.(Pinned); pinned {
+		return "", nil
+	}
+	splits, err := Load(ctx, name, o)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, d := range []*Dataset{splits.Train, splits.Test} {
+		fmt.Fprintf(h, "%d×%d×%d×%d ", d.Len(), d.Height, d.Width, d.Channels)
+		if err := binary.Write(h, binary.LittleEndian, d.X); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Register makes a data set of your own known by name, with a line of summary

@@ -31,6 +31,11 @@ type Experiment interface {
 // Config is a struct of settings that can say what is wrong with it.
 type Config interface{ Check() error }
 
+// Pinner is a Config that names inputs whose content may change, such as files,
+// and fixes them: Pin writes what tells them from others into the settings, so
+// that another content is another run.
+type Pinner interface{ Pin() error }
+
 // Preset names a set of settings.
 type Preset string
 
@@ -77,6 +82,11 @@ func (q Request) Spec() (run.Spec, error) {
 	}
 	if err := config.Check(); err != nil {
 		return run.Spec{}, fmt.Errorf("%s: %w", q.Experiment, err)
+	}
+	if pinner, ok := config.(Pinner); ok {
+		if err := pinner.Pin(); err != nil {
+			return run.Spec{}, fmt.Errorf("%s: %w", q.Experiment, err)
+		}
 	}
 	text, err := json.Marshal(config)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
@@ -155,7 +156,12 @@ func wait(r *run.Run) error {
 	if state, err := r.State(); err != nil || state == run.Finished {
 		return err // nothing to show
 	}
-	done := Follow(context.Background(), r)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	done := Follow(ctx, r)
+	if ctx.Err() != nil {
+		return fmt.Errorf("stopped watching; %s goes on computing: execute the cell again to come back to it, or stop it with `molehill cancel %s`", r.ID, r.ID)
+	}
 	state, err := r.State()
 	switch {
 	case done != nil:
@@ -163,7 +169,7 @@ func wait(r *run.Run) error {
 	case err != nil:
 		return err
 	case state == run.Failed:
-		return fmt.Errorf("%s failed: %w", r.ID, r.Failure())
+		return r.Failure()
 	case state != run.Finished:
 		return fmt.Errorf("%s is %s; execute the cell again to continue it", r.ID, state)
 	}

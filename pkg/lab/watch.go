@@ -26,8 +26,10 @@ func Follow(ctx context.Context, r *run.Run) error {
 		if u.Err != nil {
 			return u.Err
 		}
-		for _, e := range u.Events {
-			if e.Total < 1 {
+		for i, e := range u.Events {
+			// Of what came together only the end is shown: who comes late to a
+			// run must not take its past for its speed.
+			if e.Total < 1 || i+1 < len(u.Events) && u.Events[i+1].Total == e.Total {
 				continue
 			}
 			if e.Total != total { // another part of the work

@@ -5,11 +5,17 @@
 package privateflow
 
 import (
+	"context"
+	"crypto/sha256"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
+	"molehill/transport/sliced"
 )
 
 // Config are the settings of a private flow on images. The papers' symbols
@@ -17,6 +23,7 @@ import (
 type Config struct {
 	Dataset string          `json:"dataset"`
 	Weights string          `json:"weights"` // file of the autoencoder's weights; "" for those that ship
+	Inputs  string          `json:"inputs"`  // digests of rows and weights that no version fixes; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ
 
@@ -72,10 +79,35 @@ func (c *Config) Check() error {
 	if _, err := dataset.Registry.Lookup(c.Dataset); err != nil {
 		return err
 	}
+	if err := sliced.CheckMemory(c.Particles, 2*c.Directions); err != nil {
+		return fmt.Errorf("%d particles: %w", c.Particles, err)
+	}
 	if c.check != nil {
 		return c.check(c)
 	}
 	return nil
+}
+
+// Pin implements experiment.Pinner.
+func (c *Config) Pin() error {
+	rows, err := dataset.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed})
+	if err != nil || c.Weights == "" {
+		c.Inputs = rows
+		return err
+	}
+	text, err := os.ReadFile(c.Weights)
+	if err != nil {
+		return missingWeights(c.Dataset, err)
+	}
+	if c.Weights, err = filepath.Abs(c.Weights); err != nil { // the run computes in another folder
+		return err
+	}
+	c.Inputs = fmt.Sprintf("%s %x", rows, sha256.Sum256(text))
+	return nil
+}
+
+func missingWeights(dataset string, err error) error {
+	return fmt.Errorf("the autoencoder of %s: %w; `molehill run autoencoder --set dataset=%s` leaves weights.npz among its artefacts", dataset, err, dataset)
 }
 
 func (c *Config) budget() privacy.Budget {

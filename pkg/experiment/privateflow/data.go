@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"os"
 
@@ -42,6 +43,9 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	}
 	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed})
 	if err != nil {
+		return nil, err
+	}
+	if err := checkImages(splits); err != nil {
 		return nil, err
 	}
 	source, err := dataset.Registry.Lookup(name)
@@ -91,6 +95,40 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	return d, nil
 }
 
+// checkImages refuses what the promise could not hold for or the networks not
+// read: pixels outside [0, 1], and held-out images, which count as public, that
+// are training images.
+func checkImages(splits *dataset.Splits) error {
+	rows := map[uint64]bool{}
+	seed := maphash.MakeSeed()
+	sum := func(d *dataset.Dataset, i int) uint64 { return maphash.Comparable(seed, string(bytesOf(d.Row(i)))) }
+	for _, d := range []*dataset.Dataset{splits.Train, splits.Test} {
+		for i, v := range d.X {
+			if v < 0 || v > 1 {
+				return fmt.Errorf("data set %q: image %d has a pixel of %v; expected values in [0, 1], divide by the largest first", d.Name, i/d.Dim(), v)
+			}
+		}
+	}
+	for i := range splits.Train.Len() {
+		rows[sum(splits.Train, i)] = true
+	}
+	shared := 0
+	for i := range splits.Test.Len() {
+		if rows[sum(splits.Test, i)] {
+			shared++
+		}
+	}
+	if shared > splits.Test.Len()/10 {
+		return fmt.Errorf("data set %q: %d of %d test images are training images too; test images count as public, so they must be others", splits.Test.Name, shared, splits.Test.Len())
+	}
+	return nil
+}
+
+func bytesOf(values []float32) []byte {
+	text, _ := binary.Append(nil, binary.LittleEndian, values) // float32s always have an encoding
+	return text
+}
+
 // network returns the autoencoder of a data set.
 func network(name, weights string) (*autoencoder.Autoencoder, error) {
 	if weights == "" {
@@ -98,16 +136,14 @@ func network(name, weights string) (*autoencoder.Autoencoder, error) {
 	}
 	file, err := os.Open(weights)
 	if err != nil {
-		return nil, fmt.Errorf("the autoencoder of %s: %w; `molehill run autoencoder --set dataset=%s` leaves weights.npz", name, err, name)
+		return nil, missingWeights(name, err)
 	}
 	defer file.Close()
 	return autoencoder.Load(file)
 }
 
 func fingerprint(values []float32) [32]byte {
-	text := make([]byte, 0, 4*len(values))
-	text, _ = binary.Append(text, binary.LittleEndian, values) // float32s always have an encoding
-	return sha256.Sum256(text)
+	return sha256.Sum256(bytesOf(values))
 }
 
 // Decode returns the images of latents, [n·dim] to [n·Pixels].

@@ -114,7 +114,10 @@ func (resampled) Config(preset experiment.Preset) *Config {
 }
 
 func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, []privacy.Claim, error) {
-	batch := min(c.Batch, n)
+	batch := c.Batch
+	if batch > n {
+		return privacy.Plan{}, nil, fmt.Errorf("batch is %d of %d private records; draw at most all of them", batch, n)
+	}
 	worst, each, err := directions(c, public).Sensitivities(dim, c.Steps, latentDiameter)
 	if err != nil {
 		return privacy.Plan{}, nil, err
@@ -231,6 +234,9 @@ func (sketched) Config(preset experiment.Preset) *Config {
 		c.Steps = 400
 	}
 	c.check = func(c *Config) error {
+		if c.Bins < 1 {
+			return fmt.Errorf("bins is %d; a sketch has at least 1", c.Bins)
+		}
 		if c.Published {
 			return fmt.Errorf("the quantile sketch is not in the papers, so it has no published noise; leave published=false")
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"molehill/models/autoencoder"
 	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
 	"molehill/pkg/plugin"
@@ -16,6 +17,7 @@ import (
 	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/flow"
+	"molehill/viz"
 )
 
 // Experiment is the private flow of one estimator, registered under the
@@ -34,7 +36,7 @@ func (e Experiment) Config(preset experiment.Preset) experiment.Config {
 const checkpointEvery = 2 * time.Second
 
 // Run implements experiment.Experiment. It leaves the artefacts particles.npy
-// ([N, dim], the generated latents), samples.npy ([64, 32·32], decoded images),
+// ([N, dim], the generated latents), samples.npy and .png ([64, 32·32], decoded images),
 // held-out.npy and reconstructed.npy (real images, and what the autoencoder
 // keeps of them), random.npy (uniform points of the sphere, decoded), and the
 // curve "sliced W₂".
@@ -184,6 +186,10 @@ func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data
 		if err := r.WriteTable(name, table.Data, table.Dim); err != nil {
 			return result, err
 		}
+	}
+	grid := viz.Images{X: images, Height: autoencoder.Side, Width: autoencoder.Side, Channels: data.Pixels / autoencoder.Side / autoencoder.Side}
+	if err := r.WriteFile("samples.png", grid.PNG); err != nil {
+		return result, err
 	}
 	return run.Result{
 		Metrics: run.Values{
