@@ -76,7 +76,7 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"did you mean sketch-flow":           {"run", "sketch-flwo"},
 		"did you mean epsilon":               {"run", "sketch-flow", "--set", "epsilonn=3"},
 		"expected NAME=VALUE":                {"run", "sketch-flow", "--set", "epsilon"},
-		"epsilon cannot be \"0\"":            {"run", "sketch-flow", "--epsilon", "0"},
+		"ε = 0; it must be above 0":          {"run", "sketch-flow", "--epsilon", "0"},
 		"epsilon cannot be \"-3\"":           {"run", "sketch-flow", "--epsilon", "-3"},
 		"δ = 2":                              {"run", "sketch-flow", "--set", "delta=2"},
 		"no preset is called \"huge\"":       {"run", "sketch-flow", "--preset", "huge"},
@@ -89,6 +89,9 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"not in the papers":                  {"run", "sketch-flow", "--set", "published=true", "--set", "dataset=glyphs"},
 		"only for inf, 10 and 5":             {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "3", "--set", "dataset=glyphs"},
 		"add --set stack=false":              {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "10"},
+		"give one of them":                   {"run", "sketch-flow", "--epsilon", "2", "--set", "epsilon=3"},
+		"bins is 0":                          {"run", "sketch-flow", "--set", "bins=0"},
+		"100000000000 particles":             {"run", "sketch-flow", "--set", "particles=100000000000"},
 		"batch is 0":                         {"run", "dpswflow-r", "--set", "batch=0"},
 		"use 64 or 72":                       {"run", "dpswflow-r", "--set", "directions=70", "--set", "dataset=glyphs"},
 		"use at most":                        {"run", "dpswflow", "--set", "directions=800000", "--set", "dataset=glyphs"},
@@ -139,6 +142,12 @@ func TestRunShowRuns(t *testing.T) {
 	}
 	if _, err := molehill(t, "show", "six"); err == nil {
 		t.Error("an unknown run was shown")
+	}
+	if _, err := molehill(t, "delete", "five"); err == nil || !strings.Contains(err.Error(), s.ID) {
+		t.Errorf("deleting by the beginning of an ID: %v", err)
+	}
+	if _, err := molehill(t, "cancel", s.ID); err == nil {
+		t.Error("a finished run was cancelled")
 	}
 	if out := mustMolehill(t, "delete", s.ID); !strings.Contains(out, "stays spent") {
 		t.Errorf("delete says %q", out)
