@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"molehill/pkg/run"
 )
 
 func cancel() *cobra.Command {
@@ -14,11 +12,7 @@ func cancel() *cobra.Command {
 		Short: "interrupt a run that is being computed; it can be continued",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := run.DefaultStore()
-			if err != nil {
-				return err
-			}
-			r, err := store.Open(args[0])
+			r, _, err := find(args[0])
 			if err != nil {
 				return err
 			}

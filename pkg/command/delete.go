@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"molehill/pkg/run"
 )
 
 func deleteRun() *cobra.Command {
@@ -14,11 +12,10 @@ func deleteRun() *cobra.Command {
 		Short: "delete a run's directory; what its releases cost stays spent",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := run.DefaultStore()
-			if err != nil {
+			r, store, err := find(args[0])
+			if store.Dir == "" {
 				return err
 			}
-			r, err := store.Open(args[0])
 			if err == nil && r.ID != args[0] {
 				return fmt.Errorf("%s begins the ID of %s; give the whole ID to delete it", args[0], r.ID)
 			}

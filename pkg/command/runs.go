@@ -166,6 +166,16 @@ func runs() *cobra.Command {
 	return cmd
 }
 
+// find opens a run by its ID, or the beginning of one.
+func find(id string) (*run.Run, run.Store, error) {
+	store, err := run.DefaultStore()
+	if err != nil {
+		return nil, store, err
+	}
+	r, err := store.Open(id)
+	return r, store, err
+}
+
 func show() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -173,11 +183,7 @@ func show() *cobra.Command {
 		Short: "a run: its state, settings, metrics and privacy statement (RUN is an ID or the beginning of one)",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := run.DefaultStore()
-			if err != nil {
-				return err
-			}
-			r, err := store.Open(args[0])
+			r, _, err := find(args[0])
 			if err != nil {
 				return err
 			}
