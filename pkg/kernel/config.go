@@ -21,6 +21,7 @@ func (e *Environment) spec() kernelSpec {
 	env := e.goSettings()
 	env["PATH"] = e.path() + ":${PATH}"
 	env["GOPROXY"] = "off" // go.mod pins what cells may import; GoNB's `go get` stays on this machine
+	env["GOSUMDB"] = "off" // nothing is downloaded, so nothing is to be looked up
 	env["GOWORK"] = "auto" // GoNB's own, whatever the user has set
 	env["GOMLX_NO_AUTO_INSTALL"] = "1"
 	env["MOLEHILL_ROOT"] = e.Root
