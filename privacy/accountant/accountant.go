@@ -56,12 +56,10 @@ func read(a Accountant, e Event, rel Relation, delta float64) (plan, error) {
 	return p, nil
 }
 
-// unsampled checks that no step of the plan is on a sample.
-func unsampled(a Accountant, p plan, e Event, rel Relation) error {
-	for _, c := range p.steps {
-		if c.sampler != everything {
-			return &UnsupportedError{a.Name(), e, rel, "it accounts for Gaussians on all records; for samples use RDP"}
-		}
+// onlyGaussian checks that all steps of the plan are Gaussians on all records.
+func onlyGaussian(a Accountant, p plan, e Event, rel Relation) error {
+	if !p.onlyGaussians() && !p.nonPrivate {
+		return &UnsupportedError{a.Name(), e, rel, "it accounts for Gaussians on all records; use PLD or RDP for others"}
 	}
 	return nil
 }
@@ -73,49 +71,14 @@ func checkDelta(delta float64) error {
 	return nil
 }
 
+func checkEpsilon(epsilon float64) error {
+	if !(epsilon >= 0 && epsilon <= math.MaxFloat64) {
+		return fmt.Errorf("accountant: want a finite ε of at least 0, found %v", epsilon)
+	}
+	return nil
+}
+
 // nonPrivate is the claim for a plan with a NonPrivate event.
 func nonPrivate(a Accountant, delta float64) Result {
 	return Result{Epsilon: math.Inf(1), Delta: delta, Accountant: a.Name(), Note: "something was released without protection"}
-}
-
-// CalibrateNoise returns the least noise multiplier, to a relative 10⁻⁶ above,
-// for which the event built by build is (epsilon, delta)-differentially private
-// according to a. The returned multiplier's ε has been computed and is at most
-// epsilon. It assumes that ε does not grow with the noise multiplier.
-func CalibrateNoise(epsilon, delta float64, build func(noiseMultiplier float64) Event, rel Relation, a Accountant) (float64, error) {
-	if !(epsilon > 0 && epsilon <= math.MaxFloat64) {
-		return 0, fmt.Errorf("accountant: want a finite target ε greater than 0, found %v", epsilon)
-	}
-	const least, most = 0x1p-20, 0x1p40
-	enough := func(noiseMultiplier float64) (bool, error) {
-		r, err := a.Epsilon(build(noiseMultiplier), rel, delta)
-		return err == nil && r.Epsilon <= epsilon, err
-	}
-	hi := 1.
-	for ok, err := enough(hi); !ok; ok, err = enough(hi) {
-		if err != nil {
-			return 0, err
-		}
-		if hi *= 2; hi > most {
-			return 0, fmt.Errorf("accountant: no noise multiplier up to %g gives ε ≤ %g at δ = %g; want fewer steps, or an event that uses the multiplier", most, epsilon, delta)
-		}
-	}
-	// hi is enough throughout; lo is not, once there is one.
-	lo := 0.
-	for hi > max(least, lo*(1+1e-6)) {
-		middle := math.Sqrt(lo * hi)
-		if lo == 0 {
-			middle = hi / 2
-		}
-		ok, err := enough(middle)
-		switch {
-		case err != nil:
-			return 0, err
-		case ok:
-			hi = middle
-		default:
-			lo = middle
-		}
-	}
-	return hi, nil
 }

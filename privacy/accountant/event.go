@@ -10,8 +10,11 @@
 // accounted for under add/remove (or zero-out), fixed-size samples under
 // replace-one.
 //
-//	RDP               every event here; the default
+//	Tightest          the least ε of the sound ones below; the default
+//	PLD               the privacy loss distribution, all but exact
+//	RDP               Rényi divergences; selections too
 //	AnalyticGaussian  Gaussians without sampling, exactly
+//	GDP               μ, exact for Gaussians, a limit theorem (marked) for samples
 //	Moments           as published by Abadi et al. 2016, for comparison
 //	Classic           √(2 ln(1.25/δ))/σ, to reproduce papers
 package accountant
@@ -38,8 +41,20 @@ type Gaussian struct {
 	NoiseMultiplier float64
 }
 
+// Laplace is one release of a number with Laplace noise.
+type Laplace struct {
+	// NoiseMultiplier is the noise's scale b, the mean of its absolute value, over
+	// the query's sensitivity under the relation that the accountant is asked
+	// about. Greater than 0.
+	NoiseMultiplier float64
+}
+
 // PoissonSampled runs Event on a batch that holds each record with probability
 // Rate, independently of the others. An empty batch is a batch.
+//
+// Under replace-one it stands for the noisy sum of one vector a record, each of
+// norm at most half of the sensitivity, such as a clipped one: what a record
+// adds by being in the batch matters, not only what replacing it changes.
 type PoissonSampled struct {
 	Rate  float64 // in [0, 1]
 	Event Event
@@ -63,17 +78,40 @@ type SelfComposed struct {
 	Count int // at least 1
 }
 
+// PostProcessed computes something from what Event released, without another
+// look at the records. It costs what Event costs.
+type PostProcessed struct {
+	Event Event
+	What  string // what is computed, for people
+}
+
+// RepeatAndSelect runs Event, released output by output, a random number of
+// times and keeps the best result: how hyper-parameters are tuned on private
+// data (Papernot & Steinke, "Hyperparameter Tuning with Rényi Differential
+// Privacy", 2022). The number of runs is negative binomial, truncated to at least
+// 1, of a Shape above −1 (1: geometric; 0: logarithmic), or Poisson where Shape
+// is +Inf.
+type RepeatAndSelect struct {
+	Event Event
+	Mean  float64 // of the number of runs; at least 1, or above 0 for Poisson
+	Shape float64 // η
+}
+
 // NonPrivate releases something with no protection. Its ε is +Inf.
 type NonPrivate struct{}
 
 func (Gaussian) event()         {}
+func (Laplace) event()          {}
 func (PoissonSampled) event()   {}
 func (FixedSizeSampled) event() {}
 func (Composed) event()         {}
 func (SelfComposed) event()     {}
+func (PostProcessed) event()    {}
+func (RepeatAndSelect) event()  {}
 func (NonPrivate) event()       {}
 
 func (e Gaussian) String() string { return fmt.Sprintf("Gaussian(%g)", e.NoiseMultiplier) }
+func (e Laplace) String() string  { return fmt.Sprintf("Laplace(%g)", e.NoiseMultiplier) }
 func (e PoissonSampled) String() string {
 	return fmt.Sprintf("PoissonSampled(%g, %v)", e.Rate, e.Event)
 }
@@ -90,17 +128,27 @@ func (e Composed) String() string {
 	}
 	return "Composed(" + s.String() + ")"
 }
-func (e SelfComposed) String() string { return fmt.Sprintf("%d × %v", e.Count, e.Event) }
-func (NonPrivate) String() string     { return "NonPrivate" }
+func (e SelfComposed) String() string  { return fmt.Sprintf("%d × %v", e.Count, e.Event) }
+func (e PostProcessed) String() string { return fmt.Sprintf("PostProcessed(%v)", e.Event) }
+func (e RepeatAndSelect) String() string {
+	return fmt.Sprintf("RepeatAndSelect(%v, mean %g, shape %g)", e.Event, e.Mean, e.Shape)
+}
+func (NonPrivate) String() string { return "NonPrivate" }
 
 // Validate checks the tree's numbers and that nothing is missing.
 func Validate(e Event) error {
 	wrong := func(want string) error { return fmt.Errorf("accountant: %v: want %s", e, want) }
-	switch e := e.(type) {
-	case Gaussian:
-		if !(e.NoiseMultiplier > 0 && e.NoiseMultiplier <= math.MaxFloat64) {
+	multiplier := func(m float64) error {
+		if !(m > 0 && m <= math.MaxFloat64) {
 			return wrong("a finite noise multiplier greater than 0")
 		}
+		return nil
+	}
+	switch e := e.(type) {
+	case Gaussian:
+		return multiplier(e.NoiseMultiplier)
+	case Laplace:
+		return multiplier(e.NoiseMultiplier)
 	case PoissonSampled:
 		if !(e.Rate >= 0 && e.Rate <= 1) {
 			return wrong("a sampling rate in [0, 1]")
@@ -125,122 +173,19 @@ func Validate(e Event) error {
 			return wrong("a count of at least 1")
 		}
 		return Validate(e.Event)
+	case PostProcessed:
+		return Validate(e.Event)
+	case RepeatAndSelect:
+		if !(e.Shape > -1) {
+			return wrong("a shape above −1")
+		}
+		if math.IsInf(e.Shape, 1) && !(e.Mean > 0) || !math.IsInf(e.Shape, 1) && !(e.Mean >= 1) || e.Mean > math.MaxFloat64 {
+			return wrong("a mean number of runs of at least 1 (above 0 for Poisson)")
+		}
+		return Validate(e.Event)
 	case NonPrivate:
 	default:
 		return fmt.Errorf("accountant: want an event of this package, by value; found %T", e)
 	}
 	return nil
-}
-
-// A step is an event that accountants have theorems for: one Gaussian release,
-// perhaps on a sample.
-type step struct {
-	sampler sampler
-	rate    float64 // of the sample; 1 without one
-	sigma   float64 // noise multiplier
-}
-
-type sampler int
-
-const (
-	everything sampler = iota
-	poisson
-	withoutReplacement
-)
-
-// counted is a step that is taken count times.
-type counted struct {
-	step
-	count float64
-}
-
-// plan is what an event tree comes to: steps in order of first use.
-type plan struct {
-	steps      []counted
-	nonPrivate bool
-}
-
-// flatten reads a tree that passed Validate. The relation decides which
-// samplers have a theorem; fault says why one has none.
-func flatten(root Event, rel Relation) (p plan, fault string) {
-	index := map[step]int{}
-	var walk func(e Event, count float64) string
-	walk = func(e Event, count float64) string {
-		switch e := e.(type) {
-		case Composed:
-			for _, part := range e.Events {
-				if fault := walk(part, count); fault != "" {
-					return fault
-				}
-			}
-			return ""
-		case SelfComposed:
-			return walk(e.Event, count*float64(e.Count))
-		case NonPrivate:
-			p.nonPrivate = true
-			return ""
-		}
-		s, fault := single(e, rel)
-		if fault != "" || s.rate == 0 {
-			return fault
-		}
-		at, known := index[s]
-		if !known {
-			at = len(p.steps)
-			index[s] = at
-			p.steps = append(p.steps, counted{step: s})
-		}
-		p.steps[at].count += count
-		return ""
-	}
-	return p, walk(root, 1)
-}
-
-// single reads a Gaussian or a sampled one.
-func single(e Event, rel Relation) (s step, fault string) {
-	var base Event
-	switch e := e.(type) {
-	case Gaussian:
-		return step{everything, 1, e.NoiseMultiplier}, ""
-	case PoissonSampled:
-		if rel == ReplaceOne {
-			return s, "Poisson sampling is accounted for under add-remove and zero-out"
-		}
-		s.sampler, s.rate, base = poisson, e.Rate, e.Event
-	case FixedSizeSampled:
-		if rel != ReplaceOne {
-			return s, "sampling of a fixed size without replacement is accounted for under replace-one"
-		}
-		s.sampler, s.rate, base = withoutReplacement, float64(e.Size)/float64(e.Population), e.Event
-	}
-	// Several Gaussians on one sample act as one: their privacy profiles
-	// compose to that of μ = √Σ 1/σ² (Dong, Roth & Su 2022, Corollary 3.3), and
-	// amplification by sampling depends on the profile alone.
-	inner, fault := flatten(base, rel)
-	switch {
-	case fault != "":
-		return s, fault
-	case inner.nonPrivate:
-		return s, "a non-private event on a sample has no bound but that of NonPrivate itself"
-	}
-	for _, c := range inner.steps {
-		if c.sampler != everything {
-			return s, "a sample of a sample has no theorem here"
-		}
-	}
-	s.sigma = 1 / inner.mu()
-	if s.rate == 1 {
-		s.sampler = everything
-	}
-	return s, ""
-}
-
-// mu is √Σ 1/σ² over the plan's steps, the parameter of Gaussian differential
-// privacy if none is sampled.
-func (p plan) mu() float64 {
-	var mu float64
-	for _, c := range p.steps {
-		mu = math.Hypot(mu, math.Sqrt(c.count)/c.sigma)
-	}
-	return mu
 }

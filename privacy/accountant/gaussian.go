@@ -1,9 +1,6 @@
 package accountant
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // AnalyticGaussian accounts exactly for Gaussians without sampling, in any
 // number: they compose to one Gaussian with 1/σ² = Σ 1/σᵢ² (Dong, Roth & Su,
@@ -18,7 +15,7 @@ func (AnalyticGaussian) Name() string { return "analytic-gaussian" }
 func (a AnalyticGaussian) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 	p, err := read(a, e, rel, delta)
 	if err == nil {
-		err = unsampled(a, p, e, rel)
+		err = onlyGaussian(a, p, e, rel)
 	}
 	r := Result{Delta: delta, Accountant: a.Name()}
 	switch {
@@ -47,7 +44,7 @@ func (Classic) Name() string { return "classic-gaussian" }
 func (a Classic) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 	p, err := read(a, e, rel, delta)
 	if err == nil {
-		err = unsampled(a, p, e, rel)
+		err = onlyGaussian(a, p, e, rel)
 	}
 	switch {
 	case err != nil:
@@ -77,8 +74,8 @@ func GaussianDelta(noiseMultiplier, epsilon float64) (float64, error) {
 	if err := Validate(Gaussian{noiseMultiplier}); err != nil {
 		return 0, err
 	}
-	if !(epsilon >= 0 && epsilon <= math.MaxFloat64) {
-		return 0, fmt.Errorf("accountant: want a finite ε of at least 0, found %v", epsilon)
+	if err := checkEpsilon(epsilon); err != nil {
+		return 0, err
 	}
 	return math.Exp(logGaussianDelta(noiseMultiplier, epsilon)), nil
 }
@@ -103,8 +100,8 @@ func GaussianEpsilon(noiseMultiplier, delta float64) (float64, error) {
 // GaussianSigma returns the least noise multiplier for which a Gaussian is
 // (epsilon, delta)-differentially private, rounded up by a relative 2·10⁻¹².
 func GaussianSigma(epsilon, delta float64) (float64, error) {
-	if !(epsilon >= 0 && epsilon <= math.MaxFloat64) {
-		return 0, fmt.Errorf("accountant: want a finite ε of at least 0, found %v", epsilon)
+	if err := checkEpsilon(epsilon); err != nil {
+		return 0, err
 	}
 	if err := checkDelta(delta); err != nil {
 		return 0, err

@@ -70,13 +70,13 @@ func TestPoissonDivergences(t *testing.T) {
 	for _, p := range g.PoissonRDP {
 		// They take the log of a number near 1, which leaves an absolute error of
 		// some 1e-15/(α−1), more where Opacus's series cancels.
-		got := step{poisson, p.Rate, p.Sigma}.renyi(p.Order)
+		got := step{poisson, p.Rate, p.Sigma, gaussian}.renyi(p.Order)
 		if math.Abs(got-p.Value) > 1e-6*p.Value+1e-13/(p.Order-1) {
 			t.Errorf("σ=%g q=%g α=%g: divergence %.9g, dp_accounting (whole orders) or Opacus says %.9g", p.Sigma, p.Rate, p.Order, got, p.Value)
 		}
 	}
 	for _, p := range g.PoissonExact {
-		got := step{poisson, p.Rate, p.Sigma}.renyi(p.Order)
+		got := step{poisson, p.Rate, p.Sigma, gaussian}.renyi(p.Order)
 		if got < p.Value*(1-1e-10) || got > p.Value*(1+2e-8) {
 			t.Errorf("σ=%g q=%g α=%g: divergence %.12g, high precision says %.12g", p.Sigma, p.Rate, p.Order, got, p.Value)
 		}
@@ -85,7 +85,7 @@ func TestPoissonDivergences(t *testing.T) {
 
 func TestReplacementDivergenceIsTheHockeyStickIntegral(t *testing.T) {
 	for _, p := range readGolden(t).ReplacementExact {
-		got := step{withoutReplacement, p.Rate, p.Sigma}.renyi(p.Order)
+		got := step{withoutReplacement, p.Rate, p.Sigma, gaussian}.renyi(p.Order)
 		if got < p.Value*(1-1e-10) || got > p.Value*(1+2e-8) {
 			t.Errorf("σ=%g q=%g α=%g: divergence %.12g, high precision says %.12g", p.Sigma, p.Rate, p.Order, got, p.Value)
 		}

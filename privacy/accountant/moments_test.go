@@ -60,7 +60,7 @@ func TestMixtureAgainstGaussianIsTheLargerMoment(t *testing.T) {
 			for _, order := range []int{2, 5, 20} {
 				alpha := float64(order)
 				first := mixtures(sigma, rate, 0, 1, alpha)
-				second := step{poisson, rate, sigma}.logMoment(order-1) / (alpha - 1)
+				second := step{poisson, rate, sigma, gaussian}.logMoment(order-1) / (alpha - 1)
 				if first > second*(1+1e-7) {
 					t.Errorf("σ=%g q=%g: E₁ %g exceeds E₂ %g", sigma, rate, first, second)
 				}

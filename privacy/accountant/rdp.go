@@ -7,9 +7,9 @@ import (
 
 // RDP accounts by Rényi differential privacy (Mironov, "Rényi Differential
 // Privacy", 2017): divergences add up over steps, order by order, and the best
-// order gives ε. It supports every event of this package: Gaussians; Poisson
-// samples under add-remove and zero-out; fixed-size samples without replacement
-// under replace-one.
+// order gives ε. It supports Gaussians, on Poisson samples under add-remove and
+// zero-out, on fixed-size samples without replacement under replace-one; Laplace
+// noise on all records; and selections of all these.
 type RDP struct {
 	// Orders are the orders α > 1 to choose from. Without any, RDP searches
 	// 1.001 to 10⁶.
@@ -29,7 +29,7 @@ func (a RDP) Name() string {
 
 // Epsilon is Accountant's.
 func (a RDP) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
-	p, err := read(a, e, rel, delta)
+	p, err := a.read(e, rel, delta)
 	if err != nil {
 		return Result{}, err
 	}
@@ -42,12 +42,13 @@ func (a RDP) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 		return nonPrivate(a, delta), nil
 	}
 	best := Result{Epsilon: math.Inf(1), Delta: delta, Accountant: a.Name()}
-	if len(p.steps) == 0 {
+	if len(p.steps) == 0 && len(p.selections) == 0 {
 		best.Epsilon = 0
 		return best, nil
 	}
+	divergences := p.divergences()
 	try := func(order float64) (epsilon, divergence float64) {
-		divergence = p.renyi(order)
+		divergence = divergences(order)
 		if epsilon = a.convert(order, divergence, delta); epsilon < best.Epsilon {
 			best.Epsilon, best.Order = epsilon, order
 		}
@@ -80,7 +81,7 @@ func (a RDP) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 // Divergence returns the Rényi divergence of e of an order greater than 1, or a
 // bound of it: the larger one of both directions, over all neighbours.
 func (a RDP) Divergence(e Event, rel Relation, order float64) (float64, error) {
-	p, err := read(a, e, rel, 0.5)
+	p, err := a.read(e, rel, 0.5)
 	if err == nil {
 		err = checkOrder(order)
 	}
@@ -90,7 +91,7 @@ func (a RDP) Divergence(e Event, rel Relation, order float64) (float64, error) {
 	case p.nonPrivate:
 		return math.Inf(1), nil
 	}
-	return p.renyi(order), nil
+	return p.divergences()(order), nil
 }
 
 func checkOrder(order float64) error {
@@ -100,13 +101,44 @@ func checkOrder(order float64) error {
 	return nil
 }
 
-// renyi is the plan's divergence of one order.
-func (p plan) renyi(order float64) float64 {
-	var sum float64
-	for _, c := range p.steps {
-		sum += c.count * c.step.renyi(order)
+// read is the package's, and refuses samples without a theorem.
+func (a RDP) read(e Event, rel Relation, delta float64) (plan, error) {
+	p, err := read(a, e, rel, delta)
+	if err == nil && !p.renyiKnown() {
+		err = &UnsupportedError{a.Name(), e, rel, "on samples it accounts for Gaussians, on Poisson ones under add-remove and zero-out; use PLD"}
 	}
-	return sum
+	return p, err
+}
+
+func (p plan) renyiKnown() bool {
+	for _, c := range p.steps {
+		if c.sampler == poissonReplace || c.sampler != everything && c.noise != gaussian {
+			return false
+		}
+	}
+	for _, s := range p.selections {
+		if !s.plan.renyiKnown() {
+			return false
+		}
+	}
+	return true
+}
+
+// divergences returns the plan's divergence by order.
+func (p plan) divergences() func(order float64) float64 {
+	selected := make([]func(order float64) float64, len(p.selections))
+	for i, s := range p.selections {
+		selected[i] = s.divergences()
+	}
+	return func(order float64) (sum float64) {
+		for _, c := range p.steps {
+			sum += c.count * c.step.renyi(order)
+		}
+		for i, s := range p.selections {
+			sum += s.count * selected[i](order)
+		}
+		return sum
+	}
 }
 
 // convert returns an ε for delta from a Rényi divergence of an order.

@@ -14,7 +14,7 @@ func TestPoissonDivergenceAtWholeOrdersIsTheBinomialSum(t *testing.T) {
 	for _, sigma := range someSigmas {
 		for _, rate := range someRates {
 			for _, order := range []int{2, 3, 7, 33, 200} {
-				s := step{poisson, rate, sigma}
+				s := step{poisson, rate, sigma, gaussian}
 				got, want := s.renyi(float64(order)), s.logMoment(order-1)/float64(order-1)
 				if got < want*(1-1e-9) || got > want*(1+1e-7) {
 					t.Errorf("σ=%g q=%g α=%d: %.12g by the integral, %.12g by the sum", sigma, rate, order, got, want)
@@ -29,11 +29,11 @@ func TestSampleOfEverythingIsNoSample(t *testing.T) {
 		for _, order := range someOrders {
 			want := order / (2 * sigma * sigma)
 			// The integral itself, which renyi would cap at want.
-			got := softplus(step{withoutReplacement, 1, sigma}.replacementExcess(order)) / (order - 1)
+			got := softplus(step{withoutReplacement, 1, sigma, gaussian}.replacementExcess(order)) / (order - 1)
 			if got < want*(1-1e-9) || got > want*(1+1e-7) {
 				t.Errorf("σ=%g α=%g: %.12g at rate 1, want %.12g", sigma, order, got, want)
 			}
-			got = softplus(step{poisson, 1 - 1e-15, sigma}.poissonExcess(order)) / (order - 1)
+			got = softplus(step{poisson, 1 - 1e-15, sigma, gaussian}.poissonExcess(order)) / (order - 1)
 			if math.Abs(got/want-1) > 1e-7 {
 				t.Errorf("σ=%g α=%g: %.12g at Poisson rate 1, want %.12g", sigma, order, got, want)
 			}
@@ -75,7 +75,7 @@ func TestReplacementDivergenceHoldsAndBeatsWang(t *testing.T) {
 		for _, rate := range []float64{1e-3, 0.02, 0.3, 0.9} {
 			for _, order := range []int{2, 3, 8, 40} {
 				alpha := float64(order)
-				got := step{withoutReplacement, rate, sigma}.renyi(alpha)
+				got := step{withoutReplacement, rate, sigma, gaussian}.renyi(alpha)
 				if theirs := wang(sigma, rate, order); got > theirs*(1+1e-9) {
 					t.Errorf("σ=%g q=%g α=%d: %g exceeds Wang, Balle & Kasiviswanathan's %g", sigma, rate, order, got, theirs)
 				}

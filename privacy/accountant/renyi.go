@@ -9,6 +9,9 @@ import "math"
 // compares: z ~ N(0, σ²), the likelihood ratio G = exp((2z−1)/(2σ²)) of N(1, σ²)
 // to N(0, σ²), and its mixture γ = 1 + q(G−1).
 func (s step) renyi(alpha float64) float64 {
+	if s.noise == laplace {
+		return laplaceRenyi(s.sigma, alpha)
+	}
 	whole := alpha / (2 * s.sigma * s.sigma) // the Gaussian's, without sampling
 	// Sampling never hurts. Where the integral would need too many cells, or its
 	// numbers overflow, the bound without sampling will do: ε is too large to mean
@@ -23,6 +26,14 @@ func (s step) renyi(alpha float64) float64 {
 		logExcess = s.replacementExcess(alpha)
 	}
 	return min(whole, softplus(logExcess)/(alpha-1))
+}
+
+// laplaceRenyi is the divergence of Laplace noise of scale b: Mironov 2017, Table
+// II, 1/(α−1)·log(α/(2α−1)·e^((α−1)/b) + (α−1)/(2α−1)·e^(−α/b)).
+func laplaceRenyi(b, alpha float64) float64 {
+	// Relative to the first exponential, so that nothing overflows.
+	rest := (alpha - 1) / (2*alpha - 1) * math.Expm1((1-2*alpha)/b)
+	return max(0, 1/b+math.Log1p(rest)/(alpha-1))
 }
 
 // softplus is log(1 + exp(x)).

@@ -1,0 +1,170 @@
+package accountant
+
+import (
+	"fmt"
+	"math"
+)
+
+// CalibrateNoise returns the least noise multiplier, to a relative 10⁻⁶ above,
+// for which the event built by build is (epsilon, delta)-differentially private
+// according to a. The returned multiplier's ε has been computed and is at most
+// epsilon. It assumes that ε does not grow with the noise multiplier.
+func CalibrateNoise(epsilon, delta float64, build func(noiseMultiplier float64) Event, rel Relation, a Accountant) (float64, error) {
+	if err := checkTarget(epsilon); err != nil {
+		return 0, err
+	}
+	of := func(multiplier float64) (float64, error) {
+		r, err := a.Epsilon(build(multiplier), rel, delta)
+		return r.Epsilon, err
+	}
+	// Between the two powers of two that have the target between them.
+	const smallest, largest = 0x1p-20, 0x1p40
+	enough, most, err := ladder(of, epsilon, 1, 2, largest)
+	if err != nil {
+		return 0, err
+	}
+	if !(most <= epsilon) {
+		return 0, fmt.Errorf("accountant: no noise multiplier up to %g gives ε ≤ %g at δ = %g; want fewer steps, or an event that uses the multiplier", largest, epsilon, delta)
+	}
+	short, least := enough, most
+	for least <= epsilon {
+		if enough, most, short = short, least, short/2; short < smallest {
+			return enough, nil
+		}
+		if least, err = of(short); err != nil {
+			return 0, err
+		}
+	}
+	return between(of, epsilon, short, least, enough, most, 1e-6)
+}
+
+// CalibrateSteps returns the largest number of steps for which the event built by
+// build is (epsilon, delta)-differentially private according to a: 0 if not even
+// one is, and most if that many are. It assumes that ε does not shrink with the
+// number of steps.
+func CalibrateSteps(epsilon, delta float64, most int, build func(steps int) Event, rel Relation, a Accountant) (int, error) {
+	if err := checkTarget(epsilon); err != nil {
+		return 0, err
+	}
+	if most < 1 {
+		return 0, fmt.Errorf("accountant: want at least 1 step to choose from, found at most %d", most)
+	}
+	private := func(steps int) (bool, error) {
+		r, err := a.Epsilon(build(steps), rel, delta)
+		return err == nil && r.Epsilon <= epsilon, err
+	}
+	lo, hi := 0, 1 // lo steps are private; hi are not known to be
+	for {
+		ok, err := private(hi)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			break
+		}
+		if lo = hi; hi == most {
+			return most, nil
+		}
+		if hi > most/2 {
+			hi = most
+		} else {
+			hi *= 2
+		}
+	}
+	for hi-lo > 1 {
+		middle := lo + (hi-lo)/2
+		ok, err := private(middle)
+		switch {
+		case err != nil:
+			return 0, err
+		case ok:
+			lo = middle
+		default:
+			hi = middle
+		}
+	}
+	return lo, nil
+}
+
+// CalibrateRate returns the largest sampling rate in [0, 1], to a relative 10⁻⁶
+// below, for which the event built by build is (epsilon, delta)-differentially
+// private according to a; 0 if none above 10⁻¹² is. It assumes that ε does not
+// shrink with the rate.
+func CalibrateRate(epsilon, delta float64, build func(rate float64) Event, rel Relation, a Accountant) (float64, error) {
+	if err := checkTarget(epsilon); err != nil {
+		return 0, err
+	}
+	// In terms of 1/rate, more of which costs less.
+	of := func(inverse float64) (float64, error) {
+		r, err := a.Epsilon(build(min(1, 1/inverse)), rel, delta)
+		return r.Epsilon, err
+	}
+	const largest = 1e12
+	all, err := of(1)
+	if err != nil || all <= epsilon {
+		return 1, err
+	}
+	enough, most, err := ladder(of, epsilon, 2, 2, largest)
+	if err != nil {
+		return 0, err
+	}
+	if !(most <= epsilon) {
+		return 0, nil
+	}
+	short := enough / 2
+	least, err := of(short)
+	if err != nil {
+		return 0, err
+	}
+	inverse, err := between(of, epsilon, short, least, enough, most, 1e-6)
+	return 1 / inverse, err
+}
+
+func checkTarget(epsilon float64) error {
+	if !(epsilon > 0 && epsilon <= math.MaxFloat64) {
+		return fmt.Errorf("accountant: want a finite target ε greater than 0, found %v", epsilon)
+	}
+	return nil
+}
+
+// ladder multiplies x by a ratio until f(x) ≤ goal or x passes the end.
+func ladder(f func(x float64) (float64, error), goal, x, ratio, end float64) (at, value float64, err error) {
+	for {
+		if value, err = f(x); err != nil || value <= goal || x*ratio > end {
+			return x, value, err
+		}
+		x *= ratio
+	}
+}
+
+// between returns an x with f(x) ≤ goal, at most a relative tolerance above the
+// least, for an f that falls from flo > goal at lo to fhi ≤ goal at hi. All three
+// are close to powers of each other, so it goes by secants of log f over log x;
+// it aims a little to one side of the goal, by turns, so that lo and hi both move
+// in.
+func between(f func(x float64) (float64, error), goal, lo, flo, hi, fhi, tolerance float64) (float64, error) {
+	for turn := 0; hi > lo*(1+tolerance); turn++ {
+		x := math.Sqrt(lo * hi)
+		// Every third step halves: secants alone can creep along a bent curve.
+		if turn%3 != 2 && fhi > 0 && !math.IsInf(flo, 1) {
+			share := (math.Log(flo) - math.Log(goal)) / (math.Log(flo) - math.Log(fhi))
+			width := math.Log(hi / lo)
+			aside := 0.4 * tolerance / width
+			if turn%3 == 0 {
+				aside = -aside
+			}
+			share = min(max(share+aside, 0.3*tolerance/width), 1-0.3*tolerance/width)
+			x = lo * math.Exp(share*width)
+		}
+		y, err := f(x)
+		switch {
+		case err != nil:
+			return 0, err
+		case y <= goal:
+			hi, fhi = x, y
+		default:
+			lo, flo = x, y
+		}
+	}
+	return hi, nil
+}
