@@ -1,7 +1,6 @@
 package privacy
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -42,7 +41,7 @@ func Calibrate(p Plan) (Plan, error) {
 		p.NoiseStd = 0
 		return p, nil
 	}
-	multiplier, err := accountant.CalibrateNoise(p.Budget.Epsilon, p.Budget.Delta, p.event, p.Sensitivity.Relation, p.accountant())
+	multiplier, err := accountant.CalibrateNoise(p.Budget.Epsilon, p.Budget.Delta, p.event, p.Sensitivity.Relation, accountant.Tightest{})
 	if err != nil {
 		return p, fmt.Errorf("privacy: no noise proves ε = %v, δ = %v for %d releases: %w", p.Budget.Epsilon, p.Budget.Delta, p.Steps, err)
 	}
@@ -139,23 +138,4 @@ func (p Plan) sensitivity(step int) float64 {
 		return p.Each[step]
 	}
 	return p.Sensitivity.Value
-}
-
-// accountants are the sound ones, the tightest first. Each refuses what it has
-// no theorem for.
-var accountants = []accountant.Accountant{accountant.AnalyticGaussian{}, accountant.RDP{}}
-
-// accountant returns the tightest accountant that supports the plan's event.
-func (p Plan) accountant() accountant.Accountant {
-	for _, a := range accountants {
-		if _, err := a.Epsilon(p.event(1), p.Sensitivity.Relation, p.Budget.Delta); !unsupported(err) {
-			return a
-		}
-	}
-	return accountants[len(accountants)-1] // its refusal says why
-}
-
-func unsupported(err error) bool {
-	var refusal *accountant.UnsupportedError
-	return errors.As(err, &refusal)
 }

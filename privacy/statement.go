@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
 )
 
@@ -103,15 +104,12 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 		return s, nil
 	}
 	s.NoiseMultiplier = p.NoiseMultiplier()
-	for _, acct := range accountants {
-		result, err := acct.Epsilon(p.Event(), p.Sensitivity.Relation, p.Budget.Delta)
-		if unsupported(err) {
-			continue
-		}
-		if err != nil {
-			return s, err
-		}
-		s.Claims = append(s.Claims, Claim{Label: "as proved", Accountant: acct.Name(), Epsilon: Epsilon(result.Epsilon), Sound: !result.Approximate, Note: result.Note})
+	results, err := accountant.Sound(p.Event(), p.Sensitivity.Relation, p.Budget.Delta)
+	if err != nil {
+		return s, err
+	}
+	for _, r := range results {
+		s.Claims = append(s.Claims, Claim{Label: "as proved", Accountant: r.Accountant, Epsilon: Epsilon(r.Epsilon), Sound: true, Note: r.Note})
 	}
 	s.Claims = append(s.Claims, published...)
 	return s, nil

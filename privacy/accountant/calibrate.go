@@ -138,32 +138,43 @@ func ladder(f func(x float64) (float64, error), goal, x, ratio, end float64) (at
 }
 
 // between returns an x with f(x) ≤ goal, at most a relative tolerance above the
-// least, for an f that falls from flo > goal at lo to fhi ≤ goal at hi. All three
-// are close to powers of each other, so it goes by secants of log f over log x;
-// it aims a little to one side of the goal, by turns, so that lo and hi both move
-// in.
+// least, for an f that falls from flo > goal at lo to fhi ≤ goal at hi.
+//
+// log f is all but straight over log x on short ways, so it goes by secants
+// through the last two points, and aims a little to the far side of the goal, so
+// that both ends move in. Where that does not halve the way in three steps, it
+// is halved.
 func between(f func(x float64) (float64, error), goal, lo, flo, hi, fhi, tolerance float64) (float64, error) {
-	for turn := 0; hi > lo*(1+tolerance); turn++ {
-		x := math.Sqrt(lo * hi)
-		// Every third step halves: secants alone can creep along a bent curve.
-		if turn%3 != 2 && fhi > 0 && !math.IsInf(flo, 1) {
-			share := (math.Log(flo) - math.Log(goal)) / (math.Log(flo) - math.Log(fhi))
-			width := math.Log(hi / lo)
-			aside := 0.4 * tolerance / width
-			if turn%3 == 0 {
-				aside = -aside
+	// In logarithms, y relative to the goal.
+	type point struct{ x, y float64 }
+	at := func(x, fx float64) point { return point{math.Log(x), math.Log(fx) - math.Log(goal)} }
+	left, right := at(lo, flo), at(hi, fhi)
+	before, last := left, right
+	tolerance = math.Log1p(tolerance)
+	for step, width := 1, right.x-left.x; right.x-left.x > tolerance; step++ {
+		x := (left.x + right.x) / 2
+		if step%3 == 0 && right.x-left.x > width/2 {
+			width = right.x - left.x
+		} else if slope := (last.y - before.y) / (last.x - before.x); slope < 0 && !math.IsInf(slope, 0) {
+			if step%3 == 0 {
+				width = right.x - left.x
 			}
-			share = min(max(share+aside, 0.3*tolerance/width), 1-0.3*tolerance/width)
-			x = lo * math.Exp(share*width)
+			if x = last.x - last.y/slope; last.y > 0 {
+				x += tolerance / 3
+			} else {
+				x -= tolerance / 3
+			}
+			x = min(max(x, left.x+tolerance/3), right.x-tolerance/3)
 		}
-		y, err := f(x)
-		switch {
-		case err != nil:
+		fx, err := f(math.Exp(x))
+		if err != nil {
 			return 0, err
-		case y <= goal:
-			hi, fhi = x, y
-		default:
-			lo, flo = x, y
+		}
+		before, last = last, point{x, math.Log(fx) - math.Log(goal)}
+		if fx <= goal {
+			right, hi = last, math.Exp(x)
+		} else {
+			left = last
 		}
 	}
 	return hi, nil

@@ -9,84 +9,8 @@ import (
 	"molehill/privacy/accountant"
 )
 
-// excess is the number of standard deviations by which Pearson's statistic of
-// counts, each with mean and variance as given, exceeds its expectation. All
-// bounds of 6 below have a false-alarm rate under 10⁻⁶ per comparison, over
-// seeds (Wilson–Hilferty for the statistic, normal for single counts).
-func excess(counts []float64, mean, variance float64) float64 {
-	var sum float64
-	for _, c := range counts {
-		sum += (c - mean) * (c - mean) / variance
-	}
-	k := float64(len(counts))
-	return (math.Cbrt(sum/k) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))
-}
-
-func draws(t *testing.T, s Sampler, n, times int, each func(batch []int)) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range times {
-		batch, err := s.Draw(n, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, row := range batch {
-			if row < 0 || row >= n || slices.Contains(batch[:i], row) {
-				t.Fatalf("%v of %d rows: row %d in %v", s, n, row, batch)
-			}
-		}
-		each(batch)
-	}
-}
-
-func TestRowsArePickedAtTheirRate(t *testing.T) {
-	const n, times = 23, 40000
-	for _, c := range []struct {
-		s          Sampler
-		rate, both float64 // probability of one row, and of two given rows
-	}{
-		{Poisson{0.01}, 0.01, 0.0001},
-		{Poisson{0.3}, 0.3, 0.09},
-		{Poisson{0.95}, 0.95, 0.9025},
-		{FixedSize{1}, 1. / n, 0},
-		{FixedSize{7}, 7. / n, 7. * 6 / (n * (n - 1))},
-		{FixedSize{22}, 22. / n, 22. * 21 / (n * (n - 1))},
-	} {
-		single, pair := make([]float64, n), make([]float64, n*(n-1)/2)
-		draws(t, c.s, n, times, func(batch []int) {
-			batch = slices.Sorted(slices.Values(batch))
-			for i, row := range batch {
-				single[row]++
-				for _, other := range batch[:i] {
-					pair[row*(row-1)/2+other]++
-				}
-			}
-		})
-		for _, test := range []struct {
-			what   string
-			counts []float64
-			p      float64
-		}{{"rows", single, c.rate}, {"pairs", pair, c.both}} {
-			if test.p == 0 {
-				if slices.Max(test.counts) > 0 {
-					t.Errorf("%v: impossible %s", c.s, test.what)
-				}
-				continue
-			}
-			mean, variance := times*test.p, times*test.p*(1-test.p)
-			for i, count := range test.counts {
-				if math.Abs(count-mean) > 6*math.Sqrt(variance)+1 {
-					t.Errorf("%v: %s %d picked %v times, want %.0f", c.s, test.what, i, count, mean)
-				}
-			}
-			// Counts of a fixed size add up to a constant, which makes the statistic
-			// a little smaller; never larger.
-			if z := excess(test.counts, mean, variance); z > 6 {
-				t.Errorf("%v: %s are %.1f standard deviations too uneven", c.s, test.what, z)
-			}
-		}
-	}
-}
+// Below, a count more than 6 standard deviations off is a false alarm with
+// probability under 10⁻⁸, over seeds.
 
 func TestPoissonBatchSizesAreBinomial(t *testing.T) {
 	const n, times = 10, 50000

@@ -19,7 +19,9 @@ func slack(d int) float64 { return 1 + 2*math.Pow(float64(d), 1.5)*0x1p-24 }
 // ProjectionSensitivity returns the ℓ₂-sensitivity of X ↦ XU given U when one
 // row is replaced by another at most diameter away: σ_max(U)·diameter. U is
 // drawn without looking at the data, so conditioning on it is allowed and the
-// bound has no failure probability.
+// bound has no failure probability. Rows must lie within diameter/2 of the
+// origin (transport.Points.Within, OnSphere): far from it float32 could not tell
+// neighbours apart as finely as the bound says.
 func ProjectionSensitivity(u Directions, diameter float64) privacy.Sensitivity {
 	return privacy.Sensitivity{
 		Value:    u.SpectralNorm() * diameter * slack(u.Dim),

@@ -20,20 +20,23 @@ type Composition struct {
 // Epsilon returns an ε ≥ 0 for delta in (0, 1): an upper bound, above the least
 // one by what the dots cost.
 func (c Composition) Epsilon(delta float64) float64 {
-	epsilon := c.forwardEpsilon(delta)
-	if reverse, differs := c.reverse(); differs {
-		epsilon = max(epsilon, reverse.forwardEpsilon(delta))
-	}
-	return epsilon
+	return c.larger(func(c Composition) float64 { return c.forwardEpsilon(delta) })
 }
 
 // Delta returns a δ for a finite epsilon ≥ 0: an upper bound.
 func (c Composition) Delta(epsilon float64) float64 {
-	delta := c.forwardDelta(epsilon)
-	if reverse, differs := c.reverse(); differs {
-		delta = max(delta, reverse.forwardDelta(epsilon))
+	return c.larger(func(c Composition) float64 { return c.forwardDelta(epsilon) })
+}
+
+// larger is the larger f of both directions.
+func (c Composition) larger(f func(Composition) float64) float64 {
+	reverse, differs := c.reverse()
+	if !differs {
+		return f(c)
 	}
-	return delta
+	backward := make(chan float64, 1)
+	go func() { backward <- f(reverse) }()
+	return max(f(c), <-backward)
 }
 
 // reverse is the composition with P and Q exchanged, and whether that matters.
@@ -63,7 +66,7 @@ func (c Composition) forwardEpsilon(delta float64) (epsilon float64) {
 	// Nothing but accuracy depends on the tilt; a bad aim shows.
 	for range 3 {
 		var hit bool
-		if epsilon, hit = c.losses(o, tilt).epsilon(delta); hit {
+		if epsilon, hit = c.curve(o, tilt).epsilon(delta); hit {
 			break
 		}
 		tilt = o.tiltForMean(epsilon)
@@ -82,7 +85,7 @@ func (c Composition) forwardDelta(epsilon float64) float64 {
 		o = c.outline(max(rough, 1e-200))
 		tilt = o.tiltForMean(epsilon)
 	}
-	return c.losses(o, tilt).delta(epsilon)
+	return c.curve(o, tilt).delta(epsilon)
 }
 
 // leastEpsilon reads a profile backwards.

@@ -8,16 +8,13 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// losses is the distribution of a composed loss under P, tilted: P(L = i·step)
-// is e^(K − θ·i·step) times mass[i−first].
-type losses struct {
-	step     float64
-	first    int
-	mass     []float64 // what the transform wraps around is in it twice, never missing
-	tilt     float64   // θ ≥ 0
-	k        float64   // K(θ)
-	beyond   float64   // tilted mass above the window, at most
-	infinite float64   // P where Q is nothing
+// curve is log δ of a composition over the ε where a tilt makes it accurate. It
+// leaves out infinite losses.
+type curve struct {
+	first, step float64   // ε of the first value, and from one to the next
+	tail        []float64 // e^(θε−K(θ))·δ(ε); see sum
+	tilt, k     float64   // θ > 0, K(θ)
+	infinite    float64   // P where Q is nothing
 
 	mean, deviation float64 // of the tilted loss
 	count           float64 // of steps
@@ -31,50 +28,65 @@ const fineness = 16
 // Bounds on the transform. Reaching them costs accuracy, never soundness.
 const leastSize, mostSize = 1 << 13, 1 << 22
 
-// losses composes by Fourier transform, with the window and the dots that o and
+// curve composes by Fourier transform, with the window and the dots that o and
 // the tilt ask for.
-func (c Composition) losses(o outline, tilt float64) losses {
-	var fine outline
-	var l losses
-	var size int
-	var proof float64
-	for range 4 {
-		_, _, variance := o.cumulant(tilt)
-		right, s := o.edge(tilt, 1)
-		left, _ := o.edge(tilt, -1)
-		proof = s
-		var span float64
-		for _, part := range o.parts {
-			span = max(span, part.highest()-part.lowest(tilt))
-		}
-		deviation := max(math.Sqrt(variance), 1e-6*span) // a tilted law may be a single dot
-		width := max(right-left, deviation)
+func (c Composition) curve(o outline, tilt float64) curve {
+	for refined := 0; ; refined++ {
+		w := o.window(tilt)
+		width := w.right - w.left
 		step := c.Interval
 		if step == 0 {
-			step = min(deviation/(fineness*math.Sqrt(o.count)), width/leastSize)
+			step = min(w.deviation/(fineness*math.Sqrt(o.count)), width/leastSize)
 		}
-		step = max(step, span/mostSize, width/(mostSize-4))
-		size = leastSize
+		step = max(step, w.span/mostSize, width/(mostSize-4))
+		size := leastSize
 		for float64(size) < width/step+4 {
 			size *= 2
 		}
-		l = losses{step: step, first: int(math.Floor(left/step)) - 1, tilt: tilt}
-		fine = c.fine(o, tilt, step)
+		fine := c.fine(o, tilt, step)
+		k, mean, variance := fine.cumulant(tilt)
 		// Few dots overstate the variance. If by much, their window and step are
 		// not those that the many ask for.
-		if _, _, better := fine.cumulant(tilt); better > variance/2 {
-			break
+		if variance < w.deviation*w.deviation/2 && refined < 3 {
+			o = fine
+			continue
 		}
-		o = fine
+		first := int(math.Floor(w.left/step)) - 1
+		// Chernoff: what lies above the window would be wrapped to its left end.
+		above, _, _ := fine.cumulant(tilt + w.proof)
+		beyond := math.Exp(min(0, above-k-w.proof*step*float64(first+size)))
+		found := curve{
+			first: float64(first) * step, tilt: tilt, k: k, infinite: fine.infinite(),
+			mean: mean, deviation: math.Sqrt(variance), count: fine.count,
+		}
+		found.tail, found.step = fine.sum(tilt, step, first, size)
+		for i := range found.tail {
+			found.tail[i] = max(0, found.tail[i]) + beyond
+		}
+		return found
 	}
-	var variance float64
-	l.k, l.mean, variance = fine.cumulant(tilt)
-	l.deviation, l.count = math.Sqrt(variance), fine.count
-	above, _, _ := fine.cumulant(tilt + proof)
-	l.beyond = math.Exp(min(0, above-l.k-proof*l.step*float64(l.first+size)))
-	l.infinite = fine.infinite()
-	l.mass = fine.convolve(tilt, l.step, l.first, size)
-	return l
+}
+
+// window is where the tilted loss is, but for e^−20 on either side.
+type window struct {
+	left, right     float64
+	proof           float64 // the tilt beyond θ that bounds what lies above right
+	deviation, span float64 // of the tilted loss; of the widest part
+}
+
+// window returns the window of a tilt, wide enough that the tilt forgets what is
+// that far away.
+func (o outline) window(tilt float64) (w window) {
+	const forgotten = 40
+	w.right, w.proof = o.edge(tilt, 1)
+	w.left, _ = o.edge(tilt, -1)
+	for _, part := range o.parts {
+		w.span = max(w.span, part.highest()-part.lowest(tilt))
+	}
+	_, _, variance := o.cumulant(tilt)
+	w.deviation = max(math.Sqrt(variance), 1e-6*w.span) // a tilted law may be a single dot
+	w.right = max(w.right, w.left+max(8*w.deviation, forgotten/tilt))
+	return w
 }
 
 // fine is the outline with dots at the multiples of step that matter under the
@@ -118,48 +130,82 @@ func (o outline) infinite() float64 {
 	return -math.Expm1(logFinite)
 }
 
-// convolve returns the tilted law of the composed loss at first·step,
-// (first+1)·step, …; size of them, to which all others are wrapped around.
-func (o outline) convolve(tilt, step float64, first, size int) []float64 {
+// sum returns the tail of the composed loss L, which is
+//
+//	e^(θε−K)·δ(ε) = E_θ[(e^(−θ(L−ε)) − e^(−(1+θ)(L−ε)))⁺],
+//
+// at ε = first·step and then every spacing. The law of L repeats itself every
+// size·step, which adds next to nothing where θ forgets it, and something
+// positive in any case.
+//
+// The tail is a convolution of the law and a function, so its transform is a
+// product; the function's is a difference of geometric series. Long compositions
+// are smooth, and few frequencies are left of them.
+func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spacing float64) {
+	logs, used := o.spectrum(tilt, step, size)
+	// Between two values δ is taken as linear in e^ε, which overstates it by about
+	// (θ·spacing)²/8: 10⁻⁵.
+	count := 1024
+	for count < size && (count < 2*used+2 || float64(size)*step*(tilt+1)/float64(count) > 0.01) {
+		count *= 2
+	}
+	spectrum := make([]complex128, count/2+1)
+	for i := range used {
+		turn := 2 * math.Pi * float64(i) / float64(size)
+		near := cmplx.Exp(complex(-tilt*step, turn))
+		far := near * complex(math.Exp(-step), 0)
+		// The difference of near/(1−near) and far/(1−far), without cancellation.
+		series := near * complex(-math.Expm1(-step), 0) / ((1 - near) * (1 - far))
+		shift := cmplx.Exp(complex(0, math.Mod(turn*float64(first), 2*math.Pi)))
+		spectrum[i] = cmplx.Exp(logs[i]) * series * shift / complex(float64(size), 0)
+	}
+	tail = make([]float64, count)
+	transform := transforms(count).Get().(*fourier.FFT)
+	transform.Sequence(tail, spectrum)
+	transforms(count).Put(transform)
+	return tail, step * float64(size/count)
+}
+
+// spectrum returns the logarithms of the characteristic function of the tilted
+// loss, and how many frequencies of it, from 0 on, are not negligible.
+func (o outline) spectrum(tilt, step float64, size int) (logs []complex128, used int) {
+	const negligible = -60
 	transform := transforms(size).Get().(*fourier.FFT)
 	defer transforms(size).Put(transform)
 	buffer := make([]float64, size)
-	product := make([]complex128, size/2+1) // of logarithms
 	spectrum := make([]complex128, size/2+1)
+	logs = make([]complex128, size/2+1)
 	for _, part := range o.parts {
 		clear(buffer)
 		k, _, _ := part.dots.cumulant(tilt)
+		from := int(math.Round(part.loss[0] / step))
+		at := (from%size + size) % size
 		for i, mass := range part.mass {
 			if mass > 0 {
-				at := int(math.Round(part.loss[i]/step)) % size
-				buffer[(at+size)%size] += mass * math.Exp(tilt*part.loss[i]-k)
+				buffer[at] += mass * math.Exp(tilt*part.loss[i]-k)
+			}
+			if at++; at == size {
+				at = 0
 			}
 		}
 		transform.Coefficients(spectrum, buffer)
+		least := math.Exp(2 * negligible / part.count)
 		for i, z := range spectrum {
-			if logModulus := part.count * math.Log(cmplx.Abs(z)); logModulus+real(product[i]) < negligible {
-				product[i] = complex(math.Inf(-1), 0)
-			} else {
-				product[i] += complex(logModulus, part.count*cmplx.Phase(z))
+			square := real(z)*real(z) + imag(z)*imag(z)
+			if square < least || real(logs[i]) < negligible {
+				logs[i] = complex(math.Inf(-1), 0)
+				continue
 			}
+			logs[i] += complex(part.count*math.Log(square)/2, part.count*cmplx.Phase(z))
 		}
 	}
-	for i, z := range product {
-		spectrum[i] = 0
+	for i, z := range logs {
 		if real(z) >= negligible {
-			spectrum[i] = cmplx.Exp(z) / complex(float64(size), 0)
+			used = i + 1
 		}
 	}
-	transform.Sequence(buffer, spectrum)
-	turned := make([]float64, size)
-	for i := range turned {
-		turned[i] = max(0, buffer[((first+i)%size+size)%size])
-	}
-	return turned
+	return logs, used
 }
-
-// negligible is the log of what is lost among rounding errors.
-const negligible = -60
 
 // transforms are reused: making one costs as much as using it.
 func transforms(size int) *sync.Pool {
@@ -169,66 +215,53 @@ func transforms(size int) *sync.Pool {
 
 var pools sync.Map // from size to *sync.Pool
 
-// walk calls f with ε and log δ(ε) at the dots of the window, from the right,
-// until f says stop. Infinite losses are not in δ.
-//
-// With A and D the tilted sums over the losses above ε of mass and of
-// mass·(1 − e^(ε−loss)), both relative to e^(−θ(loss−ε)), δ is e^(K−θε)·D. All
-// that is added is positive.
-func (l losses) walk(f func(epsilon, logDelta float64) (more bool)) {
-	forget, discount := math.Exp(-l.tilt*l.step), math.Exp(-(1+l.tilt)*l.step)
-	gain := -math.Expm1(-l.step)
-	var a, d float64
-	for i := len(l.mass) - 1; i >= 0; i-- {
-		epsilon := float64(l.first+i) * l.step
-		if !f(epsilon, l.k-l.tilt*epsilon+math.Log(d+l.beyond)) {
-			return
-		}
-		a = forget * (a + l.mass[i])
-		d = a*gain + discount*d
-	}
+// log is log δ at the i-th ε.
+func (c curve) log(i int) float64 {
+	return c.k - c.tilt*(c.first+float64(i)*c.step) + math.Log(c.tail[i])
 }
 
-// epsilon returns the least ε ≥ 0 for delta, and whether it is where the window
-// is accurate.
-func (l losses) epsilon(delta float64) (epsilon float64, hit bool) {
-	if !(l.infinite < delta) {
+// epsilon returns the least ε ≥ 0 for delta, and whether it is where the curve is
+// accurate.
+func (c curve) epsilon(delta float64) (epsilon float64, hit bool) {
+	if !(c.infinite < delta) {
 		return math.Inf(1), true
 	}
-	goal := math.Log(delta-l.infinite) - l.roundOff()
-	above := math.Inf(-1) // log δ one dot further up
-	l.walk(func(at, logDelta float64) bool {
-		epsilon = max(0, at)
-		if logDelta <= goal {
-			above = logDelta
-			return at > 0
-		}
-		if low, high := math.Exp(above-goal), math.Exp(logDelta-goal); at > -l.step && !math.IsInf(high, 1) {
-			// δ is linear in e^ε between two dots.
-			epsilon = max(0, at+math.Log1p(math.Expm1(l.step)*(high-1)/(high-low)))
-		}
-		return false
-	})
-	return epsilon, epsilon == 0 || math.Abs(epsilon-l.mean) <= 3*l.deviation
+	goal := math.Log(delta-c.infinite) - c.roundOff()
+	i := len(c.tail) - 1
+	for i >= 0 && c.log(i) <= goal && c.first+float64(i)*c.step > 0 {
+		i--
+	}
+	switch {
+	case i == len(c.tail)-1:
+		return c.first + float64(i)*c.step, false
+	case i < 0:
+		return max(0, c.first), c.first <= 0
+	}
+	epsilon = c.first + float64(i)*c.step
+	if here := c.log(i); here > goal {
+		high, low := math.Exp(here-goal), math.Exp(c.log(i+1)-goal)
+		epsilon += math.Log1p(math.Expm1(c.step) * (high - 1) / (high - low))
+	}
+	epsilon = max(0, epsilon)
+	return epsilon, epsilon == 0 || math.Abs(epsilon-c.mean) <= 4*c.deviation
 }
 
 // delta returns δ for an ε ≥ 0.
-func (l losses) delta(epsilon float64) float64 {
-	finite, above := 1., 0.
-	l.walk(func(at, logDelta float64) bool {
-		finite = math.Exp(logDelta)
-		if at > epsilon {
-			above = finite
-			return true
-		}
-		if share := math.Expm1(epsilon-at) / math.Expm1(l.step); share < 1 {
-			finite += share * (above - finite)
-		}
-		return false
-	})
-	return min(1, finite*math.Exp(l.roundOff())+l.infinite)
+func (c curve) delta(epsilon float64) float64 {
+	at := (epsilon - c.first) / c.step
+	i := int(math.Floor(at))
+	switch {
+	case at < 0:
+		return 1
+	case i >= len(c.tail)-1: // δ does not grow
+		i = len(c.tail) - 1
+		return min(1, math.Exp(c.log(i)+c.roundOff())+c.infinite)
+	}
+	here, next := math.Exp(c.log(i)), math.Exp(c.log(i+1))
+	share := math.Expm1(epsilon-c.first-float64(i)*c.step) / math.Expm1(c.step)
+	return min(1, (here+min(1, share)*(next-here))*math.Exp(c.roundOff())+c.infinite)
 }
 
 // roundOff bounds the relative error of δ: that of a characteristic function,
 // to the power of the number of steps.
-func (l losses) roundOff() float64 { return 1e-9 + 1e-15*l.count }
+func (c curve) roundOff() float64 { return 1e-9 + 1e-15*c.count }

@@ -112,27 +112,36 @@ func upper(x float64) float64 {
 	return math.Exp(x*x/2) * math.Erfc(x/math.Sqrt2) / 2
 }
 
-// tiltForDelta returns the θ ≥ 0 under which the losses around the ε of delta
+// tiltForDelta returns the θ > 0 under which the losses around the ε of delta
 // are likely.
 func (o outline) tiltForDelta(delta float64) float64 {
 	goal := math.Log(delta)
-	return o.search(func(tilt float64) float64 { return goal - o.logDelta(tilt) })
+	return o.some(o.search(func(tilt float64) float64 { return goal - o.logDelta(tilt) }))
 }
 
-// tiltForMean returns the θ ≥ 0 under which the mean loss is epsilon.
+// tiltForMean returns the θ > 0 under which the mean loss is epsilon.
 func (o outline) tiltForMean(epsilon float64) float64 {
-	return o.search(func(tilt float64) float64 {
+	return o.some(o.search(func(tilt float64) float64 {
 		_, mean, variance := o.cumulant(tilt)
 		return (mean - epsilon) / math.Sqrt(variance)
-	})
+	}))
+}
+
+// some raises a tilt to one that moves the law by a nat or so: one standard
+// deviation of a normal law. There must be some tilt.
+func (o outline) some(tilt float64) float64 {
+	return max(tilt, o.search(func(tilt float64) float64 {
+		k, mean, _ := o.cumulant(tilt)
+		return tilt*mean - k - 1
+	}))
 }
 
 // edge returns how far, up (side 1) or down (side −1), the composed loss goes
-// under the law tilted by θ, but for a probability of about e^−30, and the tilt s
+// under the law tilted by θ, but for a probability of about e^−20, and the tilt s
 // that proves it: P_θ(side·L ≥ side·x) ≤ exp(K(θ+side·s) − K(θ) − side·s·x)
 // (Chernoff).
 func (o outline) edge(tilt, side float64) (x, s float64) {
-	const negligible = -30
+	const negligible = -20
 	base, _, _ := o.cumulant(tilt)
 	s = o.search(func(s float64) float64 {
 		k, mean, _ := o.cumulant(tilt + side*s)

@@ -1,0 +1,186 @@
+// Package clip bounds what one record can do to a sum: it clips rows, whole
+// gradients, and the gradients of single examples without writing them down
+// (ghost norms), and states the sensitivity of what comes out.
+//
+// Every clip maps whatever it is given, NaN and infinities included, to a vector
+// of norm at most C: a record without a finite norm contributes zero, and
+// changes nothing about what happens to the others.
+//
+// The formulas are those that a graph can use in place of the host:
+//
+//	factor   w_i = min(1, C/‖∇_i‖), 0 if ‖∇_i‖ is not finite
+//	dense    ‖∇_i‖² = (‖a_i‖² + 1)·‖g_i‖², the 1 for the bias
+//	shared   ‖∇_i‖² = Σ_{s,t} (⟨a_is, a_it⟩ + 1)·⟨g_is, g_it⟩ over positions s, t
+//	sum      Σ_i w_i·∇_i = Aᵀ·diag(w)·G
+//
+// where a are a layer's inputs and g the gradients of each example's own loss
+// with respect to its outputs (Goodfellow 2015, "Efficient per-example gradient
+// computations"; Li, Tramèr, Liang & Hashimoto 2022, "Large language models can
+// be strong differentially private learners", Section 4).
+package clip
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Float is what the numbers of a row are.
+type Float interface{ ~float32 | ~float64 }
+
+// Margin is by how much, relative to C, clipping stays below C. It pays for the
+// rounding of norms of up to 2³⁰ numbers (2⁻²³), of clipped numbers to float32
+// (2⁻²⁴), and of a sum in float64 of up to 2¹⁶ clipped vectors, one after the
+// other (2⁻²¹): a clipped vector, and the difference of two sums, never pass the
+// bound that is proved for real numbers.
+const Margin = 0x1p-20
+
+// Factor returns what a vector of the given norm is multiplied with so that its
+// norm is at most bound: min(1, bound/norm), less the Margin, and 0 for a norm
+// that is not finite. It is continuous where it starts to clip.
+func Factor(norm, bound float64) float64 {
+	bound *= 1 - Margin
+	switch {
+	case !(norm <= math.MaxFloat64):
+		return 0
+	case norm <= bound:
+		return 1
+	}
+	return bound / norm
+}
+
+// Norm returns ‖v‖₂, computed in float64 without overflow: NaN or +Inf if and
+// only if a number in v is not finite or ‖v‖ itself is too large.
+func Norm[F Float](v []F) float64 {
+	var squares float64
+	for _, x := range v {
+		squares += float64(x) * float64(x)
+	}
+	if squares > 0x1p-900 && squares < 0x1p1000 {
+		return math.Sqrt(squares)
+	}
+	var largest float64
+	for _, x := range v {
+		largest = max(largest, math.Abs(float64(x))) // NaN stays
+	}
+	if largest == 0 || math.IsNaN(largest) || math.IsInf(largest, 0) {
+		return largest
+	}
+	squares = 0
+	for _, x := range v {
+		squares += (float64(x) / largest) * (float64(x) / largest)
+	}
+	return largest * math.Sqrt(squares)
+}
+
+// Rows clips each row of data, [n, dim], to norm bound, in place.
+func Rows[F Float](data []F, dim int, bound float64) error {
+	if err := check(len(data), dim, bound); err != nil {
+		return err
+	}
+	parallel(len(data)/dim, func(i int) {
+		row := data[i*dim : (i+1)*dim]
+		scale(row, Factor(Norm(row), bound))
+	})
+	return nil
+}
+
+// Joint clips several tensors as the one vector they make up together, in
+// place: a whole gradient, by its Frobenius norm.
+func Joint[F Float](bound float64, tensors ...[]F) error {
+	if err := checkBound(bound); err != nil {
+		return err
+	}
+	norms := make([]float64, len(tensors))
+	for i, t := range tensors {
+		norms[i] = Norm(t)
+	}
+	factor := Factor(Norm(norms), bound)
+	for _, t := range tensors {
+		scale(t, factor)
+	}
+	return nil
+}
+
+// Sum returns the sum of the rows of data, [n, dim], each clipped to norm bound.
+// The clipped rows are never written down, and the sum does not depend on the
+// number of cores.
+func Sum[F Float](data []F, dim int, bound float64) ([]float64, error) {
+	if err := check(len(data), dim, bound); err != nil {
+		return nil, err
+	}
+	const block = 1 << 10 // rows to a partial sum: enough to occupy a core
+	n := len(data) / dim
+	partial := make([][]float64, (n+block-1)/block)
+	parallel(len(partial), func(b int) {
+		sum := make([]float64, dim)
+		for i := b * block; i < min((b+1)*block, n); i++ {
+			row := data[i*dim : (i+1)*dim]
+			if factor := Factor(Norm(row), bound); factor > 0 { // 0·NaN is not 0
+				for c, x := range row {
+					sum[c] += factor * float64(x)
+				}
+			}
+		}
+		partial[b] = sum
+	})
+	sum := make([]float64, dim)
+	for _, p := range partial {
+		for c, x := range p {
+			sum[c] += x
+		}
+	}
+	return sum, nil
+}
+
+// scale multiplies in float64 and rounds once. A factor of 0 clears: 0·NaN is
+// not 0.
+func scale[F Float](v []F, factor float64) {
+	switch factor {
+	case 1:
+	case 0:
+		clear(v)
+	default:
+		for i, x := range v {
+			v[i] = F(factor * float64(x))
+		}
+	}
+}
+
+// smallestBound is far above the numbers that float32 cannot tell from zero, so
+// that relative rounding errors are all there are.
+const smallestBound = 0x1p-64
+
+func checkBound(bound float64) error {
+	if !(bound >= smallestBound && bound <= math.MaxFloat32) {
+		return fmt.Errorf("clip: clipping norm %v; it must be finite and above 0 (at least %.2g, at most %.2g)", bound, smallestBound, math.MaxFloat32)
+	}
+	return nil
+}
+
+func check(length, dim int, bound float64) error {
+	if dim < 1 || length%dim != 0 {
+		return fmt.Errorf("clip: %d numbers do not divide into rows of %d; give [n, dim] numbers, dim at least 1", length, dim)
+	}
+	return checkBound(bound)
+}
+
+// parallel calls work for 0 … n−1 on all cores, a run of indices at a time.
+func parallel(n int, work func(i int)) {
+	workers := runtime.GOMAXPROCS(0)
+	run := max(1, n/(8*workers))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(workers, n) {
+		group.Go(func() {
+			for from := int(next.Add(int64(run))) - run; from < n; from = int(next.Add(int64(run))) - run {
+				for i := from; i < min(from+run, n); i++ {
+					work(i)
+				}
+			}
+		})
+	}
+	group.Wait()
+}

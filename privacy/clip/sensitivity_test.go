@@ -1,0 +1,280 @@
+package clip
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"molehill/privacy"
+)
+
+// attack compares the distance of neighbouring answers to the bound over at
+// least 10,000 pairs. The bound must never be passed, by any rounding, and the
+// adversary must come as near as reach says.
+func attack(t *testing.T, what string, reach float64, pair func(rng *rand.Rand) (before, after []float64, bound privacy.Sensitivity, err error)) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(8, 11))
+	largest := 0.
+	const pairs = 12_000
+	for p := range pairs {
+		before, after, bound, err := pair(rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		difference := make([]float64, len(before))
+		for c := range before {
+			difference[c] = before[c] - after[c]
+		}
+		ratio := Norm(difference) / bound.Value
+		if !(ratio <= 1) {
+			t.Fatalf("%s, pair %d: moved by %v times the sensitivity under %v", what, p, ratio, bound.Relation)
+		}
+		largest = max(largest, ratio)
+	}
+	t.Logf("%s: %d pairs, largest ratio to the bound %.6f", what, pairs, largest)
+	if largest < reach {
+		t.Errorf("%s: the adversary reaches only %v of the bound", what, largest)
+	}
+}
+
+// neighbour returns what becomes of one row under a relation: another row, or
+// zeros, which is what the sum of a batch without the record has.
+func neighbour(rng *rand.Rand, row []float32, relation privacy.Relation) []float32 {
+	other := make([]float32, len(row))
+	if relation != privacy.ReplaceOne {
+		return other
+	}
+	for c, x := range row {
+		other[c] = -x // the adversary's
+	}
+	if rng.IntN(2) == 0 {
+		other = fill[float32](rng, len(row))
+	}
+	if rng.IntN(5) == 0 {
+		other[rng.IntN(len(other))] = float32(nasty(rng))
+	}
+	return other
+}
+
+var relations = []privacy.Relation{privacy.AddRemove, privacy.ZeroOut, privacy.ReplaceOne}
+
+func TestSumSensitivityByBruteForce(t *testing.T) {
+	for _, relation := range relations {
+		attack(t, "clipped sum, "+relation.String(), 0.99999, func(rng *rand.Rand) ([]float64, []float64, privacy.Sensitivity, error) {
+			n, dim, bound := 1+rng.IntN(6), 1+rng.IntN(5), math.Exp(3*rng.NormFloat64())
+			data := fill[float32](rng, n*dim)
+			for i := range data {
+				if data[i] *= float32(bound); rng.IntN(30) == 0 {
+					data[i] = float32(nasty(rng))
+				}
+			}
+			before, err := Sum(data, dim, bound)
+			if err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			moved := rng.IntN(n) * dim
+			copy(data[moved:], neighbour(rng, data[moved:moved+dim], relation))
+			if relation == privacy.AddRemove {
+				data = append(data[:moved], data[moved+dim:]...)
+			}
+			after, err := Sum(data, dim, bound)
+			if err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			s, err := SumSensitivity(bound, relation)
+			return before, after, s, err
+		})
+	}
+}
+
+func TestTableSensitivityByBruteForce(t *testing.T) {
+	for _, relation := range relations[1:] {
+		attack(t, "clipped rows, "+relation.String(), 0.99999, func(rng *rand.Rand) ([]float64, []float64, privacy.Sensitivity, error) {
+			n, dim, bound := 1+rng.IntN(4), 1+rng.IntN(5), math.Exp(3*rng.NormFloat64())
+			data := fill[float32](rng, n*dim)
+			for i := range data {
+				data[i] *= float32(2 * bound)
+			}
+			moved := rng.IntN(n) * dim
+			other := append([]float32(nil), data...)
+			copy(other[moved:], neighbour(rng, data[moved:moved+dim], relation))
+			if err := Rows(data, dim, bound); err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			if err := Rows(other, dim, bound); err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			s, err := TableSensitivity(bound, relation)
+			return widen(data), widen(other), s, err
+		})
+	}
+}
+
+func widen(v []float32) []float64 {
+	w := make([]float64, len(v))
+	for i, x := range v {
+		w[i] = float64(x)
+	}
+	return w
+}
+
+// coupled returns the gradient of a loss that couples generated rows x with all
+// records y, one number each: every row is drawn to the records' mean.
+func coupled(x []float64, y []float64) []float64 {
+	var mean float64
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	gradient := make([]float64, len(x))
+	for i := range x {
+		gradient[i] = x[i] - mean
+	}
+	return gradient
+}
+
+// Under a coupled loss one record moves every row, so the same adversary reaches
+// 2C for the whole gradient and 2C√images for images clipped one by one: the
+// published 2C is passed by √images.
+func TestCoupledSensitivitiesByBruteForce(t *testing.T) {
+	const images = 9
+	pair := func(rng *rand.Rand, relation privacy.Relation) (before, after []float64) {
+		x, y := fill[float64](rng, images), fill[float64](rng, 2+rng.IntN(3))
+		other := append([]float64(nil), y...)
+		far := math.Exp(10 * rng.Float64())
+		y[0] -= far
+		switch relation {
+		case privacy.AddRemove:
+			other = append(y[:len(y):len(y)], 10*far)
+		case privacy.ZeroOut:
+			y[1] += 2 * far
+			other = append([]float64{0}, y[1:]...)
+			y[0] -= 3 * far
+		default:
+			other[0] += far
+		}
+		return coupled(x, y), coupled(x, other)
+	}
+	for _, relation := range relations {
+		attack(t, "whole gradient, "+relation.String(), 0.9999, func(rng *rand.Rand) ([]float64, []float64, privacy.Sensitivity, error) {
+			before, after := pair(rng, relation)
+			if err := Joint(0.5, before[:4], before[4:]); err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			if err := Joint(0.5, after); err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			s, err := JointSensitivity(0.5, relation)
+			return before, after, s, err
+		})
+		published := 0.
+		attack(t, "per image, "+relation.String(), 0.9999, func(rng *rand.Rand) ([]float64, []float64, privacy.Sensitivity, error) {
+			before, after := pair(rng, relation)
+			if err := Rows(before, 1, 0.5); err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			if err := Rows(after, 1, 0.5); err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			difference := append([]float64(nil), before...)
+			for i := range difference {
+				difference[i] -= after[i]
+			}
+			published = max(published, Norm(difference)/(2*0.5))
+			s, err := PerImageSensitivity(0.5, images, relation)
+			return before, after, s, err
+		})
+		t.Logf("per image, %v: %.4f times the 2C of one row", relation, published)
+		if published < 0.999*3 {
+			t.Errorf("per-image clipping moves by %v times 2C; want √%d", published, images)
+		}
+	}
+}
+
+// Ghost clipping is attacked with opposite gradients, with records that are not
+// finite, and with positions that cancel to the last bit, where rounding could
+// make a long gradient look short.
+func TestGhostSensitivityByBruteForce(t *testing.T) {
+	for _, relation := range relations {
+		attack(t, "ghost clipping, "+relation.String(), 0.9999, func(rng *rand.Rand) ([]float64, []float64, privacy.Sensitivity, error) {
+			n, bound := 1+rng.IntN(3), math.Exp(2*rng.NormFloat64())
+			layers := []Layer[float32]{
+				randomLayer(rng, n, 1, 1+rng.IntN(3), 1+rng.IntN(3), true),
+				randomLayer(rng, n, 2+rng.IntN(3), 1+rng.IntN(6), 1+rng.IntN(6), rng.IntN(2) == 0),
+			}
+			if rng.IntN(3) == 0 {
+				cancel(rng, &layers[1])
+			}
+			before, err := Ghost(bound, layers...)
+			if err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			for l := range layers { // the last example becomes its neighbour
+				layer := &layers[l]
+				a, g := layer.Positions*layer.In*(n-1), layer.Positions*layer.Out*(n-1)
+				if relation == privacy.AddRemove && n > 1 {
+					layer.Inputs, layer.Gradients = layer.Inputs[:a], layer.Gradients[:g]
+					continue
+				}
+				copy(layer.Gradients[g:], neighbour(rng, layer.Gradients[g:], relation))
+			}
+			after, err := Ghost(bound, layers...)
+			if err != nil {
+				return nil, nil, privacy.Sensitivity{}, err
+			}
+			s, err := SumSensitivity(bound, relation)
+			return flat(before), flat(after), s, err
+		})
+	}
+}
+
+// cancel makes the positions of every example of a layer huge and all but
+// opposite.
+func cancel(rng *rand.Rand, l *Layer[float32]) {
+	size := float32(math.Exp(20 * rng.Float64()))
+	for i := range l.examples() {
+		a, g := l.at(i, 0)
+		for c := range a {
+			a[c] *= size
+		}
+		b, h := l.at(i, 1)
+		copy(b, a)
+		for o := range g {
+			h[o] = -g[o]
+		}
+		b[0] = math.Nextafter32(b[0], 0)
+		for t := 2; t < l.Positions; t++ {
+			_, g := l.at(i, t)
+			clear(g)
+		}
+	}
+}
+
+// The broken twin: without what GhostNorms adds for cancellation the Gram form
+// of such examples is rounding error, and the clip lets gradients pass at many
+// times the bound.
+func TestGramFormAloneWouldBeFooled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 11))
+	const trials = 2000
+	fooled, worst := 0, 0.
+	for range trials {
+		layer := randomLayer(rng, 1, 2, 6, 6, false)
+		cancel(rng, &layer)
+		gradient, _ := written(layer)
+		norms, err := GhostNorms(layer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth := Norm(gradient)
+		worst = max(worst, truth/norms[0])
+		if truth > 2*math.Sqrt(max(layer.gramNorm(0), 0)) {
+			fooled++
+		}
+	}
+	t.Logf("of %d gradients the Gram form halves %d; largest true norm over GhostNorms': %.4f", trials, fooled, worst)
+	if fooled < trials/10 {
+		t.Error("the Gram form was hardly fooled: the test has no power")
+	}
+	if worst > 1 {
+		t.Errorf("GhostNorms lies below the true norm by a factor %v", worst)
+	}
+}
