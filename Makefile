@@ -10,6 +10,7 @@ export GOMLX_NO_AUTO_INSTALL := 1
 export GOFLAGS := $(strip -buildvcs=false $(filter-out -buildvcs=%,$(GOFLAGS)))
 
 check := $(filter-out 0 no false,$(CHECK))
+with_peers := $(filter-out 0 no false,$(PEERS))
 packages ?= ./...
 sources := find . -path './.*' -prune -o -name '*.go' -print
 
@@ -36,7 +37,15 @@ test: ## set up what is missing, then all tests (MOLEHILL_THOROUGH=1: the slow o
 notebooks: ## execute the notebooks in place and export them to exports/*.html
 	@$(GO) run . notebooks --html
 
-bench: ## all benchmarks
+# Other programs that benchmarks run beside ours. They are no part of the product.
+pinned := privacy/accountant/testdata/peers.txt
+set_up_peers := cmp -s $(pinned) .molehill/peers/pinned.txt || { \
+	echo "Installing $(pinned) into .molehill/peers ..."; rm -rf .molehill/peers; \
+	python3 -m venv .molehill/peers && .molehill/peers/bin/pip install --quiet -r $(pinned) && \
+	cp $(pinned) .molehill/peers/pinned.txt; }
+
+bench: ## all benchmarks (PEERS=1: beside other accountants, installed from PyPI)
+	@$(if $(with_peers),$(set_up_peers))
 	@$(GO) test -p 1 -run '^$$' -bench . -benchmem $(packages)
 
 fmt: ## format the sources

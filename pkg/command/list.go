@@ -38,17 +38,17 @@ func catalogue() []kind {
 			Summary: "convolutional autoencoder onto the unit sphere of R⁸, weights trained on the public half of " + name})
 	}
 	accountants := kind{Kind: "accountants"}
-	for _, a := range []struct {
-		accountant.Accountant
-		summary, source string
-	}{
-		{accountant.AnalyticGaussian{}, "Gaussian releases of all records, exact", "Balle & Wang 2018"},
-		{accountant.RDP{}, "Gaussian releases, also of Poisson or fixed-size samples, by Rényi divergences", "Mironov 2017; Mironov, Talwar & Zhang 2019; Balle, Barthe & Gaboardi 2018"},
-		{accountant.Moments{}, "Poisson samples, as published, for comparison", "Abadi et al. 2016"},
-		{accountant.Moments{Cumulative: true}, "the same with moments added up across orders, as in the public code of 003", "003, public code"},
-		{accountant.Classic{}, "√(2 ln(1.25/δ))/σ, proved for ε ≤ 1, to reproduce papers", "Dwork & Roth 2014"},
-	} {
-		accountants.Plugins = append(accountants.Plugins, plugin.Info{Name: a.Name(), Summary: a.summary, Source: a.source, Version: "1"})
+	about := map[string][2]string{ // by name: summary, source
+		"analytic-gaussian":  {"Gaussian releases of all records, exact", "Balle & Wang 2018"},
+		"pld":                {"Gaussian and Laplace releases, also of samples, by the distribution of the privacy loss; all but exact", "Doroshenko et al. 2022; Zhu, Dong & Wang 2022"},
+		"rdp":                {"Gaussian releases, also of samples, Laplace noise and selections, by Rényi divergences", "Mironov 2017; Mironov, Talwar & Zhang 2019; Balle, Barthe & Gaboardi 2018; Papernot & Steinke 2022"},
+		"gdp":                {"Gaussian releases, exact; of samples by a central limit, which is not a bound; as in 004", "Dong, Roth & Su 2022; Bu et al. 2020"},
+		"moments":            {"Poisson samples, as published, for comparison", "Abadi et al. 2016"},
+		"moments-cumulative": {"the same with moments added up across orders, as in the public code of 003", "003, public code"},
+		"classic-gaussian":   {"√(2 ln(1.25/δ))/σ, proved for ε ≤ 1, to reproduce papers", "Dwork & Roth 2014"},
+	}
+	for _, a := range accountant.All() {
+		accountants.Plugins = append(accountants.Plugins, plugin.Info{Name: a.Name(), Summary: about[a.Name()][0], Source: about[a.Name()][1], Version: "1"})
 	}
 	return []kind{
 		kindOf("experiments", &experiment.Registry),

@@ -115,18 +115,8 @@ func compute(ctx context.Context, r *run.Run) (result run.Result, err error) {
 			err = fmt.Errorf("%s panicked: %v\n%s", r.Spec.Experiment, v, debug.Stack())
 		}
 	}()
-	e, err := Registry.Lookup(r.Spec.Experiment)
+	e, config, err := decode(r.Spec)
 	if err != nil {
-		return result, err
-	}
-	if have := e.Describe().Version; have != r.Spec.Version {
-		return result, fmt.Errorf("the run is of version %s of %s, this program has version %s; start a new run", r.Spec.Version, r.Spec.Experiment, have)
-	}
-	config := e.Config(Preset(r.Spec.Preset))
-	if err := json.Unmarshal(r.Spec.Config, config); err != nil {
-		return result, fmt.Errorf("settings of %s: %w", r.Spec.Experiment, err)
-	}
-	if err := config.Check(); err != nil {
 		return result, err
 	}
 	return e.Run(ctx, r, config)

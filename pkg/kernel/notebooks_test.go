@@ -30,7 +30,7 @@ func TestNotebooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Runs of its own: one that is finished already would show nothing.
-			env := append([]string{"MOLEHILL_RUNS=" + t.TempDir()}, offline...)
+			env := append([]string{"MOLEHILL_RUNS=" + t.TempDir(), "MOLEHILL_LEDGER=" + filepath.Join(t.TempDir(), "ledger.db")}, offline...)
 			r, err := Execute(t.Context(), e, path, ExecuteOptions{Env: env, Out: logWriter{t}})
 			if err != nil {
 				t.Fatal(err)

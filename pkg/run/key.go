@@ -47,6 +47,16 @@ func (r *Run) Key() ([32]byte, error) {
 	return secureKey(r.Dir)
 }
 
+// KeyID identifies the run's key without telling it, 64 hexadecimal digits: with
+// the same one the run's releases are the same, bit by bit.
+func (r *Run) KeyID() (string, error) {
+	key, err := r.Key()
+	if err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSpace(fingerprint(key))), nil
+}
+
 // Bind ties the run's key to what its noise is for: records, plan, directions.
 // The first call keeps a keyed hash of it; after a crash, Bind refuses anything
 // else, because other values under the same noise would give away their

@@ -36,6 +36,30 @@ func TestBindHoldsAKeyToOnePurpose(t *testing.T) {
 	}
 }
 
+func TestKeyIDTellsKeysApart(t *testing.T) {
+	ids := map[string]bool{}
+	for _, spec := range []Spec{{Experiment: "a"}, {Experiment: "a"}, {Experiment: "a", Research: true, Seed: 1}, {Experiment: "a", Research: true, Seed: 2}} {
+		r := create(t, Store{Dir: t.TempDir()}, spec)
+		if err := r.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		id, err := r.KeyID()
+		if err != nil || len(id) != 64 || ids[id] {
+			t.Errorf("%+v: ID %q, %v; want 64 digits of its own", spec, id, err)
+		}
+		ids[id] = true
+		if again, err := r.KeyID(); err != nil || again != id {
+			t.Errorf("the same key is %s and %s, %v", id, again, err)
+		}
+		if err := r.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := r.KeyID(); !spec.Research && err == nil {
+			t.Errorf("a process that does not compute the run has its key %s", id)
+		}
+	}
+}
+
 func TestFinishLeavesNothingToGoOnWith(t *testing.T) {
 	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
 	if err := r.Acquire(); err != nil {

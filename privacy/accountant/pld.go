@@ -1,6 +1,11 @@
 package accountant
 
-import "molehill/privacy/accountant/pld"
+import (
+	"fmt"
+	"math"
+
+	"molehill/privacy/accountant/pld"
+)
 
 // PLD accounts by the distribution of the privacy loss, discretised
 // pessimistically: ε is an upper bound, within a few tenths of a per cent of the
@@ -76,6 +81,9 @@ func (a PLD) Composition(e Event, rel Relation) (pld.Composition, error) {
 
 func (a PLD) composition(p plan, e Event, rel Relation) (pld.Composition, error) {
 	c := pld.Composition{Interval: a.Interval}
+	if !(a.Interval >= 0 && a.Interval <= math.MaxFloat64) {
+		return c, fmt.Errorf("accountant: want a finite interval of at least 0 to discretise the privacy loss by (0: chosen), found %v", a.Interval)
+	}
 	if len(p.selections) > 0 {
 		return c, &UnsupportedError{a.Name(), e, rel, "the theorems on selections bound Rényi divergences; use RDP"}
 	}

@@ -1,6 +1,9 @@
 package accountant
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Tightest asks the sound accountants, the tightest first, and returns what the
 // first one says that has a theorem: AnalyticGaussian, PLD, RDP. The result
@@ -38,6 +41,12 @@ func Sound(e Event, rel Relation, delta float64) (results []Result, err error) {
 		err = nil
 	}
 	return results, err
+}
+
+// All returns every accountant with its usual options: the sound ones first,
+// then those that approximate, and those that papers used.
+func All() []Accountant {
+	return append(slices.Clone(sound), GDP{}, Moments{}, Moments{Cumulative: true}, Classic{})
 }
 
 func unsupported(err error) bool {

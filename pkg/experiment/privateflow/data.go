@@ -85,7 +85,7 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	d.HeldOut = shown.Pad(autoencoder.Side, autoencoder.Side).X
 	d.NotCovered = []string{
 		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),
-		"other runs on the same records: each makes releases of its own, even one that differs in a setting after the release, and what they cost adds up",
+		fmt.Sprintf("other runs on the same records: each makes releases of its own, even one that differs in a setting after the release; `molehill budget status %s` tells what all of them cost together", name),
 		"the choice of settings, made on public data and earlier runs",
 		fmt.Sprintf("the number of private records, %d, which is public", d.Private.Len()),
 	}

@@ -71,6 +71,10 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
 		return result, err
 	}
+	paid, err := experiment.Reserve(ctx, r, c.Dataset, plan)
+	if err != nil {
+		return result, err
+	}
 	target, err := e.Target(c, records, plan, public, secret)
 	if err != nil {
 		return result, err
@@ -83,7 +87,10 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	return e.finish(r, c, x, data)
+	if result, err = e.finish(r, c, x, data); err != nil {
+		return result, err
+	}
+	return result, paid.Commit(ctx)
 }
 
 // move runs the flow from the last checkpoint to its last step.

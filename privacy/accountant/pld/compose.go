@@ -61,15 +61,22 @@ func (c Composition) forwardEpsilon(delta float64) (epsilon float64) {
 	if profile, ok := c.single(); ok {
 		return leastEpsilon(profile, delta)
 	}
-	o := c.outline(delta)
-	tilt := o.tiltForDelta(delta)
-	// Nothing but accuracy depends on the tilt; a bad aim shows.
-	for range 3 {
+	o, tilt := c.outline(delta, func(o outline) float64 { return o.tiltForDelta(delta) })
+	if highest := o.highest(); highest < nothing && o.infinite() <= delta {
+		return highest
+	}
+	// Nothing but accuracy depends on the tilt and on how fine the dots are. A bad
+	// aim shows, and so does an ε that is small beside the losses that were aimed
+	// at.
+	scale := math.Inf(1)
+	for range 4 {
+		found := c.curve(o, tilt, scale)
 		var hit bool
-		if epsilon, hit = c.curve(o, tilt).epsilon(delta); hit {
+		if epsilon, hit = found.epsilon(delta); epsilon == 0 || hit && min(scale, found.deviation) < 1.2*epsilon {
 			break
 		}
-		tilt = o.tiltForMean(epsilon)
+		scale = epsilon
+		o, tilt = c.outline(delta, func(o outline) float64 { return o.tiltToSee(epsilon, delta) })
 	}
 	return epsilon
 }
@@ -79,13 +86,22 @@ func (c Composition) forwardDelta(epsilon float64) float64 {
 		return min(1, profile(epsilon)*(1+roundOff))
 	}
 	// How far the tails matter depends on the δ that comes out.
-	o := c.outline(1e-9)
-	tilt := o.tiltForMean(epsilon)
-	if rough := math.Exp(o.logDelta(tilt)); rough < 1e-6 {
-		o = c.outline(max(rough, 1e-200))
-		tilt = o.tiltForMean(epsilon)
+	delta := 1e-6
+	aim := func(o outline) float64 { return o.tiltForMean(epsilon) }
+	o, tilt := c.outline(delta, aim)
+	for rough := o.logDelta(tilt); rough < math.Log(delta) && delta > 1e-200; rough = o.logDelta(tilt) {
+		delta *= delta
+		o, tilt = c.outline(delta, aim)
 	}
-	return c.curve(o, tilt).delta(epsilon)
+	if highest := o.highest(); highest <= epsilon {
+		return o.infinite()
+	}
+	first := c.curve(o, tilt, epsilon).delta(epsilon)
+	if first < 1e-200 || first > 0.1 {
+		return first
+	}
+	o, tilt = c.outline(first, func(o outline) float64 { return o.tiltToSee(epsilon, first) })
+	return min(first, c.curve(o, tilt, epsilon).delta(epsilon)) // both are bounds
 }
 
 // leastEpsilon reads a profile backwards.
@@ -109,6 +125,9 @@ func leastEpsilon(profile func(float64) float64, delta float64) float64 {
 	}
 	return hi
 }
+
+// nothing is an ε that is not worth computing.
+const nothing = 1e-9
 
 // roundOff is more than the relative error of a profile.
 const roundOff = 1e-10

@@ -13,58 +13,60 @@ import (
 type curve struct {
 	first, step float64   // ε of the first value, and from one to the next
 	tail        []float64 // e^(θε−K(θ))·δ(ε); see sum
+	noise       []float64 // what of it is a bound of errors
 	tilt, k     float64   // θ > 0, K(θ)
 	infinite    float64   // P where Q is nothing
 
-	mean, deviation float64 // of the tilted loss
-	count           float64 // of steps
+	deviation float64 // of the tilted loss
+	count     float64 // of steps
 }
 
 // fineness is how many dots the tilted loss's standard deviation has, per step
-// and on average. Connecting dots adds at most a quarter of their distance
-// squared to each step's variance: 0.1 % here.
+// and on average, and ε itself where that is less. Connecting dots adds at most a
+// quarter of their distance squared to each step's variance: 0.1 % here.
 const fineness = 16
 
 // Bounds on the transform. Reaching them costs accuracy, never soundness.
-const leastSize, mostSize = 1 << 13, 1 << 22
+const leastSize, fineSize, mostSize, mostDots = 1 << 13, 1 << 20, 1 << 22, 1 << 20
 
 // curve composes by Fourier transform, with the window and the dots that o and
-// the tilt ask for.
-func (c Composition) curve(o outline, tilt float64) curve {
-	for refined := 0; ; refined++ {
-		w := o.window(tilt)
-		width := w.right - w.left
-		step := c.Interval
-		if step == 0 {
-			step = min(w.deviation/(fineness*math.Sqrt(o.count)), width/leastSize)
-		}
-		step = max(step, w.span/mostSize, width/(mostSize-4))
-		size := leastSize
-		for float64(size) < width/step+4 {
-			size *= 2
-		}
-		fine := c.fine(o, tilt, step)
-		k, mean, variance := fine.cumulant(tilt)
-		// Few dots overstate the variance. If by much, their window and step are
-		// not those that the many ask for.
-		if variance < w.deviation*w.deviation/2 && refined < 3 {
-			o = fine
-			continue
-		}
-		first := int(math.Floor(w.left/step)) - 1
-		// Chernoff: what lies above the window would be wrapped to its left end.
-		above, _, _ := fine.cumulant(tilt + w.proof)
-		beyond := math.Exp(min(0, above-k-w.proof*step*float64(first+size)))
-		found := curve{
-			first: float64(first) * step, tilt: tilt, k: k, infinite: fine.infinite(),
-			mean: mean, deviation: math.Sqrt(variance), count: fine.count,
-		}
-		found.tail, found.step = fine.sum(tilt, step, first, size)
-		for i := range found.tail {
-			found.tail[i] = max(0, found.tail[i]) + beyond
-		}
-		return found
+// the tilt ask for, and fine enough to read off an ε.
+func (c Composition) curve(o outline, tilt, epsilon float64) curve {
+	step := c.Interval
+	if step > 0 {
+		tilt = min(tilt, 1/step) // from one dot to the next the tilt must not forget all
 	}
+	w := o.window(tilt)
+	width := w.right - w.left
+	if step == 0 {
+		perStep := fineness * math.Sqrt(o.count)
+		step = min(w.deviation/perStep, width/leastSize)
+		step = min(step, max(epsilon/perStep, w.deviation/perStep/256, width/fineSize))
+	}
+	step = max(step, w.span/mostDots, width/(mostSize-4))
+	size := leastSize
+	for float64(size) < width/step+4 {
+		size *= 2
+	}
+	fine := c.fine(o, tilt, step)
+	k, _, _ := fine.cumulant(tilt)
+	first := int(math.Floor(w.left/step)) - 1
+	// Chernoff: what lies above the window would be wrapped to its left end.
+	above, _, _ := fine.cumulant(tilt + w.proof)
+	beyond := math.Exp(min(0, above-k-w.proof*step*float64(first+size)))
+	found := curve{
+		first: float64(first) * step, tilt: tilt, k: k, infinite: fine.infinite(),
+		deviation: w.deviation, count: fine.count,
+	}
+	var rounding float64
+	found.tail, found.step, rounding = fine.sum(tilt, step, first, size)
+	found.noise = make([]float64, len(found.tail))
+	for i := range found.tail {
+		below := float64(size)*step - float64(i)*found.step // how far, of the window's right end
+		found.noise[i] = rounding + beyond*math.Exp(-tilt*below)
+		found.tail[i] = max(0, found.tail[i]) + found.noise[i]
+	}
+	return found
 }
 
 // window is where the tilted loss is, but for e^−20 on either side.
@@ -81,7 +83,7 @@ func (o outline) window(tilt float64) (w window) {
 	w.right, w.proof = o.edge(tilt, 1)
 	w.left, _ = o.edge(tilt, -1)
 	for _, part := range o.parts {
-		w.span = max(w.span, part.highest()-part.lowest(tilt))
+		w.span = max(w.span, part.highest()-min(0, part.lowest(tilt)))
 	}
 	_, _, variance := o.cumulant(tilt)
 	w.deviation = max(math.Sqrt(variance), 1e-6*w.span) // a tilted law may be a single dot
@@ -140,8 +142,9 @@ func (o outline) infinite() float64 {
 //
 // The tail is a convolution of the law and a function, so its transform is a
 // product; the function's is a difference of geometric series. Long compositions
-// are smooth, and few frequencies are left of them.
-func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spacing float64) {
+// are smooth, and few frequencies are left of them. rounding is more than the
+// transform's error.
+func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spacing, rounding float64) {
 	logs, used := o.spectrum(tilt, step, size)
 	// Between two values δ is taken as linear in e^ε, which overstates it by about
 	// (θ·spacing)²/8: 10⁻⁵.
@@ -158,12 +161,13 @@ func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spaci
 		series := near * complex(-math.Expm1(-step), 0) / ((1 - near) * (1 - far))
 		shift := cmplx.Exp(complex(0, math.Mod(turn*float64(first), 2*math.Pi)))
 		spectrum[i] = cmplx.Exp(logs[i]) * series * shift / complex(float64(size), 0)
+		rounding += 1e-14 * cmplx.Abs(spectrum[i])
 	}
 	tail = make([]float64, count)
 	transform := transforms(count).Get().(*fourier.FFT)
 	transform.Sequence(tail, spectrum)
 	transforms(count).Put(transform)
-	return tail, step * float64(size/count)
+	return tail, step * float64(size/count), rounding
 }
 
 // spectrum returns the logarithms of the characteristic function of the tilted
@@ -221,7 +225,7 @@ func (c curve) log(i int) float64 {
 }
 
 // epsilon returns the least ε ≥ 0 for delta, and whether it is where the curve is
-// accurate.
+// accurate: errors count for less than 10⁻⁴ of δ there.
 func (c curve) epsilon(delta float64) (epsilon float64, hit bool) {
 	if !(c.infinite < delta) {
 		return math.Inf(1), true
@@ -242,8 +246,7 @@ func (c curve) epsilon(delta float64) (epsilon float64, hit bool) {
 		high, low := math.Exp(here-goal), math.Exp(c.log(i+1)-goal)
 		epsilon += math.Log1p(math.Expm1(c.step) * (high - 1) / (high - low))
 	}
-	epsilon = max(0, epsilon)
-	return epsilon, epsilon == 0 || math.Abs(epsilon-c.mean) <= 4*c.deviation
+	return max(0, epsilon), c.noise[i] <= 1e-4*c.tail[i]
 }
 
 // delta returns δ for an ε ≥ 0.
@@ -262,6 +265,6 @@ func (c curve) delta(epsilon float64) float64 {
 	return min(1, (here+min(1, share)*(next-here))*math.Exp(c.roundOff())+c.infinite)
 }
 
-// roundOff bounds the relative error of δ: that of a characteristic function,
-// to the power of the number of steps.
-func (c curve) roundOff() float64 { return 1e-9 + 1e-15*c.count }
+// roundOff bounds the relative error of δ: of masses as second differences, and
+// of a characteristic function to the power of the number of steps.
+func (c curve) roundOff() float64 { return 1e-7 + 1e-15*c.count }

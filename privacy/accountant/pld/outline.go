@@ -18,37 +18,64 @@ type outlined struct {
 }
 
 // outline connects a few hundred dots of each part up to where what is left
-// cannot matter for delta.
-func (c Composition) outline(delta float64) outline {
-	var o outline
+// cannot matter for delta, and returns the tilt for which aim looks, given an
+// outline. Where the tilted losses of a part are, it puts more dots, and then
+// aims again.
+func (c Composition) outline(delta float64, aim func(outline) float64) (o outline, tilt float64) {
+	var count float64
 	for _, part := range c.Parts {
-		o.count += part.Count
+		count += part.Count
 	}
-	cut := 1e-8 * delta / o.count
-	for _, part := range c.Parts {
-		down, up := reach(part.Reverse().Forward, cut), reach(part.Forward, cut)
-		losses := sketch(-down)
-		slices.Reverse(losses)
-		losses = append(append(losses, 0), sketch(up)...)
-		o.parts = append(o.parts, outlined{part.connect(losses), part.Count})
+	cut := 1e-6 * delta / count
+	losses := make([][]float64, len(c.Parts))
+	for i, part := range c.Parts {
+		losses[i] = sketch(reach(part.Reverse().Forward, cut), reach(part.Forward, cut))
 	}
-	return o
+	for range 3 {
+		o = outline{count: count}
+		for i, part := range c.Parts {
+			o.parts = append(o.parts, outlined{part.connect(losses[i]), part.Count})
+		}
+		tilt = aim(o)
+		for i, part := range o.parts {
+			_, mean, variance := part.dots.cumulant(tilt)
+			losses[i] = focus(losses[i], mean, math.Sqrt(variance))
+		}
+	}
+	return o, tilt
 }
 
-// sketch returns losses on the way from 0 to the last one: evenly spaced ones,
-// and below the first of these ever smaller ones, as the losses of most steps on
-// samples are far below the largest.
-func sketch(last float64) []float64 {
-	const even, shrinking, shrink = 300, 100, 0.9
-	var losses []float64
-	first := last / even
-	for i := shrinking; i > 0; i-- {
-		losses = append(losses, first*math.Pow(shrink, float64(i)))
+// sketch returns losses from −down to up: evenly spaced ones and, towards 0,
+// ever smaller ones, as the losses of most steps on samples are far below the
+// largest.
+func sketch(down, up float64) []float64 {
+	const even, shrinking, shrink = 120, 60, 0.83
+	losses := []float64{0}
+	for _, end := range []float64{-down, up} {
+		first := end / even
+		for i := range shrinking {
+			losses = append(losses, first*math.Pow(shrink, float64(i+1)))
+		}
+		for i := 1.; i <= even; i++ {
+			losses = append(losses, i*first)
+		}
 	}
-	for i := 1.; i <= even; i++ {
-		losses = append(losses, i*first)
-	}
+	slices.Sort(losses)
 	return losses
+}
+
+// focus adds losses around a mean to the given ones, between their ends.
+func focus(losses []float64, mean, deviation float64) []float64 {
+	const reach, each = 8, 10 // deviations; losses to a deviation
+	focused := slices.Clone(losses)
+	for i := -reach * each; i <= reach*each; i++ {
+		loss := mean + deviation*float64(i)/each
+		if loss > losses[0] && loss < losses[len(losses)-1] {
+			focused = append(focused, loss)
+		}
+	}
+	slices.Sort(focused)
+	return slices.Compact(focused)
 }
 
 // cumulant returns K(θ) = log E[e^(θL)] of the composed loss L under P, where it
@@ -91,6 +118,14 @@ func (d dots) cumulant(tilt float64) (k, mean, variance float64) {
 	return math.Log(sum) + tilt*shift, mean, max(0, second/sum-mean*mean)
 }
 
+// highest is the largest finite loss of all parts together.
+func (o outline) highest() (sum float64) {
+	for _, part := range o.parts {
+		sum += part.count * part.highest()
+	}
+	return sum
+}
+
 // logDelta estimates log δ at ε = K′(θ): the tilted loss taken as normal.
 func (o outline) logDelta(tilt float64) float64 {
 	k, mean, variance := o.cumulant(tilt)
@@ -127,13 +162,41 @@ func (o outline) tiltForMean(epsilon float64) float64 {
 	}))
 }
 
-// some raises a tilt to one that moves the law by a nat or so: one standard
-// deviation of a normal law. There must be some tilt.
+// tiltToSee returns the least θ > 0 under which the losses around epsilon are not
+// lost among rounding errors: e^(θε−K)·δ is at least e^−12. Where a few large
+// losses are worth as much as all small ones, more tilt would only make them
+// larger and the window wider.
+func (o outline) tiltToSee(epsilon, delta float64) float64 {
+	goal := -12 - math.Log(delta)
+	seen := func(tilt float64) float64 {
+		k, _, _ := o.cumulant(tilt)
+		return tilt*epsilon - k - goal
+	}
+	lo, hi := 0., o.tiltForMean(epsilon) // where it is seen best
+	for hi > lo*1.01 && seen(hi) > 0 {
+		if middle := (lo + hi) / 2; seen(middle) > 0 {
+			hi = middle
+		} else {
+			lo = middle
+		}
+	}
+	return o.some(hi)
+}
+
+// some raises a tilt to one that moves the law by a standard deviation or so,
+// or, where tails are heavy, by a nat (its divergence from the law without tilt).
+// There must be some tilt.
 func (o outline) some(tilt float64) float64 {
-	return max(tilt, o.search(func(tilt float64) float64 {
+	_, _, variance := o.cumulant(0)
+	nats := func(tilt float64) float64 {
 		k, mean, _ := o.cumulant(tilt)
-		return tilt*mean - k - 1
-	}))
+		return tilt*mean - k
+	}
+	least := 1 / math.Sqrt(max(variance, 1e-300))
+	if nats(least) > 1 {
+		least = o.search(func(tilt float64) float64 { return nats(tilt) - 1 })
+	}
+	return max(tilt, least)
 }
 
 // edge returns how far, up (side 1) or down (side −1), the composed loss goes
@@ -160,7 +223,7 @@ func (o outline) search(f func(x float64) float64) float64 {
 	}
 	_, _, variance := o.cumulant(0)
 	lo, hi := 0., 1/math.Sqrt(max(variance, 1e-300))
-	for range 30 {
+	for range 12 {
 		if f(hi) >= 0 {
 			break
 		}

@@ -55,10 +55,12 @@ func (p Pair) excess(epsilon float64) float64 {
 }
 
 // reach is the least ε ≥ 0, to a few per cent above, beyond which a profile is
-// at most cut.
+// within cut of where it ends: 0, but for what is lost with some probability
+// whatever ε is.
 func reach(profile func(float64) float64, cut float64) float64 {
 	const least, most = 0x1p-80, 0x1p80
 	lo, hi := least, most
+	cut += profile(most)
 	if profile(lo) <= cut {
 		return lo
 	}

@@ -1,0 +1,152 @@
+package command
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/privateflow"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+)
+
+// finished makes a run of 2,000 records that left what an audit reads: its
+// settings, its statement and the shape of its particles.
+func finished(t *testing.T, request experiment.Request, change func(*privacy.Statement)) string {
+	t.Helper()
+	spec, err := request.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := run.DefaultStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.Create(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	if estimator, err := privateflow.Estimators.Lookup(request.Experiment); err == nil {
+		c := estimator.Config(experiment.Quick)
+		if err := json.Unmarshal(spec.Config, c); err != nil {
+			t.Fatal(err)
+		}
+		plan, published, err := estimator.Plan(c, 2000, 8, noise.Seeded(spec.Seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		statement, err := plan.Statement(noise.Seeded(0), published)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&statement)
+		if err := r.WritePrivacy(statement); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.WriteTable("particles.npy", make([]float32, 16), 8); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Finish(run.Result{}); err != nil {
+		t.Fatal(err)
+	}
+	return r.ID
+}
+
+func asItIs(*privacy.Statement) {}
+
+func TestAuditOfARun(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	for name, settings := range map[string]map[string]string{
+		"dpswflow":    {"dataset": "glyphs"},
+		"dpswflow-r":  {"dataset": "glyphs", "steps": "10"},
+		"sketch-flow": {"dataset": "glyphs", "directions": "72", "per_step": "72"},
+	} {
+		id := finished(t, experiment.Request{Experiment: name, Settings: settings}, asItIs)
+		var answer audited
+		if err := json.Unmarshal([]byte(mustMolehill(t, "audit", id, "--json", "--confidence", "0.9999")), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if answer.Run != id || len(answer.Audit.Bounds) < 2 || len(answer.Claims) == 0 || answer.Audit.Tested == "" || len(answer.Audit.NotTested) == 0 {
+			t.Errorf("%s: %+v", name, answer)
+		}
+		for _, c := range answer.Claims {
+			if c.Refuted {
+				t.Errorf("%s: the claim %+v was refuted: %+v", name, c.Claim, answer.Audit.Bounds)
+			}
+		}
+		text := mustMolehill(t, "audit", id, "--seeds", "2")
+		for _, want := range []string{"survives", "tested:", "not tested:", "guesses", "replace-one", "2 executions"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the audit does not say %q:\n%s", name, want, text)
+			}
+		}
+	}
+}
+
+// A claim of half the ε that the noise gives is refuted: one that a paper makes
+// is an answer, one that is said to be proved an error.
+func TestAuditRefutesAFalseClaim(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	request := experiment.Request{Experiment: "dpswflow", Settings: map[string]string{"dataset": "glyphs"}}
+	id := finished(t, request, func(s *privacy.Statement) {
+		s.Claims = append(s.Claims, privacy.Claim{Label: "as published", Accountant: "theirs", Epsilon: 5})
+	})
+	if text := mustMolehill(t, "audit", id); !strings.Contains(text, "REFUTED with confidence 0.95") {
+		t.Errorf("a claim of half the ε survives:\n%s", text)
+	}
+	request.Seed = 2
+	id = finished(t, request, func(s *privacy.Statement) {
+		s.Claims = append(s.Claims, privacy.Claim{Label: "as proved", Accountant: "wishes", Epsilon: 5, Sound: true})
+	})
+	if text, err := molehill(t, "audit", id); err == nil || !strings.Contains(err.Error(), "do not rely on the run") {
+		t.Errorf("a refuted proof is no error: %v\n%s", err, text)
+	}
+}
+
+func TestAuditRefusesKindly(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	good := experiment.Request{Experiment: "sketch-flow", Settings: map[string]string{"dataset": "glyphs", "directions": "72", "per_step": "72"}}
+	id := finished(t, good, asItIs)
+	open := finished(t, experiment.Request{Experiment: "swflow", Settings: map[string]string{"dataset": "glyphs"}}, asItIs)
+	toy := finished(t, experiment.Request{Experiment: "five-gaussians"}, asItIs)
+	good.Seed = 7
+	other := finished(t, good, func(s *privacy.Statement) { s.NoiseStd *= 2 })
+	good.Seed = 8
+	vague := finished(t, good, func(s *privacy.Statement) { s.Sampler = "some" })
+	good.Seed = 9
+	spec, err := good.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, _ := run.DefaultStore()
+	unfinished, err := store.Create(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		want      string
+		arguments []string
+	}{
+		{"unknown run", []string{"nothing"}},
+		{"let it finish first", []string{unfinished.ID}},
+		{"is not private (ε = ∞)", []string{open}},
+		{"made no release of private records", []string{toy}},
+		{"another plan", []string{other}},
+		{"not how many records", []string{vague}},
+		{"--seeds 0: expected at least 1", []string{id, "--seeds", "0"}},
+		{"--canaries -3", []string{id, "--canaries", "-3"}},
+		{"takes 1 to 1 in an execution", []string{id, "--canaries", "5"}},
+		{"--confidence 1: expected", []string{id, "--confidence", "1"}},
+		{"--confidence NaN", []string{id, "--confidence", "NaN"}},
+	} {
+		if out, err := molehill(t, append([]string{"audit"}, c.arguments...)...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("audit %v: error %v, want it to say %q\n%s", c.arguments, err, c.want, out)
+		}
+	}
+}

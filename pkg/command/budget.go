@@ -1,0 +1,181 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/plugin"
+	"molehill/privacy"
+	"molehill/privacy/ledger"
+)
+
+// place is the ledger that the flags of a budget command name.
+type place struct {
+	file, dsn string
+	asJSON    bool
+}
+
+func budget() *cobra.Command {
+	var at place
+	cmd := &cobra.Command{
+		Use:   "budget",
+		Short: "the ledger: declare a data set's budget, see what is spent of it, verify it",
+		Long: `The ledger keeps what each data set's budget is and which runs spent how much of
+it. A run on private rows reserves before it computes, and is refused if all
+runs together would exceed the budget; what is reserved stays spent, also if the
+run crashes. The ledger is a file (MOLEHILL_LEDGER, or molehill/ledger.db in the
+user's data folder), or a PostgreSQL database that a team shares: for runs, set
+MOLEHILL_LEDGER to its postgres:// address.`,
+		Args: subcommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&at.file, "ledger", "", "the ledger's file (default: MOLEHILL_LEDGER, or in the user's data folder)")
+	flags.StringVar(&at.dsn, "dsn", "", "the ledger's PostgreSQL database, postgres://user@host/database")
+	flags.BoolVar(&at.asJSON, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("ledger", "dsn")
+	cmd.AddCommand(budgetCreate(&at), budgetStatus(&at), budgetHistory(&at), budgetVerify(&at))
+	return cmd
+}
+
+// use opens the ledger for a command.
+func (p *place) use(do func(*ledger.Ledger) error) error {
+	if p.dsn != "" && !strings.Contains(p.dsn, "://") {
+		return fmt.Errorf("--dsn %s: expected an address such as postgres://user@host/database", p.dsn)
+	}
+	where := p.file + p.dsn // at most one is given
+	if where == "" {
+		var err error
+		if where, err = ledger.Default(); err != nil {
+			return err
+		}
+	}
+	l, err := ledger.Open(where)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(l), l.Close())
+}
+
+func budgetCreate(at *place) *cobra.Command {
+	var (
+		b                 ledger.Budget
+		epsilon, relation string
+		unlisted          bool
+	)
+	cmd := &cobra.Command{
+		Use:   "create DATASET",
+		Short: "declare the budget of a data set, once",
+		Long: `Declare the budget of a data set, once. What earlier runs have reserved counts; if
+it is more than the budget already, nothing is created, unless --from-now leaves
+it out of the count, which the ledger then says for ever.`,
+		Example: "  molehill budget create mnist --epsilon 10 --delta 1e-5",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b.Dataset = args[0]
+			if err := checkDataset(b.Dataset, unlisted); err != nil {
+				return err
+			}
+			e, err := privacy.ParseEpsilon(epsilon)
+			if err != nil {
+				return err
+			}
+			b.Epsilon = float64(e)
+			if err := b.Relation.UnmarshalText([]byte(relation)); err != nil {
+				return err
+			}
+			return at.use(func(l *ledger.Ledger) error {
+				entry, err := l.Create(cmd.Context(), b)
+				if err != nil {
+					return err
+				}
+				if at.asJSON {
+					return printJSON(cmd.OutOrStdout(), entry)
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s has a budget of %v, in %v\n", b.Dataset, b, l)
+				if *entry.Epsilon > 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "earlier runs have spent ε = %v of it; `molehill budget history %s` lists them\n", entry.Epsilon, b.Dataset)
+				}
+				return nil
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&epsilon, "epsilon", "", "the most ε that all runs together may spend")
+	flags.Float64Var(&b.Delta, "delta", 0, "the δ of that promise, well below one over the number of records")
+	flags.StringVar(&relation, "relation", privacy.ReplaceOne.String(), "who is protected: replace-one, add-remove or zero-out; runs must be accounted for under the same")
+	flags.BoolVar(&b.FromNow, "from-now", false, "leave out what was released before")
+	flags.StringVar(&b.Note, "note", "", "who decided this and why, for the ledger")
+	flags.BoolVar(&unlisted, "unlisted", false, "the data set is one that another program registers")
+	for _, name := range []string{"epsilon", "delta"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic("command: " + err.Error()) // the flag is defined above
+		}
+	}
+	return cmd
+}
+
+// checkDataset refuses a name that no run would ever look up: a budget under a
+// slip of the finger protects nothing.
+func checkDataset(name string, unlisted bool) error {
+	source, err := dataset.Registry.Lookup(name)
+	var unknown *plugin.UnknownError
+	switch {
+	case errors.As(err, &unknown) && unlisted:
+		return nil
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w; if a program or notebook of yours registers it, add --unlisted", err)
+	case err != nil:
+		return err
+	case source.Public():
+		return fmt.Errorf("%s is public by construction: its runs spend nothing and need no budget", name)
+	}
+	return nil
+}
+
+func budgetVerify(at *place) *cobra.Command {
+	var known string
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "read the whole ledger and look for entries that were changed, removed, inserted or moved",
+		Long: `Read the whole ledger and look for entries that were changed, removed, inserted,
+moved or cut off, and for budgets exceeded. It prints the head, which fixes all
+entries: keep it elsewhere, and give it to the next verify as --head. Only so is
+it found if somebody rewrote the ledger as a whole, or put back an older copy.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var head *ledger.Head
+			if known != "" {
+				h, err := ledger.ParseHead(known)
+				if err != nil {
+					return err
+				}
+				head = &h
+			}
+			return at.use(func(l *ledger.Ledger) error {
+				report, err := l.Verify(cmd.Context(), head)
+				if err != nil {
+					return err
+				}
+				if at.asJSON {
+					err = printJSON(cmd.OutOrStdout(), report)
+				} else {
+					for _, p := range report.Problems {
+						fmt.Fprintf(cmd.OutOrStdout(), "entry %d: %s\n", p.Seq, p.What)
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "%d entries, head %v\n", report.Entries, report.Head)
+				}
+				if n := len(report.Problems); n > 0 {
+					return errors.Join(err, fmt.Errorf("%v was tampered with or damaged, %d problems: restore a backup", l, n))
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&known, "head", "", "a head that an earlier verify printed")
+	return cmd
+}

@@ -1,0 +1,143 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"molehill/privacy/accountant"
+	"molehill/privacy/ledger"
+)
+
+func budgetStatus(at *place) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [DATASET...]",
+		Short: "what is spent and what is left (default: of all data sets in the ledger)",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return at.use(func(l *ledger.Ledger) error {
+				all, err := l.Status(cmd.Context(), names...)
+				if err != nil {
+					return err
+				}
+				if at.asJSON {
+					return printJSON(cmd.OutOrStdout(), all)
+				}
+				if len(all) == 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "nothing was reserved in %v yet; declare a budget with `molehill budget create DATASET`\n", l)
+				}
+				for _, s := range all {
+					if err := printStatus(cmd.OutOrStdout(), s); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func printStatus(out io.Writer, s ledger.Status) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(name, format string, arguments ...any) {
+		fmt.Fprintf(w, "  %s\t%s\n", name, fmt.Sprintf(format, arguments...))
+	}
+	fmt.Fprintln(w, s.Dataset)
+	if s.Budget == nil {
+		line("budget", "none; every run is recorded, none refused")
+	} else {
+		line("budget", "%v", *s.Budget)
+		if s.Note != "" {
+			line("note", "%s", s.Note)
+		}
+		line("spent", "ε = %v", s.Spent)
+		line("remaining", "ε = %v for one more release", s.Remaining)
+	}
+	line("runs", "%d", s.Runs)
+	if s.Earlier > 0 {
+		line("not counted", "%d earlier runs: the budget counts from its creation", s.Earlier)
+	}
+	if len(s.Open) > 0 {
+		line("not committed", "%d, computing or crashed: %s", len(s.Open), shorten(s.Open))
+	}
+	if s.Budget != nil && s.Runs > 0 {
+		line("more runs like the last", "%d", s.LikeLast)
+	}
+	return w.Flush()
+}
+
+// shorten lists a few names.
+func shorten(names []string) string {
+	const most = 3
+	text := ""
+	for i, name := range names {
+		switch {
+		case i == most:
+			return fmt.Sprintf("%s and %d more", text, len(names)-most)
+		case i > 0:
+			text += ", "
+		}
+		text += name
+	}
+	return text
+}
+
+func budgetHistory(at *place) *cobra.Command {
+	return &cobra.Command{
+		Use:   "history DATASET",
+		Short: "the entries of a data set, and ε after each",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.use(func(l *ledger.Ledger) error {
+				h, err := l.History(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if at.asJSON {
+					return printJSON(cmd.OutOrStdout(), h)
+				}
+				if len(h.Entries) == 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "nothing was reserved for %s in %v\n", args[0], l)
+					return nil
+				}
+				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "entry\ttime\tkind\tε after\twhat")
+				for _, e := range h.Entries {
+					spent := ""
+					if e.Epsilon != nil {
+						spent = e.Epsilon.String()
+					}
+					fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Local().Format(time.DateTime), e.Kind, spent, about(e))
+				}
+				return w.Flush()
+			})
+		},
+	}
+}
+
+// about says what an entry records.
+func about(e ledger.Entry) string {
+	switch e.Kind {
+	case ledger.Declared:
+		text := e.Budget.String()
+		if e.Budget.FromNow {
+			text += ", from now on"
+		}
+		if e.Note != "" {
+			text += " (" + e.Note + ")"
+		}
+		return text
+	case ledger.Reserved:
+		text := e.ID
+		if event, err := accountant.Decode(e.Event); err == nil {
+			text = fmt.Sprintf("%s  %.100v", e.ID, event)
+		}
+		if e.Research {
+			text += ", research: protects nothing"
+		}
+		return text
+	}
+	return e.ID
+}

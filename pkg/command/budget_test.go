@@ -1,0 +1,148 @@
+package command
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/ledger"
+	"molehill/privacy/ledger/ledgertest"
+)
+
+// pebbles is an experiment on private rows that releases one number.
+type pebbles struct{}
+
+type pebblesConfig struct {
+	Epsilon float64 `json:"epsilon"`
+}
+
+func (*pebblesConfig) Check() error { return nil }
+
+func (pebbles) Describe() plugin.Info {
+	return plugin.Info{Name: "pebbles", Version: "1", Summary: "for tests"}
+}
+func (pebbles) Config(experiment.Preset) experiment.Config { return &pebblesConfig{Epsilon: 1} }
+func (pebbles) Run(ctx context.Context, r *run.Run, c experiment.Config) (run.Result, error) {
+	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne, Query: "a mean"},
+		Records: 10, Steps: 1, Budget: privacy.Budget{Epsilon: c.(*pebblesConfig).Epsilon, Delta: 1e-5}})
+	if err != nil {
+		return run.Result{}, err
+	}
+	paid, err := experiment.Reserve(ctx, r, "pebbles", plan)
+	if err != nil {
+		return run.Result{}, err
+	}
+	return run.Result{Metrics: run.Values{"mean": 1}}, paid.Commit(ctx)
+}
+
+func init() {
+	experiment.Registry.Register(pebbles{})
+	dataset.Register("pebbles", "for tests", func(context.Context, dataset.Options) (*dataset.Splits, error) {
+		return nil, errors.New("nobody looks at them")
+	})
+}
+
+// From declaring a budget to the run that is refused, through processes of their
+// own, on a file and on a server.
+func TestBudgets(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { testBudgets(t, "--ledger", filepath.Join(t.TempDir(), "ledger.db")) })
+	t.Run("postgres", func(t *testing.T) { testBudgets(t, "--dsn", ledgertest.Postgres(t).DSN()) })
+}
+
+func testBudgets(t *testing.T, flag, where string) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	t.Setenv(ledger.Variable, where) // for the runs
+	if out := mustMolehill(t, "budget", "status", flag, where); !strings.Contains(out, "nothing was reserved") {
+		t.Errorf("an empty ledger says\n%s", out)
+	}
+	out := mustMolehill(t, "budget", "create", "pebbles", "--epsilon", "2.5", "--delta", "1e-5", "--note", "house rule", flag, where)
+	if !strings.Contains(out, "pebbles has a budget of ε = 2.5, δ = 1e-05 under replace-one") {
+		t.Errorf("create says\n%s", out)
+	}
+	mustMolehill(t, "run", "pebbles")
+	mustMolehill(t, "run", "pebbles") // finished: nothing is released again
+	mustMolehill(t, "run", "pebbles", "--seed", "2")
+	if _, err := molehill(t, "run", "pebbles", "--set", "epsilon=2"); err == nil || !strings.Contains(err.Error(), "would exceed the budget of pebbles") {
+		t.Errorf("a run too many: %v", err)
+	}
+	var status []ledger.Status
+	if err := json.Unmarshal([]byte(mustMolehill(t, "budget", "status", "pebbles", "--json")), &status); err != nil || len(status) != 1 {
+		t.Fatalf("%v, %+v", err, status)
+	}
+	// Two releases of ε = 1 come to less than 2, and more than √2.
+	if s := status[0]; s.Runs != 2 || s.LikeLast < 1 || !(s.Spent > 1.414 && s.Spent < 2) || !(s.Remaining > 0.5) {
+		t.Errorf("status %+v", s)
+	}
+	out = mustMolehill(t, "budget", "status", flag, where)
+	for _, want := range []string{"pebbles", "house rule", "spent", "remaining", "more runs like the last"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("status lacks %q:\n%s", want, out)
+		}
+	}
+	if out = mustMolehill(t, "budget", "history", "pebbles"); strings.Count(out, "reservation") != 2 || strings.Count(out, "commit") != 2 || !strings.Contains(out, "Gaussian(") {
+		t.Errorf("history says\n%s", out)
+	}
+	out = mustMolehill(t, "budget", "verify", flag, where)
+	head := out[strings.LastIndex(out, " ")+1 : len(out)-1]
+	if !strings.HasPrefix(out, "5 entries, head 5:") {
+		t.Errorf("verify says %q", out)
+	}
+	mustMolehill(t, "run", "pebbles", "--seed", "3", "--set", "epsilon=0.1")
+	mustMolehill(t, "budget", "verify", "--head", head)
+
+	driver, address := "pgx", where
+	if flag == "--ledger" {
+		driver, address = "sqlite", where
+	}
+	db, err := sql.Open(driver, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	drop := map[string]string{"pgx": "DROP TRIGGER molehill_ledger_kept ON molehill_ledger_entry", "sqlite": "DROP TRIGGER molehill_ledger_unchanged"}[driver]
+	for _, statement := range []string{drop, "UPDATE molehill_ledger_entry SET body = replace(body, '2.5', '9.5') WHERE seq = 1"} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := molehill(t, "budget", "verify"); err == nil || !strings.Contains(out, "entry 1: its hash is not") {
+		t.Errorf("a budget that was raised by hand: %v\n%s", err, out)
+	}
+	if _, err := molehill(t, "run", "pebbles", "--seed", "4"); err == nil || !strings.Contains(err.Error(), "tampered") {
+		t.Errorf("a run on a ledger that was tampered with: %v", err)
+	}
+}
+
+func TestBudgetMistakes(t *testing.T) {
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	for want, arguments := range map[string][]string{
+		"did you mean mnist":          {"create", "mnits", "--epsilon", "1", "--delta", "1e-5"},
+		"--unlisted":                  {"create", "mnits", "--epsilon", "1", "--delta", "1e-5"},
+		"public by construction":      {"create", "glyphs", "--epsilon", "1", "--delta", "1e-5"},
+		"\"delta\" not set":           {"create", "mnist", "--epsilon", "1"},
+		"above 0":                     {"create", "mnist", "--epsilon", "0", "--delta", "1e-5"},
+		"keeps nothing":               {"create", "mnist", "--epsilon", "inf", "--delta", "1e-5"},
+		"δ = 1.5":                     {"create", "mnist", "--epsilon", "1", "--delta", "1.5"},
+		"want the relation":           {"create", "mnist", "--epsilon", "1", "--delta", "1e-5", "--relation", "replace"},
+		"none of the others can be":   {"status", "--ledger", "a", "--dsn", "postgres://b"},
+		"there is no ledger":          {"verify"},
+		"expected what verify printe": {"verify", "--head", "7"},
+		"no place for a ledger":       {"status", "--dsn", "mysql://b"},
+		"expected an address such":    {"status", "--dsn", "host=b"},
+		"did you mean status":         {"satus"},
+	} {
+		if out, err := molehill(t, append([]string{"budget"}, arguments...)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("molehill budget %s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)
+		}
+	}
+	mustMolehill(t, "budget", "create", "of another program", "--epsilon", "1", "--delta", "1e-5", "--unlisted")
+}

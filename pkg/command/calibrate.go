@@ -1,0 +1,118 @@
+package command
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"molehill/privacy/accountant"
+)
+
+// calibrated is what calibrate finds, for scripts.
+type calibrated struct {
+	Target          float64 `json:"target"`
+	Found           string  `json:"found"` // noise-multiplier, steps or rate
+	NoiseMultiplier float64 `json:"noise_multiplier"`
+	Steps           int     `json:"steps"`
+	Rate            float64 `json:"rate"`
+	accounted
+}
+
+func calibrateCommand() *cobra.Command {
+	var (
+		m      mechanism
+		target float64
+		name   string
+	)
+	cmd := &cobra.Command{
+		Use:   "calibrate",
+		Short: "the noise, the steps or the sampling rate that an (ε, δ) allows",
+		Long: `The least noise multiplier, the most steps or the largest sampling rate with which
+a mechanism keeps to (ε, δ): whichever of --noise-multiplier, --steps and --rate
+is left out, in this order.`,
+		Example: `  molehill calibrate --epsilon 3 --delta 1e-5 --rate 0.01 --steps 10000
+  molehill calibrate --epsilon 3 --delta 1e-5 --rate 0.01 --noise-multiplier 1.1
+  molehill calibrate --epsilon 3 --delta 1e-5 --steps 10000 --noise-multiplier 1.1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !m.given("epsilon") {
+				return fmt.Errorf("--epsilon is missing: expected the ε to keep to, above 0")
+			}
+			find := "noise-multiplier"
+			if m.given("noise-multiplier") {
+				if find = "steps"; m.given("steps") {
+					find = "rate"
+				}
+			}
+			if find == "rate" {
+				if m.given("rate") || m.given("batch") {
+					return fmt.Errorf("noise multiplier, steps and rate are all given: leave out the one to be found, or ask `molehill epsilon` what they cost")
+				}
+				if m.sampling == "" {
+					m.sampling = poisson
+				}
+				if m.sampling == noSampling {
+					return fmt.Errorf("noise multiplier and steps are given, and there is no sampling: `molehill epsilon` says what they cost")
+				}
+			}
+			relation, err := m.complete()
+			if err != nil {
+				return err
+			}
+			chosen, err := accountantsNamed(name)
+			if err != nil {
+				return err
+			}
+			if len(chosen) != 1 {
+				return fmt.Errorf("--accountant all: expected the one to calibrate by; the others are listed with the result")
+			}
+			if err := m.find(find, target, relation, chosen[0]); err != nil {
+				return err
+			}
+			result, err := account(&m, relation, accountant.All())
+			if err != nil {
+				return err
+			}
+			if m.json {
+				return printJSON(cmd.OutOrStdout(), calibrated{target, find, m.noiseMultiplier, m.steps, m.rate, result})
+			}
+			found := map[string]string{
+				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", m.noiseMultiplier),
+				"steps":            fmt.Sprintf("%d steps", m.steps),
+				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
+			}[find]
+			fmt.Fprintf(cmd.OutOrStdout(), "%s keeps to ε = %g, δ = %g by %s\n\n", found, target, m.delta, chosen[0].Name())
+			return result.print(cmd.OutOrStdout(), false)
+		},
+	}
+	m.define(cmd)
+	cmd.Flags().Float64Var(&target, "epsilon", 0, "the ε to keep to, above 0")
+	cmd.Flags().StringVar(&name, "accountant", "tightest", "tightest, or one of "+accountantNames())
+	return cmd
+}
+
+// find completes the mechanism with what is to be found.
+func (m *mechanism) find(what string, epsilon float64, relation accountant.Relation, a accountant.Accountant) (err error) {
+	switch what {
+	case "noise-multiplier":
+		m.noiseMultiplier, err = accountant.CalibrateNoise(epsilon, m.delta, func(noise float64) accountant.Event {
+			return m.event(noise, m.rate, m.steps)
+		}, relation, a)
+	case "steps":
+		m.steps, err = accountant.CalibrateSteps(epsilon, m.delta, math.MaxInt32, func(steps int) accountant.Event {
+			return m.event(m.noiseMultiplier, m.rate, steps)
+		}, relation, a)
+		if err == nil && m.steps == 0 {
+			err = fmt.Errorf("not even one step keeps to ε = %g: raise --epsilon or --noise-multiplier, or lower --rate", epsilon)
+		}
+	case "rate":
+		m.rate, err = accountant.CalibrateRate(epsilon, m.delta, func(rate float64) accountant.Event {
+			return m.event(m.noiseMultiplier, rate, m.steps)
+		}, relation, a)
+		if err == nil && m.rate == 0 {
+			err = fmt.Errorf("no sampling rate keeps to ε = %g: raise --epsilon or --noise-multiplier, or take fewer --steps", epsilon)
+		}
+	}
+	return err
+}

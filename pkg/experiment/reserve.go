@@ -1,0 +1,79 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/ledger"
+)
+
+// Payment is what a run has reserved in the ledger.
+type Payment struct {
+	where       string // the ledger; "" where nothing had to be paid
+	reservation ledger.Reservation
+}
+
+// Reserve pays for everything that a plan releases of a data set's private rows.
+// Every experiment that looks at private rows calls it before the first release,
+// also if the plan has no noise, and commits the payment after its last.
+//
+// The ledger refuses what would exceed the data set's budget. A run that goes on
+// after a crash has the same noise key and pays nothing more; one with another
+// key pays again. Data sets that are public by construction cost nothing.
+func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan) (Payment, error) {
+	source, err := dataset.Registry.Lookup(name)
+	if err != nil || source.Public() {
+		return Payment{}, err
+	}
+	key, err := r.KeyID()
+	if err != nil {
+		return Payment{}, err
+	}
+	where, err := ledger.Default()
+	if err != nil {
+		return Payment{}, err
+	}
+	p := Payment{where, ledger.Reservation{
+		Dataset: name, ID: fmt.Sprintf("%s/%.16s", r.ID, key),
+		Event: plan.Event(), Relation: plan.Sensitivity.Relation, Research: r.Spec.Research, Note: plan.Sensitivity.Query,
+	}}
+	var entry ledger.Entry
+	err = p.open(func(l *ledger.Ledger) error {
+		entry, err = l.Reserve(ctx, p.reservation)
+		return err
+	})
+	if err != nil {
+		return Payment{}, err
+	}
+	said := fmt.Sprintf("reserved as entry %d (%.12s…) of the ledger; %s has no budget yet: `molehill budget create %[3]s --epsilon …`", entry.Seq, entry.Hash, name)
+	if entry.Epsilon != nil {
+		said = fmt.Sprintf("reserved as entry %d (%.12s…) of the ledger; with it ε = %v of the budget of %s is spent", entry.Seq, entry.Hash, entry.Epsilon, name)
+	}
+	_ = r.Emit(run.Event{Message: said}) // what cannot be told is paid all the same
+	return p, nil
+}
+
+// Commit records that the run is complete. What was reserved is spent without it
+// too.
+func (p Payment) Commit(ctx context.Context) error {
+	if p.where == "" {
+		return nil
+	}
+	return p.open(func(l *ledger.Ledger) error {
+		_, err := l.Commit(ctx, p.reservation.Dataset, p.reservation.ID)
+		return err
+	})
+}
+
+// open opens the ledger for a moment: a run takes hours, its two entries do not.
+func (p Payment) open(use func(*ledger.Ledger) error) error {
+	l, err := ledger.Open(p.where)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(l), l.Close())
+}

@@ -1,0 +1,157 @@
+package experiment_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/ledger"
+)
+
+type weighConfig struct {
+	Dataset  string  `json:"dataset"`
+	NoiseStd float64 `json:"noise_std"`
+}
+
+func (*weighConfig) Check() error { return nil }
+
+// weigh is an experiment that reserves what one release costs, and may fail.
+type weigh struct{ fail *bool }
+
+func (weigh) Describe() plugin.Info { return plugin.Info{Name: "weigh", Version: "1"} }
+func (weigh) Config(experiment.Preset) experiment.Config {
+	return &weighConfig{Dataset: "pebbles", NoiseStd: 3}
+}
+func (w weigh) Run(ctx context.Context, r *run.Run, config experiment.Config) (run.Result, error) {
+	c := config.(*weighConfig)
+	plan := privacy.Plan{Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne, Query: "the mean"},
+		Records: 10, Steps: 1, Budget: privacy.Budget{Epsilon: 10, Delta: 1e-5}, NoiseStd: c.NoiseStd}
+	paid, err := experiment.Reserve(ctx, r, c.Dataset, plan)
+	if err != nil {
+		return run.Result{}, err
+	}
+	if *w.fail {
+		return run.Result{}, errors.New("the scales broke")
+	}
+	return run.Result{}, paid.Commit(ctx)
+}
+
+var broken bool
+
+func init() {
+	experiment.Registry.Register(weigh{&broken})
+	dataset.Register("pebbles", "for tests", func(context.Context, dataset.Options) (*dataset.Splits, error) {
+		return nil, errors.New("nobody looks at them")
+	})
+}
+
+// ledgerOf is the ledger of this test alone.
+func ledgerOf(t *testing.T) *ledger.Ledger {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	t.Setenv(ledger.Variable, path)
+	l, err := ledger.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func pebbles(t *testing.T, l *ledger.Ledger) ledger.Status {
+	t.Helper()
+	all, err := l.Status(t.Context(), "pebbles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+func compute(t *testing.T, r *run.Run) error {
+	t.Helper()
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	return experiment.Compute(t.Context(), r)
+}
+
+func TestRunsPayOnceForTheSameNoise(t *testing.T) {
+	l := ledgerOf(t)
+	if _, err := l.Create(t.Context(), ledger.Budget{Dataset: "pebbles", Relation: privacy.ReplaceOne, Epsilon: 5, Delta: 1e-5}); err != nil {
+		t.Fatal(err)
+	}
+	r := experimenttest.Prepared(t, experiment.Request{Experiment: "weigh"})
+	broken = true
+	err := compute(t, r)
+	broken = false
+	if err == nil || !strings.Contains(err.Error(), "scales") {
+		t.Fatal(err)
+	}
+	failed := pebbles(t, l)
+	if failed.Runs != 1 || len(failed.Open) != 1 || !(failed.Spent > 1) {
+		t.Errorf("a run that failed after it reserved: %+v; want it paid and not committed", failed)
+	}
+	if err := compute(t, r); err != nil { // goes on, with the same key
+		t.Fatal(err)
+	}
+	if s := pebbles(t, l); s.Runs != 1 || len(s.Open) != 0 || s.Spent != failed.Spent {
+		t.Errorf("continued: %+v; want it committed, and nothing more spent", s)
+	}
+	// The same run in another folder draws a key of its own: fresh noise.
+	if err := compute(t, experimenttest.Prepared(t, experiment.Request{Experiment: "weigh"})); err != nil {
+		t.Fatal(err)
+	}
+	if s := pebbles(t, l); s.Runs != 2 || !(s.Spent > failed.Spent) {
+		t.Errorf("fresh noise: %+v; want it paid", s)
+	}
+	for want, q := range map[string]experiment.Request{
+		"protects nothing and fits no budget": {Experiment: "weigh", Research: true},
+		"protects nothing, so it fits no":     {Experiment: "weigh", Settings: map[string]string{"noise_std": "0"}},
+		"would exceed the budget of pebbles":  {Experiment: "weigh", Settings: map[string]string{"noise_std": "0.5"}},
+		"no data set is called \"peebles\"":   {Experiment: "weigh", Settings: map[string]string{"dataset": "peebles"}},
+	} {
+		r := experimenttest.Prepared(t, q)
+		err := compute(t, r)
+		if state, _ := r.State(); err == nil || !strings.Contains(err.Error(), want) || state != run.Failed {
+			t.Errorf("state %s, error %v; want failed, saying %q", state, err, want)
+		}
+	}
+	if s := pebbles(t, l); s.Runs != 2 {
+		t.Errorf("refused runs were recorded: %+v", s)
+	}
+}
+
+func TestRunsWithoutABudgetAreRecorded(t *testing.T) {
+	l := ledgerOf(t)
+	for _, q := range []experiment.Request{
+		{Experiment: "weigh"},
+		{Experiment: "weigh", Research: true},
+		{Experiment: "weigh", Settings: map[string]string{"noise_std": "0"}},
+		{Experiment: "weigh", Settings: map[string]string{"dataset": "glyphs"}}, // public: costs nothing
+	} {
+		if err := compute(t, experimenttest.Prepared(t, q)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := l.Status(t.Context())
+	if err != nil || len(all) != 1 || all[0].Runs != 3 || len(all[0].Open) != 0 {
+		t.Errorf("%v, %+v; want three runs on pebbles", err, all)
+	}
+}
+
+// A ledger that cannot be used stops a run before it computes anything.
+func TestNoLedgerNoRelease(t *testing.T) {
+	t.Setenv(ledger.Variable, t.TempDir())
+	r := experimenttest.Prepared(t, experiment.Request{Experiment: "weigh"})
+	if err := compute(t, r); err == nil || !strings.Contains(err.Error(), "nothing was recorded") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,167 @@
+package accountant
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// plane integrates (p − γq)⁺ of two mixtures of normal laws of variance 1 in the
+// plane. Weighted centres; cells of side 1/12, whose error is below
+// 10⁻⁴ where the edge of the set runs askew.
+func plane(p, q []bump, gamma float64) (sum float64) {
+	const side, far = 1. / 12, 6.5
+	density := func(law []bump, x, y float64) (d float64) {
+		for _, b := range law {
+			d += b.weight * math.Exp(-((x-b.x)*(x-b.x)+(y-b.y)*(y-b.y))/2)
+		}
+		return d / (2 * math.Pi)
+	}
+	for x := -far + side/2; x < far; x += side {
+		for y := -far + side/2; y < far; y += side {
+			sum += max(0, density(p, x, y)-gamma*density(q, x, y))
+		}
+	}
+	return sum * side * side
+}
+
+type bump struct{ weight, x, y float64 }
+
+// A Poisson sample in which one record's vector is replaced: no pair of vectors
+// of length at most c is worse than opposite ones of length c.
+func TestPoissonReplaceProfileOverRandomVectors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 0))
+	worst := 0.
+	for trial := range 150 {
+		c, rate := 0.2+1.5*rng.Float64(), rng.Float64()
+		s := step{poissonReplace, rate, 1 / (2 * c), gaussian}
+		vector := func() (x, y float64) {
+			angle := 2 * math.Pi * rng.Float64()
+			long := c
+			if rng.IntN(2) == 0 {
+				long *= rng.Float64()
+			}
+			return long * math.Cos(angle), long * math.Sin(angle)
+		}
+		vx, vy := vector()
+		wx, wy := vector()
+		if trial%5 == 0 { // the worst, or near it
+			vx, vy = c*math.Cos(0.6), c*math.Sin(0.6)
+			wx, wy = -vx, -vy
+		}
+		epsilon := 1.5 * rng.Float64() * c * 2 * rate
+		seen := plane([]bump{{1 - rate, 0, 0}, {rate, vx, vy}}, []bump{{1 - rate, 0, 0}, {rate, wx, wy}}, math.Exp(epsilon))
+		bound := s.poissonReplaceProfile(epsilon)
+		if seen > bound+5e-5 {
+			t.Errorf("q = %.3g, c = %.3g, (%.3g, %.3g) for (%.3g, %.3g), ε = %.3g: δ = %.6g, the profile says %.6g", rate, c, vx, vy, wx, wy, epsilon, seen, bound)
+		}
+		if bound > 1e-3 {
+			worst = max(worst, seen/bound)
+		}
+	}
+	if worst < 0.999 {
+		t.Errorf("the profile is never reached: at most %.4f of it, want 1 by opposite vectors", worst)
+	}
+}
+
+// Samples of three of six numbers in [−1, 1] with Gaussian noise, written out: no
+// neighbours are told apart better than the profile says, and the bound is
+// reached.
+func TestFixedSizeProfileOverRandomNeighbours(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 0))
+	const n, size = 6, 3
+	law := func(records []float64) (centres []float64) { // of all subsets
+		for set := range 1 << n {
+			sum, count := 0., 0
+			for i := range n {
+				if set>>i&1 == 1 {
+					sum, count = sum+records[i], count+1
+				}
+			}
+			if count == size {
+				centres = append(centres, sum)
+			}
+		}
+		return centres
+	}
+	worst := 0.
+	for trial := range 300 {
+		sigma := 0.3 + 2*rng.Float64() // in units of the sensitivity, 2
+		s := step{withoutReplacement, 0.5, sigma, gaussian}
+		one, other := make([]float64, n), make([]float64, n)
+		for i := range one {
+			one[i] = 2*rng.Float64() - 1
+			if trial%3 == 0 {
+				one[i] = 0 // the others say nothing
+			}
+			other[i] = one[i]
+		}
+		one[0], other[0] = 1, -1
+		if trial%4 == 1 {
+			other[0] = 2*rng.Float64() - 1
+		}
+		epsilon := rng.Float64() / sigma
+		p, q := law(one), law(other)
+		const cells = 3000
+		noise := 2 * sigma
+		lo, width := -4-8*noise, (8+16*noise)/cells
+		var seen float64
+		for cell := range cells {
+			var dp, dq float64
+			x := lo + width*(float64(cell)+0.5)
+			for i := range p {
+				dp += math.Exp(-(x - p[i]) * (x - p[i]) / (2 * noise * noise))
+				dq += math.Exp(-(x - q[i]) * (x - q[i]) / (2 * noise * noise))
+			}
+			seen += max(0, dp-math.Exp(epsilon)*dq)
+		}
+		seen *= width / (noise * math.Sqrt(2*math.Pi) * float64(len(p)))
+		bound := s.pair().Forward(epsilon)
+		if seen > bound+1e-6 {
+			t.Errorf("σ = %.3g, %.3g for %.3g, ε = %.3g: δ = %.6g, the profile says %.6g", sigma, other, one, epsilon, seen, bound)
+		}
+		if bound > 1e-3 {
+			worst = max(worst, seen/bound)
+		}
+	}
+	t.Logf("largest share of the profile: %.4f", worst)
+	if worst < 0.5 {
+		t.Errorf("the neighbours reach %.3f of the profile at most; they test nothing", worst)
+	}
+}
+
+// Profiles and divergences of Laplace noise by integration.
+func TestLaplace(t *testing.T) {
+	for _, b := range []float64{0.2, 1, 5, 50} {
+		lo, hi := -40*b, 1+40*b
+		const cells = 400_000
+		width := (hi - lo) / cells
+		integral := func(f func(p, q float64) float64) (sum float64) {
+			for i := range cells {
+				x := lo + width*(float64(i)+0.5)
+				sum += f(math.Exp(-math.Abs(x-1)/b)/(2*b), math.Exp(-math.Abs(x)/b)/(2*b)) * width
+			}
+			return sum
+		}
+		for _, epsilon := range []float64{0, 0.3 / b, 0.9 / b, 1.1 / b} {
+			want := integral(func(p, q float64) float64 { return max(0, p-math.Exp(epsilon)*q) })
+			if got := laplaceProfile(b, epsilon); math.Abs(got-want) > 1e-6 {
+				t.Errorf("b = %g, ε = %g: δ = %.8g, by integration %.8g", b, epsilon, got, want)
+			}
+			got, err := PLD{}.Delta(SelfComposed{Laplace{b}, 1}, AddRemove, epsilon)
+			if err != nil || math.Abs(got-want) > 1e-6 {
+				t.Errorf("b = %g, ε = %g: PLD's δ = %.8g, %v; by integration %.8g", b, epsilon, got, err, want)
+			}
+		}
+		for _, order := range []float64{1.01, 2, 7.5} {
+			want := math.Log(integral(func(p, q float64) float64 { return q * math.Pow(p/q, order) })) / (order - 1)
+			if got, err := (RDP{}).Divergence(Laplace{b}, ReplaceOne, order); err != nil || math.Abs(got-want) > 1e-5*want+1e-6 {
+				t.Errorf("b = %g: divergence of order %g is %.8g, %v; by integration %.8g", b, order, got, err, want)
+			}
+		}
+	}
+	// Pure ε-DP composes by adding, at worst, and never costs more than that.
+	if got := epsilon(t, PLD{}, SelfComposed{Laplace{2}, 10}, AddRemove, 1e-12); got > 5*(1+1e-6) {
+		t.Errorf("10 releases with ε = ½ each cost %v, want at most 5", got)
+	}
+}

@@ -1,0 +1,86 @@
+package accountant
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A mechanism with two outcomes, repeated a random number of times and the
+// better outcome kept, has a law that can be written down: the worse one wins
+// only if all runs give it, which is the generating function of the number of
+// runs. The theorems must cover its divergence.
+func TestSelectionOfTwoOutcomes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 0))
+	tightest := 0.
+	for range 400 {
+		epsilon := 0.05 + 2*rng.Float64() // of the base: randomised response
+		truth := 1 / (1 + math.Exp(-epsilon))
+		mean := 1 + 20*rng.Float64()
+		shape := []float64{0, 1, 0.5, -0.5, 3, math.Inf(1)}[rng.IntN(6)]
+		var generating func(x float64) float64
+		if math.IsInf(shape, 1) {
+			generating = func(x float64) float64 { return math.Exp(mean * (x - 1)) }
+		} else {
+			gamma := negativeBinomialGamma(mean, shape)
+			generating = func(x float64) float64 {
+				if shape == 0 {
+					return math.Log(1-(1-gamma)*x) / math.Log(gamma)
+				}
+				return (math.Pow(1-(1-gamma)*x, -shape) - 1) / (math.Pow(gamma, -shape) - 1)
+			}
+			const h = 1e-6
+			if slope := (generating(1) - generating(1-h)) / h; math.Abs(slope/mean-1) > 1e-2 {
+				t.Fatalf("mean %g, shape %g: γ = %g gives the mean %g", mean, shape, gamma, slope)
+			}
+		}
+		order := 1.1 + 10*rng.Float64()
+		base := plan{steps: []counted{{step{noise: laplace, rate: 1, sigma: 1 / epsilon}, 1}}} // no less divergent than the response
+		bound := selection{base, mean, shape, 1}.divergences()(order)
+		for _, worse := range [][2]float64{{truth, 1 - truth}, {1 - truth, truth}} {
+			p, q := generating(worse[0]), generating(worse[1])
+			// A Poisson number of runs may be 0: then a third outcome, alike on both.
+			none := 0.
+			if math.IsInf(shape, 1) {
+				none = math.Exp(-mean)
+				p, q = p-none, q-none
+			}
+			sum := none + math.Pow(p, order)*math.Pow(q, 1-order) + math.Pow(1-none-p, order)*math.Pow(1-none-q, 1-order)
+			if seen := math.Log(sum) / (order - 1); seen > bound {
+				t.Errorf("ε = %.3g, mean %.3g, shape %g, order %.3g: divergence %.6g, the theorem says %.6g", epsilon, mean, shape, order, seen, bound)
+			} else {
+				tightest = max(tightest, seen/bound)
+			}
+		}
+	}
+	t.Logf("largest share of the bound: %.3f", tightest)
+	if tightest < 0.3 {
+		t.Errorf("at most %.3f of the bound is reached; the test compares nothing", tightest)
+	}
+}
+
+func TestSelectionCostsMoreThanOneRunAndGrows(t *testing.T) {
+	once := SelfComposed{PoissonSampled{0.01, Gaussian{2}}, 1000}
+	before := epsilon(t, RDP{}, once, AddRemove, 1e-6)
+	for _, mean := range []float64{1, 2, 10, 100, 1e4} {
+		got := epsilon(t, RDP{}, RepeatAndSelect{once, mean, 1}, AddRemove, 1e-6)
+		if got < before*(1-1e-9) {
+			t.Errorf("the best of %g runs on average costs ε = %g, fewer cost %g", mean, got, before)
+		}
+		before = got
+	}
+	// Papernot & Steinke: a few times one run, whatever the mean.
+	if single := epsilon(t, RDP{}, once, AddRemove, 1e-6); before > 5*single {
+		t.Errorf("the best of 10⁴ runs costs ε = %g, one costs %g; want a few times that", before, single)
+	}
+	for _, a := range []Accountant{PLD{}, GDP{}, AnalyticGaussian{}, Classic{}, Moments{}} {
+		var refusal *UnsupportedError
+		if _, err := a.Epsilon(RepeatAndSelect{Gaussian{1}, 3, 1}, AddRemove, 1e-6); !errors.As(err, &refusal) {
+			t.Errorf("%s on a selection: %v, want it refused", a.Name(), err)
+		}
+	}
+	if r, err := (Tightest{}).Epsilon(RepeatAndSelect{Gaussian{1}, 3, 1}, AddRemove, 1e-6); err != nil || r.Accountant != "rdp" {
+		t.Errorf("the tightest accountant of a selection is %q, %v; want rdp", r.Accountant, err)
+	}
+}

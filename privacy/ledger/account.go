@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+
+	"molehill/privacy"
+	"molehill/privacy/accountant"
+)
+
+// account is what the entries of one data set come to.
+type account struct {
+	budget    *Budget        // nil: none declared
+	entries   []Entry        // all of the data set, in order
+	from      int            // index of the budget's entry
+	first     int            // index of the first entry that counts
+	reserved  map[string]int // by ID, index of the last reservation
+	committed map[string]int
+	spent     tally // by what counts
+}
+
+func newAccount() *account {
+	return &account{reserved: map[string]int{}, committed: map[string]int{}, spent: newTally()}
+}
+
+// add takes in an entry that the chain has checked.
+func (a *account) add(e Entry) error {
+	at := len(a.entries)
+	switch e.Kind {
+	case Declared:
+		if e.Budget == nil || a.budget != nil {
+			return fmt.Errorf("it declares no budget, or a second one, of %s", e.Dataset)
+		}
+		if err := e.Budget.check(); err != nil {
+			return err
+		}
+		a.budget, a.from = e.Budget, at
+		if e.Budget.FromNow {
+			a.first, a.spent = at, newTally()
+		}
+	case Reserved:
+		r, err := e.reservation()
+		if err != nil {
+			return err
+		}
+		a.reserved[e.ID] = at
+		a.spent.add(r, 1)
+	case Committed:
+		a.committed[e.ID] = at
+	default:
+		return fmt.Errorf("it is of the kind %q, which this program does not know", e.Kind)
+	}
+	a.entries = append(a.entries, e)
+	return nil
+}
+
+// reservation returns the entry of ID, if it counts.
+func (a *account) reservation(id string) (Entry, bool) {
+	at, ok := a.reserved[id]
+	if !ok || at < a.first {
+		return Entry{}, false
+	}
+	return a.entries[at], true
+}
+
+// declared returns what has been spent of b, which is about to be declared.
+func (a *account) declared(b Budget) (privacy.Epsilon, error) {
+	if b.FromNow || len(a.spent.events) == 0 {
+		return 0, nil
+	}
+	const advice = "nothing was created; to leave what was released before out of the budget, and to say so in the ledger, count from now on (--from-now)"
+	spent, err := a.spent.epsilon(b)
+	if err != nil {
+		return 0, fmt.Errorf("ledger: the %d earlier reservations of %s cannot be counted: %w; %s", a.spent.runs, b.Dataset, err, advice)
+	}
+	if float64(spent) > b.Epsilon {
+		return 0, fmt.Errorf("ledger: the %d earlier reservations of %s come to ε = %v at δ = %g already, more than the budget of %v%s; %s",
+			a.spent.runs, b.Dataset, spent, b.Delta, privacy.Epsilon(b.Epsilon), a.spent.why(), advice)
+	}
+	return spent, nil
+}
+
+// admit returns what will be spent with r, or why it must not be.
+func (a *account) admit(r Reservation) (privacy.Epsilon, error) {
+	b := *a.budget
+	if r.Relation != b.Relation {
+		return 0, fmt.Errorf("ledger: the budget of %s is kept under %v, the run is accounted for under %v; the two do not compose, plan the run under %v", b.Dataset, b.Relation, r.Relation, b.Relation)
+	}
+	after, err := a.spent.with(r, 1).epsilon(b)
+	if err != nil {
+		return 0, fmt.Errorf("ledger: %s, on top of what is reserved for %s, cannot be accounted for: %w", r.ID, r.Dataset, err)
+	}
+	if float64(after) > b.Epsilon {
+		return after, &ExceededError{Budget: b, Reservation: r, After: after, spent: a.spent.clone()}
+	}
+	return after, nil
+}
+
+// ExceededError says that a reservation was refused because it would exceed the
+// budget. Nothing was recorded.
+type ExceededError struct {
+	Budget      Budget
+	Reservation Reservation
+	Spent       privacy.Epsilon // before
+	After       privacy.Epsilon // what it would have come to
+	Fits        privacy.Epsilon // the ε, by itself, of the largest Gaussian release that would fit
+
+	spent tally
+}
+
+// explain completes the error.
+func (e *ExceededError) explain() {
+	// What cannot be reckoned stays 0: it only makes the advice poorer.
+	e.Spent, _ = e.spent.epsilon(e.Budget)
+	e.Fits = e.spent.room(e.Budget)
+}
+
+func (e *ExceededError) Error() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "ledger: %s would exceed the budget of %s, %v: ", e.Reservation.ID, e.Budget.Dataset, e.Budget)
+	fmt.Fprintf(&s, "%d runs have spent ε = %v, with this one it would be %v; ", e.spent.runs, e.Spent, e.After)
+	switch _, none := e.Reservation.Event.(accountant.NonPrivate); {
+	case none:
+		s.WriteString("a run without noise protects nothing, so it fits no budget")
+	case e.Reservation.Research:
+		s.WriteString("a research run's noise can be recomputed from its seed, so it protects nothing and fits no budget; run it without --research, or on public data")
+	case e.Fits > 0:
+		fmt.Fprintf(&s, "one release of ε = %.3g by itself, at δ = %g, would still fit", float64(e.Fits), e.Budget.Delta)
+	default:
+		s.WriteString("nothing more fits")
+	}
+	return s.String()
+}

@@ -1,0 +1,156 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// chain is what has been read of the ledger, and checked. As entries are only
+// appended, a reader needs the new ones only.
+type chain struct {
+	seq      int64
+	hash     string
+	accounts map[string]*account
+	names    []string // of data sets, in order of first use
+}
+
+func newChain() chain { return chain{accounts: map[string]*account{}} }
+
+// account returns what there is of a data set, which may be nothing.
+func (c *chain) account(dataset string) *account {
+	if a, ok := c.accounts[dataset]; ok {
+		return a
+	}
+	return newAccount()
+}
+
+// TamperedError says that the ledger is not what this package wrote.
+type TamperedError struct {
+	Where string
+	Seq   int64 // of the first entry that is wrong
+	What  string
+}
+
+func (e *TamperedError) Error() string {
+	return fmt.Sprintf("ledger: %s was tampered with or damaged: entry %d: %s; nothing is reserved from it: restore a backup, see `molehill budget verify`", e.Where, e.Seq, e.What)
+}
+
+// catchUp reads what was appended since the last time, and checks that it
+// continues the chain and ends at its head.
+func (c *chain) catchUp(ctx context.Context, d database, tx *sql.Tx, lock string) error {
+	seq, hash, err := d.head(ctx, tx, lock)
+	if err != nil {
+		return err
+	}
+	err = d.entries(ctx, tx, c.seq, func(seq int64, body, hash string) error {
+		wrong := func(what string) error { return &TamperedError{d.where, seq, what} }
+		e, err := decode(body, hash)
+		switch {
+		case seq != c.seq+1:
+			return wrong(fmt.Sprintf("it follows entry %d: entries between them were removed", c.seq))
+		case hash != link(c.hash, body):
+			return wrong("its hash is not that of its text and the hash before it: it was changed, inserted or moved")
+		case err != nil:
+			return wrong(err.Error())
+		case e.Seq != seq:
+			return wrong(fmt.Sprintf("it calls itself entry %d: it was moved", e.Seq))
+		}
+		if err := c.take(e); err != nil {
+			return wrong(err.Error())
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if seq != c.seq || hash != c.hash {
+		return &TamperedError{d.where, c.seq, fmt.Sprintf("the chain ends here, its head is kept as entry %d (%.12s…): entries at the end were removed or added", seq, hash)}
+	}
+	return nil
+}
+
+// take adds an entry to the account that it belongs to.
+func (c *chain) take(e Entry) error {
+	a, known := c.accounts[e.Dataset]
+	if !known {
+		a = newAccount()
+	}
+	if err := a.add(e); err != nil {
+		return err
+	}
+	if !known {
+		c.accounts[e.Dataset] = a
+		c.names = append(c.names, e.Dataset)
+	}
+	c.seq, c.hash = e.Seq, e.Hash
+	return nil
+}
+
+// append writes the entry that decide returns, which sees everything written
+// before and keeps all other writers out meanwhile. An entry with a number is
+// there already, and nothing is written.
+func (l *Ledger) append(ctx context.Context, decide func(*chain) (Entry, error)) (Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	if l.chain.seq > 0 && l.missing() {
+		return Entry{}, l.gone()
+	}
+	var e Entry
+	var body []byte
+	err := l.write(ctx, func(tx *sql.Tx) error {
+		if err := l.chain.catchUp(ctx, l.database, tx, l.lock); err != nil {
+			return err
+		}
+		var err error
+		if e, err = decide(&l.chain); err != nil || e.Seq != 0 {
+			return err
+		}
+		e.Seq, e.Time = l.chain.seq+1, time.Now().UTC()
+		if body, err = json.Marshal(e); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		e.Hash = link(l.chain.hash, string(body))
+		return l.insert(ctx, tx, e.Seq, string(body), e.Hash)
+	})
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case body == nil: // it was there
+		return e, nil
+	}
+	if e, err = decode(string(body), e.Hash); err == nil {
+		err = l.chain.take(e)
+	}
+	return e, err
+}
+
+// look lets see read everything there is.
+func (l *Ledger) look(ctx context.Context, see func(*chain) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	found, err := l.read(ctx, func(tx *sql.Tx) error { return l.chain.catchUp(ctx, l.database, tx, "") })
+	switch {
+	case err != nil:
+		return err
+	case !found && l.chain.seq > 0:
+		return l.gone()
+	}
+	return see(&l.chain)
+}
+
+func (l *Ledger) gone() error { return &TamperedError{l.where, 1, "the whole ledger is gone"} }
+
+const (
+	// patience is how long an operation waits for others, which take milliseconds
+	// mostly.
+	patience = 30 * time.Second
+	// longest is how long one may take, the accountant's work included.
+	longest = 5 * time.Minute
+)

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+
+	"molehill/privacy"
+)
+
+// Status is where a data set's budget stands.
+type Status struct {
+	Dataset string   `json:"dataset"`
+	Budget  *Budget  `json:"budget,omitempty"` // nil: none declared
+	Note    string   `json:"note,omitempty"`   // of the budget
+	Runs    int      `json:"runs"`             // reservations that count
+	Earlier int      `json:"earlier"`          // reservations before a budget that counts from its creation
+	Open    []string `json:"open,omitempty"`   // IDs of reservations that count and are not committed: computing, or crashed
+
+	// The rest is known with a budget only.
+	Spent privacy.Epsilon `json:"spent"`
+	// Remaining is the ε, by itself, of the largest Gaussian release that still
+	// fits: more than the difference, since releases compose better than adding.
+	Remaining privacy.Epsilon `json:"remaining"`
+	// LikeLast is how many more runs like the last one fit.
+	LikeLast int `json:"like_last"`
+}
+
+// Status returns where the named data sets stand, or all that have an entry.
+// One without entries has no budget and no runs.
+func (l *Ledger) Status(ctx context.Context, datasets ...string) ([]Status, error) {
+	var all []Status
+	err := l.look(ctx, func(c *chain) error {
+		if len(datasets) == 0 {
+			datasets = slices.Sorted(slices.Values(c.names))
+		}
+		for _, name := range datasets {
+			s, err := c.account(name).status(name)
+			if err != nil {
+				return err
+			}
+			all = append(all, s)
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (a *account) status(name string) (Status, error) {
+	s := Status{Dataset: name, Budget: a.budget}
+	var last *Entry
+	for at, e := range a.entries {
+		switch {
+		case e.Kind != Reserved:
+		case at < a.first:
+			s.Earlier++
+		default:
+			s.Runs++
+			last = &a.entries[at]
+			if done, ok := a.committed[e.ID]; !ok || done < at {
+				s.Open = append(s.Open, e.ID)
+			}
+		}
+	}
+	if a.budget == nil {
+		return s, nil
+	}
+	s.Note = a.budget.Note
+	var err error
+	if s.Spent, err = a.spent.epsilon(*a.budget); err != nil {
+		return s, err
+	}
+	s.Remaining = a.spent.room(*a.budget)
+	if last != nil {
+		r, err := last.reservation()
+		if err != nil {
+			return s, err
+		}
+		s.LikeLast = a.spent.fit(*a.budget, r)
+	}
+	return s, nil
+}
+
+// History is all that happened to a data set: the picture of its budget.
+type History struct {
+	Dataset string  `json:"dataset"`
+	Budget  *Budget `json:"budget,omitempty"` // nil: none declared
+	Entries []Entry `json:"entries"`
+}
+
+// History returns the entries of a data set, in order.
+func (l *Ledger) History(ctx context.Context, dataset string) (History, error) {
+	h := History{Dataset: dataset}
+	err := l.look(ctx, func(c *chain) error {
+		a := c.account(dataset)
+		h.Budget, h.Entries = a.budget, slices.Clone(a.entries)
+		return nil
+	})
+	return h, err
+}
+
+// Spending returns the entries that changed what is spent, the budget's own and
+// the reservations after it, and ε after each: a staircase below the budget.
+func (h History) Spending() (entries []Entry, epsilon []float64) {
+	for _, e := range h.Entries {
+		if e.Epsilon != nil {
+			entries, epsilon = append(entries, e), append(epsilon, float64(*e.Epsilon))
+		}
+	}
+	return entries, epsilon
+}

@@ -1,0 +1,175 @@
+// Package ledger keeps what each data set's budget is and who spent how much of
+// it, durably and for all processes that share it: in an SQLite file, or in
+// PostgreSQL for a team.
+//
+//	l, err := ledger.Open(path)              // or "postgres://…"
+//	l.Create(ctx, ledger.Budget{Dataset: "mnist", Epsilon: 10, …})
+//	l.Reserve(ctx, ledger.Reservation{…})    // before the first release
+//	l.Commit(ctx, "mnist", id)               // after the last
+//
+// A run reserves before it computes. What is reserved stays spent: a crash or a
+// failed run refunds nothing, because what it released may have been seen. One
+// transaction composes everything that was ever reserved with the new event by
+// the accountant, never by adding ε up, and refuses what would exceed the
+// budget; so no interleaving of processes overspends.
+//
+// Entries are only ever appended. Each one's hash covers its text and the hash
+// before it, and the newest hash is kept apart, so that an entry that was
+// changed, removed, inserted or moved is found by every reader, and a tail that
+// was cut off too. What cannot be found from within: whoever may write the
+// database can make up a whole new chain, or put back an older copy of all of
+// it. Keep the head that Verify returns somewhere else and hand it to the next
+// Verify; then these are found as well.
+//
+// The ledger counts what goes through it. A data set under two names has two
+// budgets, and so have two ledgers.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"molehill/privacy/accountant"
+)
+
+// Ledger is an open ledger. It is safe for concurrent use.
+type Ledger struct {
+	database
+
+	mu    sync.Mutex
+	chain chain // what has been read so far
+}
+
+// Open returns the ledger at where: the path of an SQLite file, or a
+// postgres:// address. Nothing is read yet, and nothing is made before the first
+// entry is written.
+func Open(where string) (*Ledger, error) {
+	var (
+		d   database
+		err error
+	)
+	switch scheme, _, found := strings.Cut(where, "://"); {
+	case where == "":
+		return nil, fmt.Errorf("ledger: expected the path of a file or a postgres:// address, found nothing")
+	case !found:
+		d, err = openFile(where)
+	case scheme == "postgres" || scheme == "postgresql":
+		d, err = openServer(where)
+	default:
+		err = fmt.Errorf("ledger: %s:// is no place for a ledger; expected the path of a file or postgres://", scheme)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Ledger{database: d, chain: newChain()}, nil
+}
+
+// Variable is the environment variable that names the ledger of all runs: a
+// file, or a postgres:// address.
+const Variable = "MOLEHILL_LEDGER"
+
+// Default says where the ledger is: where [Variable] says; else
+// molehill/ledger.db in the folder for the user's data ($XDG_DATA_HOME, or
+// .local/share at home). It belongs to the user and not to a checkout or a
+// cache, which may be deleted while what was spent stays spent.
+func Default() (string, error) {
+	if where := os.Getenv(Variable); where != "" {
+		return where, nil
+	}
+	dir := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("ledger: no place for it: %w; set %s to a file, or to a postgres:// address", err, Variable)
+		}
+		dir = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(dir, "molehill", "ledger.db"), nil
+}
+
+// String says where the ledger is, without passwords.
+func (l *Ledger) String() string { return l.where }
+
+// Close lets go of the database.
+func (l *Ledger) Close() error { return l.db.Close() }
+
+// Create declares the budget of a data set, once. Everything reserved for it
+// before counts, unless b.FromNow is set; if that is more than the budget, or
+// cannot be composed under its relation, nothing is created and the error says
+// so.
+func (l *Ledger) Create(ctx context.Context, b Budget) (Entry, error) {
+	if err := b.check(); err != nil {
+		return Entry{}, err
+	}
+	return l.append(ctx, func(c *chain) (Entry, error) {
+		a := c.account(b.Dataset)
+		if a.budget != nil {
+			return Entry{}, fmt.Errorf("ledger: %s has a budget already, %v, since %s; a budget is declared once", b.Dataset, *a.budget, a.entries[a.from].Time.Format(time.DateTime))
+		}
+		e := Entry{Kind: Declared, Dataset: b.Dataset, Budget: &b, Note: b.Note}
+		spent, err := a.declared(b)
+		e.Epsilon = &spent
+		return e, err
+	})
+}
+
+// Reserve records that r is about to be released, and returns its entry. With a
+// budget it refuses, with an [ExceededError], what would exceed it, and whatever
+// the accountant has no theorem for. Without one it records all the same, so
+// that the history tells once there is a budget.
+//
+// The same ID with the same event again is the same noise on the same queries,
+// of a run that goes on after a crash: it returns the entry that is there and
+// costs nothing. With another event it is refused.
+//
+// After an error nothing was reserved, but for a connection lost at the very
+// end, which the error says; calling again with the same ID is always safe.
+func (l *Ledger) Reserve(ctx context.Context, r Reservation) (Entry, error) {
+	entry, err := r.entry()
+	if err != nil {
+		return Entry{}, err
+	}
+	found, err := l.append(ctx, func(c *chain) (Entry, error) {
+		a := c.account(r.Dataset)
+		if before, ok := a.reservation(r.ID); ok {
+			return before, before.same(entry)
+		}
+		e := entry
+		if a.budget == nil {
+			return e, nil
+		}
+		spent, err := a.admit(r)
+		e.Epsilon = &spent
+		return e, err
+	})
+	var exceeded *ExceededError
+	if errors.As(err, &exceeded) {
+		exceeded.explain() // now that the lock is free: it takes the accountant a while
+	}
+	return found, err
+}
+
+// Commit records that the run with this reservation is complete. Committing
+// again changes nothing.
+func (l *Ledger) Commit(ctx context.Context, dataset, id string) (Entry, error) {
+	return l.append(ctx, func(c *chain) (Entry, error) {
+		a := c.account(dataset)
+		reserved, ok := a.reserved[id]
+		if !ok {
+			return Entry{}, fmt.Errorf("ledger: %s has no reservation %q to commit; reserve before computing", dataset, id)
+		}
+		if at, ok := a.committed[id]; ok && at > reserved {
+			return a.entries[at], nil
+		}
+		return Entry{Kind: Committed, Dataset: dataset, ID: id}, nil
+	})
+}
+
+// acct composes. It has to be sound for whatever is asked of the ledger.
+var acct accountant.Accountant = accountant.Tightest{}

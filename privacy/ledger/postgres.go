@@ -1,0 +1,97 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// serverSeatBelts are the seatBelts of PostgreSQL.
+var serverSeatBelts = []string{
+	`CREATE FUNCTION molehill_ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'the ledger is only appended to: no % of %', TG_OP, TG_TABLE_NAME; END $$`,
+	`CREATE TRIGGER molehill_ledger_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON molehill_ledger_entry
+		FOR EACH STATEMENT EXECUTE FUNCTION molehill_ledger_refuse()`,
+	`CREATE TRIGGER molehill_ledger_head_kept BEFORE INSERT OR DELETE OR TRUNCATE ON molehill_ledger_head
+		FOR EACH STATEMENT EXECUTE FUNCTION molehill_ledger_refuse()`,
+	`CREATE TRIGGER molehill_ledger_head_forward BEFORE UPDATE ON molehill_ledger_head
+		FOR EACH ROW WHEN (NEW.seq <> OLD.seq + 1) EXECUTE FUNCTION molehill_ledger_refuse()`,
+}
+
+// begun is what each transaction asks of the server: that a commit that it
+// acknowledges survives a crash of its own, that nobody waits for ever, and
+// that a client which went silent does not keep the others out.
+var begun = fmt.Sprintf("SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d", patience.Milliseconds(), longest.Milliseconds())
+
+// openServer returns the store in a PostgreSQL database. Writers take the lock
+// of the head's row, one after the other; the server frees it when a client
+// dies.
+func openServer(address string) (database, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return database{}, fmt.Errorf("ledger: %w; expected an address such as postgres://user@host/database", err) // pgx hides the password
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = patience / 3
+	}
+	where := fmt.Sprintf("postgres://%s/%s", config.Host, config.Database)
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(2)
+	return database{
+		db: db, where: where, lock: " FOR UPDATE", begun: begun,
+		made: postgresMade, once: madeOnce, make: slices.Concat(tables, serverSeatBelts),
+		missing: func() bool { return false },
+		advise:  advisePostgres,
+	}, nil
+}
+
+// madeOnce keeps two clients from making the tables at the same time. The
+// number has no meaning.
+const madeOnce = "SELECT pg_advisory_xact_lock(5276011203117446507)"
+
+func postgresMade(ctx context.Context, tx *sql.Tx) (made bool, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT to_regclass('molehill_ledger_head') IS NOT NULL").Scan(&made)
+	return made, err
+}
+
+func advisePostgres(err error) string {
+	var (
+		fault      *pgconn.PgError
+		unanswered *pgconn.ConnectError
+		network    net.Error
+	)
+	switch {
+	case errors.As(err, &fault):
+		switch {
+		case fault.Code == "55P03": // lock_not_available
+			return fmt.Sprintf("another client has kept it locked for %v: find that client, or try again", patience)
+		case fault.Code == "25006": // read_only_sql_transaction
+			return "the server is read-only, a standby perhaps: use the primary"
+		case fault.Code == "42501": // insufficient_privilege
+			return "this user may not use or make the tables molehill_ledger_*: ask for the rights"
+		case strings.HasPrefix(fault.Code, "57P"), strings.HasPrefix(fault.Code, "08"): // shutdowns, connections
+			return "the server went away: try again when it is back"
+		case strings.HasPrefix(fault.Code, "28"), fault.Code == "3D000": // authorisation, no such database
+			return "check the user, the password and the database of the address"
+		}
+		return "PostgreSQL refused"
+	case errors.As(err, &unanswered):
+		return "is the server running, and the address right?"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the server did not answer in time; another client may keep it locked: try again"
+	case errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
+		return "the connection to the server was lost: try again when it is back"
+	}
+	return ""
+}

@@ -1,0 +1,158 @@
+package ledger
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"molehill/privacy"
+	"molehill/privacy/accountant"
+)
+
+// tally counts equal events, so that a thousand equal runs compose as fast as
+// one.
+type tally struct {
+	runs      int
+	relations []privacy.Relation // distinct
+	events    []accountant.SelfComposed
+	index     map[string]int // of an event's text in events
+	research  int            // runs whose noise protects nothing
+	none      int            // runs without noise
+}
+
+func newTally() tally { return tally{index: map[string]int{}} }
+
+func (t tally) clone() tally {
+	t.relations, t.events, t.index = slices.Clone(t.relations), slices.Clone(t.events), maps.Clone(t.index)
+	return t
+}
+
+// add counts n runs like r.
+func (t *tally) add(r Reservation, n int) {
+	t.runs += n
+	event, key := r.Event, fmt.Sprint(r.Event)
+	if _, none := r.Event.(accountant.NonPrivate); none {
+		t.none += n
+	} else if r.Research {
+		event, key = accountant.NonPrivate{}, fmt.Sprint(accountant.NonPrivate{})
+		t.research += n
+	}
+	if !slices.Contains(t.relations, r.Relation) {
+		t.relations = append(t.relations, r.Relation)
+	}
+	at, known := t.index[key]
+	if !known {
+		at = len(t.events)
+		t.index[key] = at
+		t.events = append(t.events, accountant.SelfComposed{Event: event})
+	}
+	t.events[at].Count += n
+}
+
+// with returns t and n runs like r.
+func (t tally) with(r Reservation, n int) tally {
+	t = t.clone()
+	t.add(r, n)
+	return t
+}
+
+// and is everything counted, and one more event.
+func (t tally) and(more ...accountant.Event) accountant.Event {
+	var all accountant.Composed
+	for _, e := range t.events {
+		all.Events = append(all.Events, e)
+	}
+	all.Events = append(all.Events, more...)
+	return all
+}
+
+// epsilon composes everything counted, at the δ and under the relation of b.
+func (t tally) epsilon(b Budget) (privacy.Epsilon, error) {
+	if len(t.events) == 0 {
+		return 0, nil
+	}
+	for _, r := range t.relations {
+		if r != b.Relation {
+			return 0, fmt.Errorf("some are accounted for under %v, the budget is kept under %v, and the two do not compose", r, b.Relation)
+		}
+	}
+	result, err := acct.Epsilon(t.and(), b.Relation, b.Delta)
+	if err != nil {
+		return 0, err
+	}
+	if result.Approximate || math.IsNaN(result.Epsilon) || result.Epsilon < 0 {
+		return 0, fmt.Errorf("accountant %s answers ε = %v, which is no proven bound (%s)", result.Accountant, result.Epsilon, result.Note)
+	}
+	return privacy.Epsilon(result.Epsilon), nil
+}
+
+// why explains an infinite ε.
+func (t tally) why() string {
+	if t.none+t.research == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d without noise, %d research runs, whose noise follows from a seed)", t.none, t.research)
+}
+
+// room is the ε, by itself, of the largest Gaussian release that fits b beside
+// everything counted, to 1 % below; 0 if nothing does. Composing may take a
+// while, so it looks no closer.
+func (t tally) room(b Budget) privacy.Epsilon {
+	one := func(multiplier float64) accountant.Event { return accountant.Gaussian{NoiseMultiplier: multiplier} }
+	fits := func(multiplier float64) bool {
+		result, err := acct.Epsilon(t.and(one(multiplier)), b.Relation, b.Delta)
+		return err == nil && result.Epsilon <= b.Epsilon
+	}
+	// With nothing else counted, few would fit.
+	few, err := accountant.CalibrateNoise(b.Epsilon, b.Delta, one, b.Relation, acct)
+	if spent, fault := t.epsilon(b); err != nil || fault != nil || float64(spent) >= b.Epsilon {
+		return 0
+	}
+	enough := few
+	for !fits(enough) {
+		if few, enough = enough, 2*enough; enough > 1e6 {
+			return 0
+		}
+	}
+	for enough > 1.003*few {
+		if middle := math.Sqrt(few * enough); fits(middle) {
+			enough = middle
+		} else {
+			few = middle
+		}
+	}
+	result, err := acct.Epsilon(one(enough), b.Relation, b.Delta)
+	if err != nil {
+		return 0
+	}
+	return privacy.Epsilon(result.Epsilon)
+}
+
+// fit is how many more runs like r fit b, at most mostRuns.
+func (t tally) fit(b Budget, r Reservation) int {
+	fits := func(n int) bool {
+		after, err := t.with(r, n).epsilon(b)
+		return err == nil && float64(after) <= b.Epsilon
+	}
+	if !fits(1) {
+		return 0
+	}
+	few, many := 1, 2 // few fit; many do not, when the loop is done
+	for fits(many) {
+		if few, many = many, 2*many; few >= mostRuns {
+			return mostRuns
+		}
+	}
+	for many-few > 1 {
+		if middle := few + (many-few)/2; fits(middle) {
+			few = middle
+		} else {
+			many = middle
+		}
+	}
+	return few
+}
+
+// mostRuns is where counting how many more runs fit ends.
+const mostRuns = 1 << 20

@@ -1,0 +1,260 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"molehill/privacy/ledger/ledgertest"
+)
+
+func TestPlacesThatAreNone(t *testing.T) {
+	for want, where := range map[string]string{
+		"found nothing":            "",
+		"mysql:// is no place":     "mysql://host/db",
+		"expected an address such": "postgres://host:port/db",
+	} {
+		_, err := Open(where)
+		wantError(t, err, want)
+	}
+	dir := t.TempDir()
+	for want, where := range map[string]string{
+		"it cannot be opened":     dir,
+		"it cannot be made there": filepath.Join("/proc", "none", "ledger.db"),
+		"is the server running":   "postgres:///x?host=" + dir,
+	} {
+		_, err := open(t, where).Reserve(t.Context(), gaussian("a", 1))
+		wantError(t, err, want, "nothing was recorded")
+	}
+}
+
+// Looking makes nothing, and what is made is for its owner only.
+func TestTheFileIsMadeWhenItIsNeeded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "ledger.db")
+	l := open(t, path)
+	if s := status(t, l); s.Runs != 0 || s.Budget != nil {
+		t.Errorf("%+v", s)
+	}
+	if _, err := l.Verify(t.Context(), nil); err == nil {
+		t.Error("a ledger that is not there was verified")
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("looking made a file")
+	}
+	mustReserve(t, l, gaussian("a", 1))
+	for name, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, %v; want %v", name, info.Mode(), err, want)
+		}
+	}
+}
+
+func TestForeignDamagedAndNewerFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	for want, spoil := range map[string]func(t *testing.T) error{
+		"no SQLite file at all": func(*testing.T) error {
+			return os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600)
+		},
+		"is no ledger": func(*testing.T) error {
+			db, err := sql.Open("sqlite", path)
+			if err == nil {
+				_, err = db.Exec("CREATE TABLE recipes (name TEXT)")
+			}
+			return errors.Join(err, db.Close())
+		},
+		"version 2, this program reads": func(t *testing.T) error {
+			mustCreate(t, open(t, path), ten)
+			return statements(t, path, append(unbuckle(path), "UPDATE molehill_ledger_head SET version = 2")...)
+		},
+		"damaged": func(t *testing.T) error {
+			l := history(t, path)
+			for i := range 100 { // several pages
+				mustReserve(t, l, gaussian(strings.Repeat("x", 100+i), 1000))
+			}
+			file, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err == nil {
+				_, err = file.WriteAt([]byte(strings.Repeat("spoilt!!", 1024)), 8192)
+			}
+			return errors.Join(err, file.Close())
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			defer os.Remove(path)
+			if err := spoil(t); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := open(t, path)
+			_, err = l.Reserve(t.Context(), gaussian("a", 1))
+			wantError(t, err, want)
+			_, err = l.Status(t.Context())
+			wantError(t, err, want)
+			if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+				t.Errorf("the file was changed (%v)", err)
+			}
+		})
+	}
+}
+
+// A process that knows a ledger does not begin a new one in its place.
+func TestALedgerThatIsRemoved(t *testing.T) {
+	onBothStores(t, func(t *testing.T, where string) {
+		l := history(t, where)
+		if strings.Contains(where, "://") {
+			if err := statements(t, where, "DROP TABLE molehill_ledger_entry, molehill_ledger_head", "DROP FUNCTION molehill_ledger_refuse"); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.Remove(where); err != nil {
+			t.Fatal(err)
+		}
+		_, err := l.Status(t.Context())
+		wantError(t, err, "the whole ledger is gone")
+		_, err = l.Reserve(t.Context(), gaussian("d", 9))
+		wantError(t, err, "tampered")
+		_, err = l.Verify(t.Context(), nil)
+		wantError(t, err, "there is no ledger")
+		// Replaced by another one behind its back.
+		mustReserve(t, open(t, where), gaussian("x", 9))
+		_, err = l.Reserve(t.Context(), gaussian("d", 9))
+		if err == nil {
+			t.Error("reserved in a ledger that is not the one it was")
+		}
+		t.Log(err)
+	})
+}
+
+// Permissions do not stop root: another process, run as nobody, does the trying.
+func TestAReadOnlyLedgerIsReadAndNotWritten(t *testing.T) {
+	dir, err := os.MkdirTemp("", "ledger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "ledger.db")
+	history(t, path)
+	if err := errors.Join(os.Chmod(path, 0o444), os.Chmod(dir, 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o700)
+	cmd := worker("readonly", path)
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	if out, err := cmd.CombinedOutput(); errors.Is(err, os.ErrPermission) {
+		t.Skip("nobody may not execute this test's binary")
+	} else if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func readOnly(path string) error {
+	l, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if all, err := l.Status(context.Background()); err != nil || len(all) != 1 || all[0].Runs != 3 {
+		return errors.Join(err, errors.New("expected 3 runs to be read"))
+	}
+	_, err = l.Reserve(context.Background(), gaussian("d", 9))
+	if err == nil || !strings.Contains(err.Error(), "it cannot be written") || !strings.Contains(err.Error(), "nothing was recorded") {
+		return errors.Join(errors.New("expected to be refused, found"), err)
+	}
+	return nil
+}
+
+// Who gives up waiting for a lock has recorded nothing.
+func TestALockedLedgerIsWaitedFor(t *testing.T) {
+	onBothStores(t, func(t *testing.T, where string) {
+		l, other := history(t, where), open(t, where)
+		held, free := make(chan struct{}), make(chan struct{})
+		done := make(chan error)
+		go func() {
+			done <- other.write(t.Context(), func(tx *sql.Tx) error {
+				_, _, err := other.head(t.Context(), tx, other.lock)
+				close(held)
+				<-free
+				return err
+			})
+		}()
+		<-held
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, err := l.Reserve(ctx, gaussian("d", 9)); !errors.Is(err, context.DeadlineExceeded) && (err == nil || !strings.Contains(err.Error(), "nothing was recorded")) {
+			t.Errorf("a reservation of a locked ledger: %v", err)
+		}
+		close(free)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		mustReserve(t, l, gaussian("d", 9))
+		if s := status(t, l); s.Runs != 4 {
+			t.Errorf("%d runs, want 4", s.Runs)
+		}
+	})
+}
+
+// A server that is killed while a transaction is open has recorded nothing of
+// it; what it acknowledged before is there when it is back, and the same
+// reservation then gets through once.
+func TestAServerThatGoesAway(t *testing.T) {
+	server := ledgertest.Postgres(t) // of its own, to be killed
+	l := history(t, server.DSN())
+	before := sound(t, l)
+	err := l.write(t.Context(), func(tx *sql.Tx) error {
+		if err := l.chain.catchUp(t.Context(), l.database, tx, l.lock); err != nil {
+			return err
+		}
+		if err := l.insert(t.Context(), tx, 6, "{}", "half a reservation"); err != nil {
+			return err
+		}
+		return server.Kill() // and the commit finds nobody
+	})
+	wantError(t, err, "whether the entry was recorded is not known", "pays once")
+	_, err = l.Reserve(t.Context(), gaussian("d", 9))
+	wantError(t, err, "nothing was recorded", "is the server running")
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if after := sound(t, l); after.Head != before.Head {
+		t.Errorf("the head was %v, is %v", before.Head, after.Head)
+	}
+	first := mustReserve(t, l, gaussian("d", 9))
+	if again := mustReserve(t, l, gaussian("d", 9)); again.Seq != first.Seq || first.Seq != 6 {
+		t.Errorf("reserved as entries %d and %d, want 6", first.Seq, again.Seq)
+	}
+}
+
+func TestDefaultPlace(t *testing.T) {
+	t.Setenv(Variable, "")
+	t.Setenv("HOME", "/home/mole")
+	t.Setenv("XDG_DATA_HOME", "relative")
+	if where, err := Default(); err != nil || where != "/home/mole/.local/share/molehill/ledger.db" {
+		t.Errorf("%s, %v", where, err)
+	}
+	t.Setenv("XDG_DATA_HOME", "/data")
+	if where, err := Default(); err != nil || where != "/data/molehill/ledger.db" {
+		t.Errorf("%s, %v", where, err)
+	}
+	t.Setenv(Variable, "postgres://team/budgets")
+	if where, err := Default(); err != nil || where != "postgres://team/budgets" {
+		t.Errorf("%s, %v", where, err)
+	}
+}
+
+// worker prepares this test binary to run as the named worker on a ledger.
+func worker(name, where string, more ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), append(more, "MOLEHILL_TEST_WORKER="+name, Variable+"="+where)...)
+	return cmd
+}
