@@ -87,7 +87,7 @@ func (open) Target(c *Config, records transport.Points, _ privacy.Plan, public, 
 type resampled struct{}
 
 func (resampled) Describe() plugin.Info {
-	return plugin.Info{Name: "dpswflow-r", Version: "1", Source: "003 Algorithm 1",
+	return plugin.Info{Name: "dpswflow-r", Version: "2", Source: "003 Algorithm 1",
 		Summary: "private flow: fresh directions, fresh batch and fresh noise on every row's projections at each step"}
 }
 

@@ -92,9 +92,15 @@ func TestPublishedNoiseIsThatOfThePaper(t *testing.T) {
 	if claim, _ := s.Published(); claim.Epsilon != 10 {
 		t.Errorf("the published claim is %v, want 10", claim.Epsilon)
 	}
-	// Each step's own σ_max and fixed-size batches: 10.07 to the rounding of levels.
-	if s.Epsilon() < 10.0 || s.Epsilon() > 10.25 {
-		t.Errorf("proved: ε = %v; want a little above the claim of 10", s.Epsilon())
+	// Each step's own σ_max and fixed-size batches: 10.07 by Rényi divergences to
+	// the rounding of levels, and below the claim by the loss distribution.
+	for _, claim := range s.Claims {
+		if claim.Accountant == "rdp" && (claim.Epsilon < 10.0 || claim.Epsilon > 10.25) {
+			t.Errorf("by Rényi divergences: ε = %v; want a little above the claim of 10", claim.Epsilon)
+		}
+	}
+	if s.Epsilon() < 9.0 || s.Epsilon() > 9.4 {
+		t.Errorf("proved: ε = %v; want 9.2, below the claim of 10", s.Epsilon())
 	}
 
 	c = presampled{}.Config(experiment.Paper)

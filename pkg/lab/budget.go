@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// history is what `molehill budget history --json` answers, as far as a picture
+// needs it.
+type history struct {
+	Dataset string
+	Budget  *struct{ Epsilon, Delta float64 }
+	Entries []struct {
+		Kind    string
+		ID      string
+		Epsilon *privacy.Epsilon
+	}
+}
+
+// Budget is the picture of a data set's budget: ε of everything that its runs
+// have released so far, composed by the accountant, below what may be spent.
+func Budget(dataset string) viz.Annotated {
+	var h history
+	if err := ask(&h, "budget", "history", dataset, "--json"); err != nil {
+		fail(err)
+	}
+	figure, err := h.figure()
+	if err != nil {
+		fail(err)
+	}
+	return figure
+}
+
+// figure draws a staircase: reservation by reservation, one more to the right.
+func (h history) figure() (viz.Annotated, error) {
+	if h.Budget == nil {
+		return viz.Annotated{}, fmt.Errorf("%s has no budget to draw; `molehill budget create %s --epsilon 10 --delta 1e-5` declares one", h.Dataset, h.Dataset)
+	}
+	var x, y []float64
+	var before float64
+	runs := 0
+	for _, e := range h.Entries {
+		if e.Epsilon == nil {
+			continue
+		}
+		after := float64(*e.Epsilon)
+		if e.Kind == "reservation" {
+			x, y = append(x, float64(runs), float64(runs)), append(y, before, after)
+			runs++
+		}
+		before = after
+	}
+	// The last step, or an empty budget, is as wide as the others.
+	x, y = append(x, float64(runs), float64(max(1, runs))), append(y, before, before)
+	return viz.Annotated{
+		Curves: viz.Curves{
+			Title:      fmt.Sprintf("The privacy budget of %s", h.Dataset),
+			Caption:    fmt.Sprintf("ε at δ = %g, composed over all reservations; a run that crashed stays paid for.", h.Budget.Delta),
+			X:          viz.Axis{Label: "runs that reserved", Max: float64(max(5, runs))},
+			Y:          viz.Axis{Label: "ε spent", Min: 0, Max: 1.12 * math.Max(h.Budget.Epsilon, before)},
+			Lines:      []viz.Line{{X: x, Y: y}},
+			References: []viz.Reference{{Name: fmt.Sprintf("budget, ε = %v", privacy.Epsilon(h.Budget.Epsilon)), Value: h.Budget.Epsilon}},
+			Height:     320,
+		},
+		Notes: []viz.Note{{
+			X: x[len(x)-1], Y: before, Left: true, Line: 1, Dot: true,
+			Text: fmt.Sprintf("spent: ε = %.3g of %v", before, privacy.Epsilon(h.Budget.Epsilon)),
+		}},
+	}, nil
+}

@@ -1,0 +1,44 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestBudgetIsDrawnAsAStaircase(t *testing.T) {
+	var h history
+	text := `{"dataset":"survey","budget":{"epsilon":4,"delta":1e-5},"entries":[
+		{"kind":"budget","epsilon":0},
+		{"kind":"reservation","id":"a","epsilon":1.5},{"kind":"commit","id":"a"},
+		{"kind":"reservation","id":"b","epsilon":2.25}]}`
+	if err := json.Unmarshal([]byte(text), &h); err != nil {
+		t.Fatal(err)
+	}
+	figure, err := h.figure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := figure.Lines[0]
+	wantX, wantY := []float64{0, 0, 1, 1, 2, 2}, []float64{0, 1.5, 1.5, 2.25, 2.25, 2.25}
+	for i := range wantX {
+		if line.X[i] != wantX[i] || line.Y[i] != wantY[i] {
+			t.Fatalf("staircase %v, %v; want %v, %v", line.X, line.Y, wantX, wantY)
+		}
+	}
+	var png bytes.Buffer
+	if err := figure.PNG(&png); err != nil || png.Len() < 1000 {
+		t.Errorf("a picture of %d bytes, %v", png.Len(), err)
+	}
+	if path := os.Getenv("MOLEHILL_PICTURES"); path != "" { // to look at
+		_ = os.WriteFile(path+"/budget.png", png.Bytes(), 0o644)
+	}
+}
+
+func TestNoBudgetIsSaid(t *testing.T) {
+	if _, err := (history{Dataset: "survey"}).figure(); err == nil || !strings.Contains(err.Error(), "budget create survey") {
+		t.Errorf("error %v, want how to declare one", err)
+	}
+}
