@@ -82,7 +82,7 @@ is left out, in this order.`,
 				"steps":            fmt.Sprintf("%d steps", m.steps),
 				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
 			}[find]
-			fmt.Fprintf(cmd.OutOrStdout(), "%s keeps to ε = %g, δ = %g by %s\n\n", found, target, m.delta, chosen[0].Name())
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ε = %g at δ = %g is kept to, by %s\n\n", found, target, m.delta, chosen[0].Name())
 			return result.print(cmd.OutOrStdout(), false)
 		},
 	}

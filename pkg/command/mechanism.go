@@ -120,7 +120,11 @@ func (m *mechanism) String() string {
 		}
 		what += fmt.Sprintf(" on %s samples %s", map[string]string{poisson: "Poisson", withoutReplacement: "fixed-size"}[m.sampling], of)
 	}
-	return fmt.Sprintf("%s, %d × , under %s", what, m.steps, m.relation)
+	times := "once"
+	if m.steps != 1 {
+		times = fmt.Sprintf("%d times", m.steps)
+	}
+	return fmt.Sprintf("%s, %s, under %s", what, times, m.relation)
 }
 
 func oneOf(flag, value string, choices ...string) error {

@@ -61,60 +61,107 @@ func louder(e accountant.Event, by float64) (accountant.Event, error) {
 	return nil, fmt.Errorf("a random sensitivity of %v is not accounted for; want Gaussians", e)
 }
 
+// cells is how many the square of a coordinate, in [0, 1], is rounded up to.
+const cells = 4096
+
 // projected returns by what bound exceeds ‖vU‖, for a unit vector v of R^dim and
 // count independent uniform directions U: the law of what a given pair of
 // neighbours differs by, whichever pair it is, as directions have no preference.
 //
-// ‖vU‖² is the sum of count independent squares ⟨v, θ⟩², each of a Beta(½,
-// (dim−1)/2) law. Squares are rounded up to a grid, the sums found by Fourier
-// transform and gathered, each group as its largest sum: privacy is never
-// overstated.
+// ‖vU‖² is the sum of count independent squares ⟨v, θ⟩² of a Beta(½, (dim−1)/2)
+// law. Squares are rounded up to a grid, the law of their sum is found by
+// Fourier transforms, and sums are gathered into groups that each count as their
+// largest: privacy is not overstated.
 func projected(count, dim int, bound float64) []Chance {
-	const cells = 4096 // of [0, 1]
+	square := squares(dim)
+	// The transform's rounding would drown the tail, where privacy fails: it comes
+	// from a law that is tilted towards it. Beyond last there is next to nothing.
+	tilt, at := rare(square, count, 1e-9)
+	_, last := rare(square, count, 1e-17)
+	bulk, tail := sums(square, count, 0), sums(square, count, tilt)
+	beyond := Chance{1e-17, bound / math.Sqrt(float64(count))}
+	chances := []Chance{beyond}
+	seen, group, largest := beyond.Probability, 0., 0.
+	for i := min(int(last*cells), count*cells); i >= 0; i-- {
+		law := tail
+		if float64(i) < at*cells {
+			law = bulk
+		}
+		if group == 0 {
+			largest = float64(i) / cells
+		}
+		group += law[i]
+		seen += law[i]
+		if i == 0 || group > min(seen/4, 0.02) { // finely where privacy fails
+			if group > 0 {
+				chances = append(chances, Chance{group, bound / math.Sqrt(largest)})
+			}
+			group = 0
+		}
+	}
+	for i := range chances {
+		chances[i].Probability /= seen
+	}
+	return chances
+}
+
+// squares is the law of ⟨v, θ⟩², rounded up to the grid.
+func squares(dim int) []float64 {
+	square := make([]float64, cells+1)
+	below := 0.
+	for i := 1; i <= cells; i++ {
+		upTo := mathext.RegIncBeta(0.5, float64(dim-1)/2, float64(i)/cells)
+		square[i], below = upTo-below, upTo
+	}
+	return square
+}
+
+// rare returns the tilt e^(tilt·sum) under which a sum of count squares is on
+// average as large as it is, by Chernoff's bound, with a probability of at most
+// that given; and that sum.
+func rare(square []float64, count int, probability float64) (tilt, sum float64) {
+	low, high := 0., 1e4
+	for range 60 {
+		tilt = (low + high) / 2
+		var total, first float64 // relative to the largest exponential
+		for i, p := range square {
+			w := p * math.Exp(tilt*(float64(i)/cells-1))
+			total, first = total+w, first+w*float64(i)/cells
+		}
+		sum = float64(count) * first / total
+		if float64(count)*(math.Log(total)+tilt)-tilt*sum > math.Log(probability) {
+			low = tilt
+		} else {
+			high = tilt
+		}
+	}
+	return tilt, sum
+}
+
+// sums is the law of the sum of count squares, on the grid, accurate relative to
+// the law tilted by e^(tilt·sum).
+func sums(square []float64, count int, tilt float64) []float64 {
 	size := 1
 	for size <= count*cells {
 		size *= 2
 	}
 	law := make([]float64, size)
-	below := 0.
-	for i := 1; i <= cells; i++ {
-		upTo := mathext.RegIncBeta(0.5, float64(dim-1)/2, float64(i)/cells)
-		law[i], below = upTo-below, upTo
+	var total float64
+	for i, p := range square {
+		law[i] = p * math.Exp(tilt*(float64(i)/cells-1))
+		total += law[i]
 	}
 	transform := fourier.NewFFT(size)
 	spectrum := transform.Coefficients(nil, law)
 	for i, z := range spectrum {
-		spectrum[i] = power(z, count)
+		spectrum[i] = power(z/complex(total, 0), count)
 	}
 	transform.Sequence(law, spectrum)
-
-	// From the largest sum down, a group holds what came with half of the
-	// probability so far: the tail, where privacy fails, is told apart finely.
-	const negligible = 1e-13 // beyond rounding; counted with the largest sum
-	var chances []Chance
-	var group, tail, largest float64
-	for i := size - 1; i >= 0; i-- {
-		mass := max(0, law[i]/float64(size))
-		if tail += mass; tail < negligible {
-			continue
-		}
-		if group == 0 {
-			largest = float64(i) / cells
-		}
-		if group += mass; group > min(tail/2, 0.02) {
-			chances = append(chances, Chance{group, bound / math.Sqrt(largest)})
-			group = 0
-		}
+	cumulant := float64(count) * (math.Log(total) + tilt)
+	for i := range law {
+		law[i] = max(0, law[i]/float64(size)) * math.Exp(cumulant-tilt*float64(i)/cells)
 	}
-	if group > 0 {
-		chances = append(chances, Chance{group, bound / math.Sqrt(largest)})
-	}
-	var all float64
-	for _, c := range chances {
-		all += c.Probability
-	}
-	chances[0].Probability += max(0, 1-all)
-	return chances
+	return law
 }
 
 // power is z to the n-th power.

@@ -103,31 +103,34 @@ func TestEveryClaimIsRecomputedOrSaysWhyNot(t *testing.T) {
 	}
 }
 
+// exceeds is the probability with which ‖vU‖² passes a value.
+func exceeds(chances []Chance, squared float64) (p float64) {
+	for _, c := range chances {
+		if 1/(c.Noise*c.Noise) > squared {
+			p += c.Probability
+		}
+	}
+	return p
+}
+
 // A single direction of the plane falls by the arcsine law; two of R³ have
 // coordinates that are uniform, and squares that fill a quarter of a circle.
 func TestProjectedHasTheLawOfSums(t *testing.T) {
-	tail := func(chances []Chance, squared float64) (p float64) {
-		for _, c := range chances {
-			if 1/(c.Noise*c.Noise) > squared {
-				p += c.Probability
-			}
-		}
-		return p
-	}
 	for _, squared := range []float64{0.5, 0.9, 0.99} {
 		want := 1 - 2/math.Pi*math.Asin(math.Sqrt(squared))
-		got := tail(projected(1, 2, 1), squared)
+		got := exceeds(projected(1, 2, 1), squared)
 		if !(got > want-1e-9 && got < want+0.03) { // groups are rounded up, of 2 % each
 			t.Errorf("P(⟨v, θ⟩² > %g) = %g, want %g or a little more", squared, got, want)
 		}
 		want = 1 - math.Pi/4*squared
-		if got := tail(projected(2, 3, 1), squared); !(got > want-1e-9 && got < want+0.03) {
+		if got := exceeds(projected(2, 3, 1), squared); !(got > want-1e-9 && got < want+0.03) {
 			t.Errorf("two squares pass %g with probability %g, want %g or a little more", squared, got, want)
 		}
 	}
 	for _, c := range []struct{ count, dim int }{{70, 8}, {31, 8}, {300, 48}} {
+		chances := projected(c.count, c.dim, 1)
 		var total, mean float64
-		for _, chance := range projected(c.count, c.dim, 1) {
+		for _, chance := range chances {
 			total += chance.Probability
 			mean += chance.Probability / (chance.Noise * chance.Noise)
 		}
@@ -135,6 +138,27 @@ func TestProjectedHasTheLawOfSums(t *testing.T) {
 		want := float64(c.count) / float64(c.dim)
 		if !(mean >= want && mean < 1.02*want) {
 			t.Errorf("the mean of ‖vU‖² over %d directions of R^%d is %g, want %g or a little more", c.count, c.dim, mean, want)
+		}
+	}
+}
+
+// Far out, where transforms are only rounding, the law is that of its
+// leading term: two directions of R³ pass 2−s for a small s if both |⟨v, θ⟩| are
+// within about s/2 of 1, in all a triangle of area s²/8 at a corner of [0, 1]².
+func TestProjectedKnowsItsTail(t *testing.T) {
+	chances := projected(2, 3, 1)
+	for _, s := range []float64{0.05, 0.02} {
+		got, want := exceeds(chances, 2-s), s*s/8
+		if !(got > want && got < 2.5*want) { // rounded up: both squares by 1/4096, groups by a quarter
+			t.Errorf("two squares pass 2 − %g with probability %.3g, want %.3g or somewhat more", s, got, want)
+		}
+	}
+	// 70 directions of R⁸: twice the mean of 8.75 is passed with a probability that
+	// Chernoff's bound gives to within a factor of a few tens.
+	for _, probability := range []float64{1e-6, 1e-9, 1e-12, 1e-14} {
+		_, sum := rare(squares(8), 70, probability)
+		if got := exceeds(projected(70, 8, 1), sum); !(got < probability && got > probability/50) {
+			t.Errorf("%.4g is passed with probability %.3g, want at most %.0e and not far below", sum, got, probability)
 		}
 	}
 }
