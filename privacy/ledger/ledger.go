@@ -21,6 +21,12 @@
 // it. Keep the head that Verify returns somewhere else and hand it to the next
 // Verify; then these are found as well.
 //
+// Composition is proved for queries that may depend on what earlier runs
+// released, under noise that was fixed beforehand. Runs that choose their noise,
+// steps or sampling in the light of earlier results need a privacy filter
+// (Rogers et al. 2016); for Gaussians on all records the ledger is one (Smith &
+// Thakurta 2022), for others it counts as if the choice had been made before.
+//
 // The ledger counts what goes through it. A data set under two names has two
 // budgets, and so have two ledgers.
 package ledger

@@ -44,10 +44,7 @@ func (c Composition) curve(o outline, tilt, epsilon float64) curve {
 		step = min(step, max(epsilon/perStep, w.deviation/perStep/256, width/fineSize))
 	}
 	step = max(step, w.span/mostDots, width/(mostSize-4))
-	size := leastSize
-	for float64(size) < width/step+4 {
-		size *= 2
-	}
+	size := sizeFor(width/step + 4)
 	fine := c.fine(o, tilt, step)
 	k, _, _ := fine.cumulant(tilt)
 	first := int(math.Floor(w.left/step)) - 1
@@ -145,12 +142,14 @@ func (o outline) infinite() float64 {
 // are smooth, and few frequencies are left of them. rounding is more than the
 // transform's error.
 func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spacing, rounding float64) {
-	logs, used := o.spectrum(tilt, step, size)
+	w := workshop(size)
+	defer w.done()
+	used := o.spectrum(tilt, step, w)
 	// Between two values δ is taken as linear in e^ε, which overstates it by about
 	// (θ·spacing)²/8: 10⁻⁵.
-	count := 1024
-	for count < size && (count < 2*used+2 || float64(size)*step*(tilt+1)/float64(count) > 0.01) {
-		count *= 2
+	count := size
+	for count%4 == 0 && count > 1024 && count/2 >= 2*used+2 && float64(size)*step*(tilt+1)/float64(count/2) <= 0.01 {
+		count /= 2
 	}
 	spectrum := make([]complex128, count/2+1)
 	for i := range used {
@@ -160,64 +159,90 @@ func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spaci
 		// The difference of near/(1−near) and far/(1−far), without cancellation.
 		series := near * complex(-math.Expm1(-step), 0) / ((1 - near) * (1 - far))
 		shift := cmplx.Exp(complex(0, math.Mod(turn*float64(first), 2*math.Pi)))
-		spectrum[i] = cmplx.Exp(logs[i]) * series * shift / complex(float64(size), 0)
-		rounding += 1e-14 * cmplx.Abs(spectrum[i])
+		spectrum[i] = cmplx.Exp(w.logs[i]) * series * shift / complex(float64(size), 0)
+		rounding += (1e-14 + 3e-16*o.count) * cmplx.Abs(spectrum[i])
 	}
 	tail = make([]float64, count)
-	transform := transforms(count).Get().(*fourier.FFT)
-	transform.Sequence(tail, spectrum)
-	transforms(count).Put(transform)
+	inverse := workshop(count)
+	inverse.Sequence(tail, spectrum)
+	inverse.done()
 	return tail, step * float64(size/count), rounding
 }
 
-// spectrum returns the logarithms of the characteristic function of the tilted
-// loss, and how many frequencies of it, from 0 on, are not negligible.
-func (o outline) spectrum(tilt, step float64, size int) (logs []complex128, used int) {
+// spectrum leaves the logarithms of the characteristic function of the tilted
+// loss in w.logs, and returns how many frequencies of it, from 0 on, are not
+// negligible.
+func (o outline) spectrum(tilt, step float64, w *workplace) (used int) {
 	const negligible = -60
-	transform := transforms(size).Get().(*fourier.FFT)
-	defer transforms(size).Put(transform)
-	buffer := make([]float64, size)
-	spectrum := make([]complex128, size/2+1)
-	logs = make([]complex128, size/2+1)
+	size := len(w.buffer)
+	clear(w.logs)
 	for _, part := range o.parts {
-		clear(buffer)
+		clear(w.buffer)
 		k, _, _ := part.dots.cumulant(tilt)
 		from := int(math.Round(part.loss[0] / step))
 		at := (from%size + size) % size
 		for i, mass := range part.mass {
 			if mass > 0 {
-				buffer[at] += mass * math.Exp(tilt*part.loss[i]-k)
+				w.buffer[at] += mass * math.Exp(tilt*part.loss[i]-k)
 			}
 			if at++; at == size {
 				at = 0
 			}
 		}
-		transform.Coefficients(spectrum, buffer)
+		w.Coefficients(w.spectrum, w.buffer)
 		least := math.Exp(2 * negligible / part.count)
-		for i, z := range spectrum {
+		for i, z := range w.spectrum {
 			square := real(z)*real(z) + imag(z)*imag(z)
-			if square < least || real(logs[i]) < negligible {
-				logs[i] = complex(math.Inf(-1), 0)
+			if square < least || real(w.logs[i]) < negligible {
+				w.logs[i] = complex(math.Inf(-1), 0)
 				continue
 			}
-			logs[i] += complex(part.count*math.Log(square)/2, part.count*cmplx.Phase(z))
+			w.logs[i] += complex(part.count*math.Log(square)/2, part.count*cmplx.Phase(z))
 		}
 	}
-	for i, z := range logs {
+	for i, z := range w.logs {
 		if real(z) >= negligible {
 			used = i + 1
 		}
 	}
-	return logs, used
+	return used
 }
 
-// transforms are reused: making one costs as much as using it.
-func transforms(size int) *sync.Pool {
-	pool, _ := pools.LoadOrStore(size, &sync.Pool{New: func() any { return fourier.NewFFT(size) }})
-	return pool.(*sync.Pool)
+// sizeFor is the least 2^k, 5·2^k or 3·2^k, which transform fast, from least on.
+func sizeFor(least float64) int {
+	size := leastSize
+	for float64(2*size) < least {
+		size *= 2
+	}
+	for _, eighths := range []int{8, 10, 12} {
+		if candidate := size / 8 * eighths; float64(candidate) >= least {
+			return candidate
+		}
+	}
+	return 2 * size
 }
 
-var pools sync.Map // from size to *sync.Pool
+// workplace is what a transform of one size needs. They are reused: making one
+// costs as much as using it.
+type workplace struct {
+	*fourier.FFT
+	buffer         []float64    // [size]
+	spectrum, logs []complex128 // [size/2 + 1]
+}
+
+func workshop(size int) *workplace {
+	pool, _ := workplaces.LoadOrStore(size, &sync.Pool{New: func() any {
+		return &workplace{fourier.NewFFT(size), make([]float64, size), make([]complex128, size/2+1), make([]complex128, size/2+1)}
+	}})
+	return pool.(*sync.Pool).Get().(*workplace)
+}
+
+func (w *workplace) done() {
+	pool, _ := workplaces.Load(len(w.buffer))
+	pool.(*sync.Pool).Put(w)
+}
+
+var workplaces sync.Map // from size to *sync.Pool
 
 // log is log δ at the i-th ε.
 func (c curve) log(i int) float64 {
