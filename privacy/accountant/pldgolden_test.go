@@ -246,7 +246,7 @@ func TestPLDOfOneStepIsTheClosedForm(t *testing.T) {
 func TestPLDIsFiniteForWhateverIsValid(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 718))
 	pick := func(from ...float64) float64 { return from[r.IntN(len(from))] }
-	for range thorough(150, 8) {
+	for range thorough(60, 8) {
 		sigma, rate := pick(1e-3, 0.05, 1e3, 1e6, 1e100), pick(1e-300, 1e-12, 0.5, 1-1e-16, 1)
 		steps, delta := int(pick(1, 2, 1e9)), pick(1e-100, 1e-15, 0.5, 1-1e-16)
 		for _, step := range []Event{PoissonSampled{rate, Gaussian{sigma}}, Laplace{sigma}} {

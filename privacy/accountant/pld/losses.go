@@ -269,7 +269,8 @@ func (c curve) epsilon(delta float64) (epsilon float64, hit bool) {
 	epsilon = c.first + float64(i)*c.step
 	if here := c.log(i); here > goal {
 		high, low := math.Exp(here-goal), math.Exp(c.log(i+1)-goal)
-		epsilon += math.Log1p(math.Expm1(c.step) * (high - 1) / (high - low))
+		short := (1 - low) / (high - low) // of the way to the next ε, in e^ε
+		epsilon += c.step + math.Log1p(short*math.Expm1(-c.step))
 	}
 	return max(0, epsilon), c.noise[i] <= 1e-4*c.tail[i]
 }
@@ -286,7 +287,8 @@ func (c curve) delta(epsilon float64) float64 {
 		return min(1, math.Exp(c.log(i)+c.roundOff())+c.infinite)
 	}
 	here, next := math.Exp(c.log(i)), math.Exp(c.log(i+1))
-	share := math.Expm1(epsilon-c.first-float64(i)*c.step) / math.Expm1(c.step)
+	past := epsilon - c.first - float64(i)*c.step
+	share := math.Exp(past-c.step) * math.Expm1(-past) / math.Expm1(-c.step) // of the way in e^ε
 	return min(1, (here+min(1, share)*(next-here))*math.Exp(c.roundOff())+c.infinite)
 }
 
