@@ -3,6 +3,7 @@
 package sliced
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -97,6 +98,34 @@ func (u Directions) Slice(from, to int) Directions {
 // for these directions with certainty; Lemma 1 of 003 bounds it only with high
 // probability. For Orthonormal directions it is √(Count/Dim).
 func (u Directions) SpectralNorm() float64 {
+	var eigen mat.EigenSym
+	gram := u.gram()
+	if !eigen.Factorize(gram, false) {
+		// The trace bounds the largest eigenvalue: loose, never wrong.
+		return math.Sqrt(mat.Trace(gram))
+	}
+	values := eigen.Values(nil)
+	return math.Sqrt(values[len(values)-1])
+}
+
+// MostStretched returns the unit vector that projecting stretches by
+// SpectralNorm, [Dim]: it and its negative are the worst pair of neighbours.
+func (u Directions) MostStretched() ([]float32, error) {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(u.gram(), true) {
+		return nil, errors.New("sliced: the eigenvectors of the directions' Gram matrix do not converge")
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	along := make([]float32, u.Dim)
+	for c := range along {
+		along[c] = float32(vectors.At(c, u.Dim-1))
+	}
+	return along, nil
+}
+
+// gram is Σ_l θ_l·θ_lᵀ, [Dim, Dim].
+func (u Directions) gram() *mat.SymDense {
 	gram := mat.NewSymDense(u.Dim, nil)
 	for j := range u.Count {
 		row := u.Row(j)
@@ -106,13 +135,7 @@ func (u Directions) SpectralNorm() float64 {
 			}
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, false) {
-		// The trace bounds the largest eigenvalue: loose, never wrong.
-		return math.Sqrt(mat.Trace(gram))
-	}
-	values := eigen.Values(nil)
-	return math.Sqrt(values[len(values)-1])
+	return gram
 }
 
 // check returns an error unless u can project points of dimension dim.

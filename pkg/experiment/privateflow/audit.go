@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -85,33 +83,6 @@ func canaries(bits []bool, n int, along []float32) transport.Points {
 		}
 	}
 	return x
-}
-
-// mostSensitive returns the unit vector that u stretches most: the worst pair of
-// neighbours is that vector and its negative.
-func mostSensitive(u sliced.Directions) ([]float32, error) {
-	gram := mat.NewSymDense(u.Dim, nil)
-	for j := range u.Count {
-		row := u.Row(j)
-		for a := range row {
-			for b := a; b < len(row); b++ {
-				gram.SetSym(a, b, gram.At(a, b)+float64(row[a])*float64(row[b]))
-			}
-		}
-	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		return nil, errors.New("the directions have no most sensitive one: their Gram matrix does not converge")
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	along := make([]float32, u.Dim)
-	for c := range along {
-		along[c] = float32(vectors.At(c, u.Dim-1))
-	}
-	x := transport.Points{Dim: u.Dim, Data: along}
-	x.OnSphere()
-	return along, nil
 }
 
 // rows repeats the release of a step under its own key and returns it as the

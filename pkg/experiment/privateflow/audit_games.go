@@ -20,7 +20,7 @@ func (e presampled) Game(c *Config, n, dim int, plan privacy.Plan, public noise.
 	if err != nil {
 		return audit.Game{}, err
 	}
-	along, err := mostSensitive(u)
+	along, err := u.MostStretched()
 	if err != nil {
 		return audit.Game{}, err
 	}
@@ -169,7 +169,7 @@ func (e sketched) Game(c *Config, n, dim int, plan privacy.Plan, public noise.So
 	if err != nil {
 		return audit.Game{}, err
 	}
-	along, err := mostSensitive(u)
+	along, err := u.MostStretched()
 	if err != nil {
 		return audit.Game{}, err
 	}
