@@ -188,7 +188,7 @@ func TestReplayedBatchesOfRowsAreCaught(t *testing.T) {
 		}
 		return scores, nil
 	}
-	g := audit.Game{Relation: privacy.ReplaceOne, Canaries: bits, Bits: bits, Executions: 5, Play: play}
+	g := audit.Game{Relation: privacy.ReplaceOne, Canaries: bits, Bits: bits, Executions: 10, Play: play}
 	report, err := audit.Run(t.Context(), g, audit.Options{Delta: 1e-9, Confidence: 0.95, Random: rng,
 		Secret: func(execution int) (noise.Source, error) { return noise.Seeded(uint64(execution)), nil }})
 	if err != nil {
