@@ -121,7 +121,7 @@ func play(ctx context.Context, id string, game audit.Game, options audit.Options
 func (a audited) print(out io.Writer) error {
 	r := a.Audit
 	best := r.Best()
-	fmt.Fprintf(out, "%s under %s: %d executions with %s each\n\n", a.Run, r.Relation, r.Executions, plural(r.Canaries, "canary", "canaries"))
+	fmt.Fprintf(out, "%s under %s: %s with %s each\n\n", a.Run, r.Relation, plural(r.Executions, "execution", "executions"), plural(r.Canaries, "canary", "canaries"))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, b := range r.Bounds {
 		fmt.Fprintf(w, "  %s\tε ≥ %.4g\tof at most %.4g\t%s; assumes %s\n", b.Method, b.Epsilon, b.Reach, b.Seen, b.Assumes)
