@@ -69,12 +69,22 @@ func (p Plan) check() error {
 	case p.Records < 1:
 		return fmt.Errorf("privacy: a plan for %d records; it must have at least one", p.Records)
 	}
+	if p.sumsOnly() && !p.Sensitivity.PerRecord {
+		return fmt.Errorf("privacy: Poisson samples under replace-one of %s, which is not known to be a sum of one vector a record: being in the batch may move it further than being replaced; draw batches of fixed size, or plan under add-remove", p.Sensitivity.Query)
+	}
 	for step, value := range p.Each {
 		if !(value > 0 && value <= p.Sensitivity.Value) {
 			return fmt.Errorf("privacy: release %d has sensitivity %v, the most sensitive one %v; it must be above 0 and at most that", step+1, value, p.Sensitivity.Value)
 		}
 	}
 	return nil
+}
+
+// sumsOnly reports whether the plan's accounting holds for sums over records only:
+// for another query, being in a Poisson batch may matter more than being replaced.
+func (p Plan) sumsOnly() bool {
+	_, poisson := p.sampler().(sampling.Poisson)
+	return poisson && p.Sensitivity.Relation == ReplaceOne
 }
 
 // NoiseMultiplier is the noise in units of the sensitivity of the most sensitive

@@ -52,4 +52,9 @@ type Sensitivity struct {
 	Relation Relation `json:"relation"`
 	Query    string   `json:"query"`  // what is released
 	Source   string   `json:"source"` // the theorem or computation that bounds it
+	// PerRecord says that the query is a sum of one vector a record, each of norm
+	// at most Value, or half of it under replace-one: then a record moves it no
+	// further by being in a batch than the relation allows for. A query that
+	// couples its records may not say so.
+	PerRecord bool `json:"per_record,omitempty"`
 }

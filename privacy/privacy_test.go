@@ -308,3 +308,23 @@ func TestStatementSaysBothClaims(t *testing.T) {
 		t.Errorf("the statement does not survive JSON (%v):\n%s", err, back)
 	}
 }
+
+// Being in a Poisson batch may move a coupled query as far as any two answers
+// are apart, of which replace-one says nothing.
+func TestPoissonSamplesUnderReplaceOneAskForSumsOverRecords(t *testing.T) {
+	p := Plan{
+		Sensitivity: Sensitivity{Value: 2, Relation: ReplaceOne, Query: "a coupled gradient"},
+		Sampler:     sampling.Poisson{Rate: 0.05}, Records: 1000, Steps: 1, Budget: Budget{1, 1e-5},
+	}
+	if _, err := Calibrate(p); err == nil || !strings.Contains(err.Error(), "one vector a record") {
+		t.Errorf("a coupled query on Poisson samples under replace-one: %v, want it refused", err)
+	}
+	p.Sensitivity.PerRecord = true
+	if _, err := Calibrate(p); err != nil {
+		t.Errorf("a sum over records: %v", err)
+	}
+	p.Sensitivity.PerRecord, p.Sensitivity.Relation = false, AddRemove
+	if _, err := Calibrate(p); err != nil {
+		t.Errorf("under add-remove: %v", err)
+	}
+}

@@ -56,6 +56,8 @@ func (r *Releaser) Release(values []float64, s Sensitivity, step int) error {
 		return fmt.Errorf("privacy: a query under the relation %v in a plan under %v; state both under one relation", s.Relation, p.Sensitivity.Relation)
 	case !(s.Value <= p.sensitivity(step)):
 		return fmt.Errorf("privacy: a query of sensitivity %v in a plan for %v; plan for the most sensitive query", s.Value, p.sensitivity(step))
+	case p.sumsOnly() && !s.PerRecord:
+		return fmt.Errorf("privacy: Poisson samples under replace-one are planned for sums of one vector a record; %s is not known to be one", s.Query)
 	case len(values) > p.coordinates():
 		return fmt.Errorf("privacy: a release of %d numbers in a plan for %d; plan for the largest release", len(values), p.Coordinates)
 	case !(p.NoiseStd > 0):

@@ -85,6 +85,11 @@ type Statement struct {
 // same noise are set beside the proved ones; notCovered lists what the promise
 // leaves out.
 func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...string) (Statement, error) {
+	if p.NoiseStd > 0 {
+		if err := p.check(); err != nil {
+			return Statement{}, err
+		}
+	}
 	s := Statement{
 		Relation:    p.Sensitivity.Relation.String(),
 		Mechanism:   "Gaussian",

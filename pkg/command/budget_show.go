@@ -63,7 +63,7 @@ func printStatus(out io.Writer, s ledger.Status) error {
 		line("not committed", "%d, computing or crashed: %s", len(s.Open), shorten(s.Open))
 	}
 	if s.Budget != nil && s.Runs > 0 {
-		line("more runs like the last", "%d", s.LikeLast)
+		line("more runs like the last", "at least %d", s.LikeLast)
 	}
 	return w.Flush()
 }

@@ -56,6 +56,7 @@ is left out, in this order.`,
 					return fmt.Errorf("noise multiplier and steps are given, and there is no sampling: `molehill epsilon` says what they cost")
 				}
 			}
+			m.found = find
 			relation, err := m.complete()
 			if err != nil {
 				return err
@@ -79,7 +80,7 @@ is left out, in this order.`,
 			}
 			found := map[string]string{
 				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", m.noiseMultiplier),
-				"steps":            fmt.Sprintf("%d steps", m.steps),
+				"steps":            fmt.Sprintf("%d steps%s", m.steps, map[bool]string{true: " or more"}[m.steps == math.MaxInt32]),
 				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
 			}[find]
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: ε = %g at δ = %g is kept to, by %s\n\n", found, target, m.delta, chosen[0].Name())

@@ -37,6 +37,7 @@ import (
 func Main() {
 	steadyFloatingPoint()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process wherever it is
 	err := New().ExecuteContext(ctx)
 	stop()
 	if err == nil {

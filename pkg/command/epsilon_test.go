@@ -89,6 +89,8 @@ func TestCalibrateFindsWhatIsLeftOut(t *testing.T) {
 
 func TestMechanismsThatAreNone(t *testing.T) {
 	for arguments, want := range map[string]string{
+		"epsilon --noise-multiplier 1 --delta 1e-5 --sampling poisson":                                              "give --rate",
+		"calibrate --epsilon 1 --delta 1e-5 --rate 0":                                                               "looks at no record",
 		"epsilon --delta 1e-5":                                                                                      "--noise-multiplier is missing",
 		"epsilon --noise-multiplier 1":                                                                              "--delta is missing",
 		"epsilon --noise-multiplier 0 --delta 1e-5":                                                                 "noise multiplier greater than 0",

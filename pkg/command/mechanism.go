@@ -19,6 +19,7 @@ type mechanism struct {
 	json                         bool
 
 	given func(flag string) bool
+	found string // the flag that is to be found, if one is
 }
 
 func (m *mechanism) define(cmd *cobra.Command) {
@@ -35,6 +36,8 @@ func (m *mechanism) define(cmd *cobra.Command) {
 	flags.StringVar(&m.relation, "relation", "", "add-remove, replace-one or zero-out (default: replace-one for without-replacement, else add-remove)")
 	flags.BoolVar(&m.json, "json", false, "print JSON")
 }
+
+func (m *mechanism) finds(flag string) bool { return m.found == flag }
 
 // Samplings, as flags say them.
 const (
@@ -69,6 +72,12 @@ func (m *mechanism) complete() (accountant.Relation, error) {
 	}
 	if err := oneOf("sampling", m.sampling, poisson, withoutReplacement, noSampling); err != nil {
 		return 0, err
+	}
+	if m.sampling != noSampling && !sampled && !m.finds("rate") {
+		return 0, fmt.Errorf("--sampling %s needs to know how much: give --rate, or --batch and --records", m.sampling)
+	}
+	if sampled && m.rate == 0 {
+		return 0, fmt.Errorf("a sampling rate of 0 looks at no record and costs nothing: expected one above 0")
 	}
 	if m.sampling == noSampling && sampled && m.rate != 1 {
 		return 0, fmt.Errorf("--sampling none looks at all records in each step; leave --rate out, or say how batches are drawn: poisson or without-replacement")

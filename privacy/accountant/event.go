@@ -93,7 +93,7 @@ type PostProcessed struct {
 // is +Inf.
 type RepeatAndSelect struct {
 	Event Event
-	Mean  float64 // of the number of runs; at least 1, or above 0 for Poisson
+	Mean  float64 // of the number of runs; at least 1
 	Shape float64 // η
 }
 
@@ -179,8 +179,8 @@ func Validate(e Event) error {
 		if !(e.Shape > -1) {
 			return wrong("a shape above −1")
 		}
-		if math.IsInf(e.Shape, 1) && !(e.Mean > 0) || !math.IsInf(e.Shape, 1) && !(e.Mean >= 1) || e.Mean > math.MaxFloat64 {
-			return wrong("a mean number of runs of at least 1 (above 0 for Poisson)")
+		if !(e.Mean >= 1 && e.Mean <= math.MaxFloat64) {
+			return wrong("a finite mean number of runs of at least 1")
 		}
 		return Validate(e.Event)
 	case NonPrivate:

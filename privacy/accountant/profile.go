@@ -9,6 +9,7 @@ import (
 // pair is the step's dominating pair. Neighbours that are exchanged give the
 // reverse pair, so only the order of P and Q is chosen here.
 func (s step) pair() pld.Pair {
+	s.sigma = min(s.sigma, quietest) // less noise costs more
 	base := func(epsilon float64) float64 { return gaussianProfile(s.sigma, epsilon) }
 	if s.noise == laplace {
 		base = func(epsilon float64) float64 { return laplaceProfile(s.sigma, epsilon) }
@@ -28,6 +29,9 @@ func (s step) pair() pld.Pair {
 	}
 	return pld.Pair{Forward: base}
 }
+
+// quietest is as much noise as makes a difference; squares of more overflow.
+const quietest = 1e100
 
 // insideSample is log(1 + (e^ε − 1)/q), the ε of a mechanism on a batch with
 // which ε on all records is reached, for ε > log(1−q).
@@ -61,9 +65,12 @@ func gaussianProfile(sigma, epsilon float64) float64 {
 	// The textbook form is fast, and accurate where its terms are not all but
 	// equal and nothing overflows.
 	if x := epsilon*sigma - 1/(2*sigma); sigma < 1e3 && epsilon < 600 && x < 20 {
-		return upperTail(x) - math.Exp(epsilon)*upperTail(x+1/sigma)
+		return max(0, upperTail(x)-math.Exp(epsilon)*upperTail(x+1/sigma))
 	}
-	return math.Exp(logGaussianDelta(sigma, epsilon))
+	if delta := math.Exp(logGaussianDelta(sigma, epsilon)); delta <= 1 {
+		return delta
+	}
+	return 1 // where it overflows there is next to no noise
 }
 
 // upperTail is 1 − Φ(x).

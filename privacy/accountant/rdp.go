@@ -135,7 +135,7 @@ func (p plan) divergences() func(order float64) float64 {
 			sum += c.count * c.step.renyi(order)
 		}
 		for i, s := range p.selections {
-			sum += s.count * selected[i](order)
+			sum += s.count * max(0, selected[i](order)) // a bound; what it bounds is never below 0
 		}
 		return sum
 	}

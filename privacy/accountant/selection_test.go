@@ -84,3 +84,30 @@ func TestSelectionCostsMoreThanOneRunAndGrows(t *testing.T) {
 		t.Errorf("the tightest accountant of a selection is %q, %v; want rdp", r.Accountant, err)
 	}
 }
+
+// Fewer than one run on average: what is left out may not make up for what is
+// released, and nothing ever costs less than nothing.
+func TestNoSelectionPaysForAnotherEvent(t *testing.T) {
+	for _, mean := range []float64{0, 0.1, 0.999, -1, math.NaN(), math.Inf(1)} {
+		for _, shape := range []float64{1, 0, math.Inf(1)} {
+			if err := Validate(RepeatAndSelect{Gaussian{1}, mean, shape}); err == nil {
+				t.Errorf("the best of %v runs on average (shape %v) is taken for an event", mean, shape)
+			}
+		}
+	}
+	alone := epsilon(t, RDP{}, Gaussian{1}, AddRemove, 1e-5)
+	for _, shape := range []float64{1, 0, -0.9, math.Inf(1)} {
+		for _, mean := range []float64{1, 1.001, 3} {
+			chosen := RepeatAndSelect{Gaussian{10}, mean, shape}
+			for _, order := range []float64{1.001, 1.5, 10, 1000} {
+				if d, err := (RDP{}).Divergence(chosen, AddRemove, order); err != nil || d < 0 {
+					t.Errorf("mean %v, shape %v: divergence %v of order %v, %v", mean, shape, d, order, err)
+				}
+			}
+			both := Composed{[]Event{Gaussian{1}, SelfComposed{chosen, 100}}}
+			if got := epsilon(t, RDP{}, both, AddRemove, 1e-5); got < alone {
+				t.Errorf("mean %v, shape %v: with the selections ε = %v, without %v", mean, shape, got, alone)
+			}
+		}
+	}
+}

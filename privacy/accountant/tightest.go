@@ -3,11 +3,12 @@ package accountant
 import (
 	"errors"
 	"slices"
+	"strings"
 )
 
-// Tightest asks the sound accountants, the tightest first, and returns what the
-// first one says that has a theorem: AnalyticGaussian, PLD, RDP. The result
-// carries that one's name.
+// Tightest is the least ε of the sound accountants that have a theorem:
+// AnalyticGaussian, which is exact, or else PLD and RDP. The result carries that
+// one's name.
 type Tightest struct{}
 
 // sound are the accountants whose every ε is proved, the tightest first.
@@ -18,29 +19,44 @@ func (Tightest) Name() string { return "tightest" }
 
 // Epsilon is Accountant's.
 func (a Tightest) Epsilon(e Event, rel Relation, delta float64) (r Result, err error) {
-	for _, accountant := range sound {
-		if r, err = accountant.Epsilon(e, rel, delta); !unsupported(err) {
-			break
+	if r, err = (AnalyticGaussian{}).Epsilon(e, rel, delta); !unsupported(err) {
+		return r, err
+	}
+	results, err := Sound(e, rel, delta)
+	if err != nil {
+		return Result{}, err
+	}
+	r = results[0]
+	for _, other := range results {
+		if other.Epsilon < r.Epsilon {
+			r = other
 		}
 	}
-	return r, err
+	return r, nil
 }
 
 // Sound returns what every sound accountant says that has a theorem for e, the
 // tightest accountant first; an error if none has one.
 func Sound(e Event, rel Relation, delta float64) (results []Result, err error) {
+	var reasons []string
 	for _, accountant := range sound {
-		var r Result
-		if r, err = accountant.Epsilon(e, rel, delta); err == nil {
-			results = append(results, r)
-		} else if !unsupported(err) {
+		r, err := accountant.Epsilon(e, rel, delta)
+		var refusal *UnsupportedError
+		switch {
+		case errors.As(err, &refusal):
+			if !slices.Contains(reasons, refusal.Reason) {
+				reasons = append(reasons, refusal.Reason)
+			}
+		case err != nil:
 			return nil, err
+		default:
+			results = append(results, r)
 		}
 	}
-	if len(results) > 0 {
-		err = nil
+	if len(results) == 0 {
+		return nil, &UnsupportedError{Tightest{}.Name(), e, rel, strings.Join(reasons, "; ")}
 	}
-	return results, err
+	return results, nil
 }
 
 // All returns every accountant with its usual options: the sound ones first,

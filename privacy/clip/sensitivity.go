@@ -13,8 +13,10 @@ import (
 // for opposite vectors. It holds for Sum and for Ghost.
 func SumSensitivity(bound float64, relation privacy.Relation) (privacy.Sensitivity, error) {
 	value := map[privacy.Relation]float64{privacy.AddRemove: bound, privacy.ZeroOut: bound, privacy.ReplaceOne: 2 * bound}[relation]
-	return sensitivity(bound, value, relation, "sum of per-example vectors, each clipped",
+	s, err := sensitivity(bound, value, relation, "sum of per-example vectors, each clipped",
 		"triangle inequality: C for a record more or less (Abadi et al. 2016), 2C for one replaced")
+	s.PerRecord = err == nil
+	return s, err
 }
 
 // TableSensitivity is that of the rows clip_C(v_i) themselves, [n, dim], where

@@ -18,10 +18,10 @@ type Status struct {
 
 	// The rest is known with a budget only.
 	Spent privacy.Epsilon `json:"spent"`
-	// Remaining is the ε, by itself, of the largest Gaussian release that still
-	// fits: more than the difference, since releases compose better than adding.
+	// Remaining is the ε, by itself, of a Gaussian release that still fits: mostly
+	// more than the difference, since releases compose better than adding.
 	Remaining privacy.Epsilon `json:"remaining"`
-	// LikeLast is how many more runs like the last one fit.
+	// LikeLast is how many more runs like the last one fit, at least.
 	LikeLast int `json:"like_last"`
 }
 

@@ -20,23 +20,31 @@ type Composition struct {
 // Epsilon returns an ε ≥ 0 for delta in (0, 1): an upper bound, above the least
 // one by what the dots cost.
 func (c Composition) Epsilon(delta float64) float64 {
-	return c.larger(func(c Composition) float64 { return c.forwardEpsilon(delta) })
+	epsilon := c.forwardEpsilon(delta)
+	if reverse, differs := c.reverse(); differs && !reverse.atMost(epsilon, delta) {
+		epsilon = max(epsilon, reverse.forwardEpsilon(delta))
+	}
+	return epsilon
 }
 
 // Delta returns a δ for a finite epsilon ≥ 0: an upper bound.
 func (c Composition) Delta(epsilon float64) float64 {
-	return c.larger(func(c Composition) float64 { return c.forwardDelta(epsilon) })
+	delta := c.forwardDelta(epsilon)
+	if reverse, differs := c.reverse(); differs && !reverse.atMost(epsilon, delta) {
+		delta = max(delta, reverse.forwardDelta(epsilon))
+	}
+	return delta
 }
 
-// larger is the larger f of both directions.
-func (c Composition) larger(f func(Composition) float64) float64 {
-	reverse, differs := c.reverse()
-	if !differs {
-		return f(c)
+// atMost reports whether a few dots show already that δ(epsilon) is at most delta,
+// by Chernoff's bound. Most samples are worse one way round by far.
+func (c Composition) atMost(epsilon, delta float64) bool {
+	if profile, ok := c.single(); ok {
+		return profile(epsilon)*(1+roundOff) <= delta
 	}
-	backward := make(chan float64, 1)
-	go func() { backward <- f(reverse) }()
-	return max(f(c), <-backward)
+	o, tilt := c.outline(delta, func(o outline) float64 { return o.tiltForMean(epsilon) })
+	k, _, _ := o.cumulant(tilt)
+	return (math.Exp(k-tilt*epsilon)+o.infinite())*(1+1e-6) <= delta
 }
 
 // reverse is the composition with P and Q exchanged, and whether that matters.
@@ -61,7 +69,13 @@ func (c Composition) forwardEpsilon(delta float64) (epsilon float64) {
 	if profile, ok := c.single(); ok {
 		return leastEpsilon(profile, delta)
 	}
+	if c.apart() <= delta {
+		return 0
+	}
 	o, tilt := c.outline(delta, func(o outline) float64 { return o.tiltForDelta(delta) })
+	if !(o.infinite() < delta) {
+		return math.Inf(1)
+	}
 	if highest := o.highest(); highest < nothing && o.infinite() <= delta {
 		return highest
 	}
@@ -70,7 +84,10 @@ func (c Composition) forwardEpsilon(delta float64) (epsilon float64) {
 	// at.
 	scale := math.Inf(1)
 	for range 4 {
-		found := c.curve(o, tilt, scale)
+		found, ok := c.curve(o, tilt, scale)
+		if !ok {
+			return math.Inf(1)
+		}
 		var hit bool
 		if epsilon, hit = found.epsilon(delta); epsilon == 0 || hit && min(scale, found.deviation) < 1.2*epsilon {
 			break
@@ -96,12 +113,28 @@ func (c Composition) forwardDelta(epsilon float64) float64 {
 	if highest := o.highest(); highest <= epsilon {
 		return o.infinite()
 	}
-	first := c.curve(o, tilt, epsilon).delta(epsilon)
-	if first < 1e-200 || first > 0.1 {
-		return first
+	found, ok := c.curve(o, tilt, epsilon)
+	if !ok {
+		return min(1, c.apart())
 	}
-	o, tilt = c.outline(first, func(o outline) float64 { return o.tiltToSee(epsilon, first) })
-	return min(first, c.curve(o, tilt, epsilon).delta(epsilon)) // both are bounds
+	delta = min(c.apart(), found.delta(epsilon)) // all are bounds
+	if delta < 1e-200 || delta > 0.1 {
+		return min(1, delta)
+	}
+	o, tilt = c.outline(delta, func(o outline) float64 { return o.tiltToSee(epsilon, delta) })
+	if found, ok = c.curve(o, tilt, epsilon); ok {
+		delta = min(delta, found.delta(epsilon))
+	}
+	return delta
+}
+
+// apart bounds the total variation of P and Q, which is δ at ε = 0: that of the
+// parts adds up at most.
+func (c Composition) apart() (sum float64) {
+	for _, part := range c.Parts {
+		sum += part.Count * part.Forward(0)
+	}
+	return sum * (1 + roundOff)
 }
 
 // leastEpsilon reads a profile backwards.
@@ -116,7 +149,7 @@ func leastEpsilon(profile func(float64) float64, delta float64) float64 {
 			return hi
 		}
 	}
-	for hi-lo > 1e-12*hi {
+	for hi-lo > 1e-12*hi && hi > nothing*nothing {
 		if middle := lo + (hi-lo)/2; enough(middle) {
 			hi = middle
 		} else {

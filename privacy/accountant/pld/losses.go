@@ -30,8 +30,9 @@ const fineness = 16
 const leastSize, fineSize, mostSize, mostDots = 1 << 13, 1 << 20, 1 << 22, 1 << 20
 
 // curve composes by Fourier transform, with the window and the dots that o and
-// the tilt ask for, and fine enough to read off an ε.
-func (c Composition) curve(o outline, tilt, epsilon float64) curve {
+// the tilt ask for, and fine enough to read off an ε. It is not ok if losses are
+// too large for numbers.
+func (c Composition) curve(o outline, tilt, epsilon float64) (found curve, ok bool) {
 	step := c.Interval
 	if step > 0 {
 		tilt = min(tilt, 1/step) // from one dot to the next the tilt must not forget all
@@ -44,6 +45,9 @@ func (c Composition) curve(o outline, tilt, epsilon float64) curve {
 		step = min(step, max(epsilon/perStep, w.deviation/perStep/256, width/fineSize))
 	}
 	step = max(step, w.span/mostDots, width/(mostSize-4))
+	if !(w.span/step <= 2*mostDots && width/step <= 2*mostSize) { // not numbers, or infinite
+		return curve{}, false
+	}
 	size := sizeFor(width/step + 4)
 	fine := c.fine(o, tilt, step)
 	k, _, _ := fine.cumulant(tilt)
@@ -51,7 +55,7 @@ func (c Composition) curve(o outline, tilt, epsilon float64) curve {
 	// Chernoff: what lies above the window would be wrapped to its left end.
 	above, _, _ := fine.cumulant(tilt + w.proof)
 	beyond := math.Exp(min(0, above-k-w.proof*step*float64(first+size)))
-	found := curve{
+	found = curve{
 		first: float64(first) * step, tilt: tilt, k: k, infinite: fine.infinite(),
 		deviation: w.deviation, count: fine.count,
 	}
@@ -63,7 +67,7 @@ func (c Composition) curve(o outline, tilt, epsilon float64) curve {
 		found.noise[i] = rounding + beyond*math.Exp(-tilt*below)
 		found.tail[i] = max(0, found.tail[i]) + found.noise[i]
 	}
-	return found
+	return found, true
 }
 
 // window is where the tilted loss is, but for e^−20 on either side.

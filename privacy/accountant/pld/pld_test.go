@@ -218,6 +218,30 @@ func TestEpsilonAndDeltaAreInverse(t *testing.T) {
 	}
 }
 
+// Losses too large for numbers, and profiles that hardly fall, are ∞ and no panic.
+func TestLossesBeyondNumbers(t *testing.T) {
+	steep := Pair{Forward: func(epsilon float64) float64 { // Laplace noise of scale 10⁻³⁰⁰
+		return max(0, -math.Expm1((epsilon-1e300)/2))
+	}}
+	for _, parts := range [][]Part{{{steep, 2}}, {{steep, 1}, {response(1), 1000}}} {
+		c := Composition{Parts: parts}
+		if got := c.Epsilon(1e-5); !math.IsInf(got, 1) {
+			t.Errorf("ε = %v, want ∞", got)
+		}
+		if got := c.Delta(100); got < 1-1e-9 || got > 1 {
+			t.Errorf("δ(100) = %v, want 1", got)
+		}
+	}
+}
+
+// A record that is hardly ever looked at costs nothing at a δ above that.
+func TestRareLooksAreFree(t *testing.T) {
+	c := Composition{Parts: []Part{{sampled(1e-9, 10), 1000}}}
+	if got := c.Epsilon(1e-5); got != 0 {
+		t.Errorf("a look with probability 10⁻⁶ costs ε = %v at δ = 10⁻⁵, want 0", got)
+	}
+}
+
 func BenchmarkEpsilon(b *testing.B) {
 	c := Composition{Parts: []Part{{sampled(1./1200, 1/0.75), 160_000}}}
 	for b.Loop() {
