@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/kernel"
 	"molehill/pkg/run"
+	"molehill/privacy/ledger"
 	"molehill/privacy/noise"
 )
 
@@ -68,7 +70,7 @@ func examine(cmd *cobra.Command) []finding {
 	findings := []finding{{Subject: "go", OK: true, Found: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + fmt.Sprintf(", %d cores", runtime.GOMAXPROCS(0))}}
 	findings = append(findings, installation()...)
 	findings = append(findings, graphs()...)
-	findings = append(findings, randomness(), store())
+	findings = append(findings, randomness(), store(), books(cmd.Context()))
 	for _, source := range dataset.Registry.All() {
 		p, err := present(cmd, source)
 		f := finding{Subject: "data", OK: err == nil && (p.State == "ready" || p.State == "generated"), Found: strings.TrimSpace(p.Name + ": " + p.State + " " + p.Where)}
@@ -162,6 +164,34 @@ func store() finding {
 		return finding{Subject: "runs", Found: err.Error(), Advice: "set MOLEHILL_RUNS to a folder"}
 	}
 	return finding{Subject: "runs", OK: true, Found: s.Dir}
+}
+
+// books looks at the ledger of budgets.
+func books(ctx context.Context) finding {
+	f := finding{Subject: "ledger", Advice: "runs on private rows need it: MOLEHILL_LEDGER names another"}
+	where, err := ledger.Default()
+	if err != nil {
+		f.Found = err.Error()
+		return f
+	}
+	l, err := ledger.Open(where)
+	if err != nil {
+		f.Found = err.Error()
+		return f
+	}
+	defer l.Close()
+	all, err := l.Status(ctx)
+	if err != nil {
+		f.Found = err.Error()
+		return f
+	}
+	budgets := 0
+	for _, s := range all {
+		if s.Budget != nil {
+			budgets++
+		}
+	}
+	return finding{Subject: "ledger", OK: true, Found: fmt.Sprintf("%v: %s, %s", l, plural(len(all), "data set", "data sets"), plural(budgets, "budget", "budgets"))}
 }
 
 // faults reports plug-ins that were left out.

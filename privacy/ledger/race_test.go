@@ -247,3 +247,20 @@ func BenchmarkReserve(b *testing.B) {
 		})
 	}
 }
+
+// Runs that all differ: nothing merges, and each has a distribution of its own.
+func BenchmarkStatusOfDifferentRuns(b *testing.B) {
+	for _, runs := range []int{1, 5, 20} {
+		b.Run(fmt.Sprint(runs), func(b *testing.B) {
+			l := open(b, b.TempDir()+"/ledger.db")
+			mustCreate(b, l, Budget{Dataset: "rows", Relation: privacy.AddRemove, Epsilon: 20, Delta: 1e-5})
+			for i := range runs {
+				event := accountant.SelfComposed{Count: 1000 + 37*i, Event: accountant.PoissonSampled{Rate: 0.01, Event: accountant.Gaussian{NoiseMultiplier: 2 + 0.01*float64(i)}}}
+				mustReserve(b, l, Reservation{Dataset: "rows", ID: fmt.Sprint(i), Relation: privacy.AddRemove, Event: event})
+			}
+			for b.Loop() {
+				status(b, l)
+			}
+		})
+	}
+}
