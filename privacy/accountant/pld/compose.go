@@ -20,11 +20,27 @@ type Composition struct {
 // Epsilon returns an ε ≥ 0 for delta in (0, 1): an upper bound, above the least
 // one by what the dots cost.
 func (c Composition) Epsilon(delta float64) float64 {
-	epsilon := c.forwardEpsilon(delta)
-	if reverse, differs := c.reverse(); differs && !reverse.atMost(epsilon, delta) {
-		epsilon = max(epsilon, reverse.forwardEpsilon(delta))
+	never := func(bool) bool { return false }
+	reverse, differs := c.reverse()
+	if !differs {
+		return c.forwardEpsilon(delta, never)
 	}
-	return epsilon
+	// Both directions at once. Most samples are worse one way round by far; once
+	// the forward one is known, the other need not be told to the last digit.
+	known, backward := make(chan float64, 1), make(chan float64, 1)
+	go func() {
+		backward <- reverse.forwardEpsilon(delta, func(costly bool) bool {
+			if costly || len(known) > 0 {
+				epsilon := <-known
+				known <- epsilon
+				return reverse.atMost(epsilon, delta)
+			}
+			return false
+		})
+	}()
+	forward := c.forwardEpsilon(delta, never)
+	known <- forward
+	return max(forward, <-backward)
 }
 
 // Delta returns a δ for a finite epsilon ≥ 0: an upper bound.
@@ -65,7 +81,9 @@ func (c Composition) single() (profile func(float64) float64, ok bool) {
 	return c.Parts[0].Forward, true
 }
 
-func (c Composition) forwardEpsilon(delta float64) (epsilon float64) {
+// forwardEpsilon looks at one direction. It gives up, with 0, if spare says before
+// a look, told whether that is costly, that it does not matter.
+func (c Composition) forwardEpsilon(delta float64, spare func(costly bool) bool) (epsilon float64) {
 	if profile, ok := c.single(); ok {
 		return leastEpsilon(profile, delta)
 	}
@@ -84,10 +102,14 @@ func (c Composition) forwardEpsilon(delta float64) (epsilon float64) {
 	// at.
 	scale := math.Inf(1)
 	for range 4 {
-		found, ok := c.curve(o, tilt, scale)
-		if !ok {
+		w := c.window(o, tilt, scale)
+		switch {
+		case !w.ok:
 			return math.Inf(1)
+		case spare(w.costly()):
+			return 0
 		}
+		found := c.curve(o, w)
 		var hit bool
 		if epsilon, hit = found.epsilon(delta); epsilon == 0 || hit && min(scale, found.deviation) < 1.2*epsilon {
 			break
@@ -113,17 +135,17 @@ func (c Composition) forwardDelta(epsilon float64) float64 {
 	if highest := o.highest(); highest <= epsilon {
 		return o.infinite()
 	}
-	found, ok := c.curve(o, tilt, epsilon)
-	if !ok {
+	w := c.window(o, tilt, epsilon)
+	if !w.ok {
 		return min(1, c.apart())
 	}
-	delta = min(c.apart(), found.delta(epsilon)) // all are bounds
+	delta = min(c.apart(), c.curve(o, w).delta(epsilon)) // all are bounds
 	if delta < 1e-200 || delta > 0.1 {
 		return min(1, delta)
 	}
 	o, tilt = c.outline(delta, func(o outline) float64 { return o.tiltToSee(epsilon, delta) })
-	if found, ok = c.curve(o, tilt, epsilon); ok {
-		delta = min(delta, found.delta(epsilon))
+	if w = c.window(o, tilt, epsilon); w.ok {
+		delta = min(delta, c.curve(o, w).delta(epsilon))
 	}
 	return delta
 }

@@ -29,10 +29,46 @@ const fineness = 16
 // Bounds on the transform. Reaching them costs accuracy, never soundness.
 const leastSize, fineSize, mostSize, mostDots = 1 << 13, 1 << 20, 1 << 22, 1 << 20
 
-// curve composes by Fourier transform, with the window and the dots that o and
-// the tilt ask for, and fine enough to read off an ε. It is not ok if losses are
-// too large for numbers.
-func (c Composition) curve(o outline, tilt, epsilon float64) (found curve, ok bool) {
+// curve composes by Fourier transform, in a window that is ok.
+func (c Composition) curve(o outline, w window) curve {
+	fine := c.fine(o, w)
+	k, _, _ := fine.cumulant(w.tilt)
+	// Chernoff: what lies above the window would be wrapped to its left end.
+	above, _, _ := fine.cumulant(w.tilt + w.proof)
+	beyond := math.Exp(min(0, above-k-w.proof*w.step*float64(w.first+w.size)))
+	found := curve{
+		first: float64(w.first) * w.step, tilt: w.tilt, k: k, infinite: fine.infinite(),
+		deviation: w.deviation, count: fine.count,
+	}
+	var rounding float64
+	found.tail, found.step, rounding = fine.sum(w.tilt, w.step, w.first, w.size)
+	found.noise = make([]float64, len(found.tail))
+	for i := range found.tail {
+		below := float64(w.size)*w.step - float64(i)*found.step // how far, of the window's right end
+		found.noise[i] = rounding + beyond*math.Exp(-w.tilt*below)
+		found.tail[i] = max(0, found.tail[i]) + found.noise[i]
+	}
+	return found
+}
+
+// window is where the tilted loss is, but for e^−20 on either side, and what a
+// transform of it takes.
+type window struct {
+	tilt            float64
+	left, right     float64
+	proof           float64 // the tilt beyond θ that bounds what lies above right
+	deviation, span float64 // of the tilted loss; of the widest part
+
+	step        float64 // between losses
+	first, size int     // of the transform, in steps
+	ok          bool    // false if losses are too large for numbers
+}
+
+// costly reports whether a transform takes much longer than the outline did.
+func (w window) costly() bool { return float64(w.size)+w.span/w.step > 1<<18 }
+
+// window lays out a transform that is fine enough to read off an ε.
+func (c Composition) window(o outline, tilt, epsilon float64) window {
 	step := c.Interval
 	if step > 0 {
 		tilt = min(tilt, 1/step) // from one dot to the next the tilt must not forget all
@@ -44,43 +80,19 @@ func (c Composition) curve(o outline, tilt, epsilon float64) (found curve, ok bo
 		step = min(w.deviation/perStep, width/leastSize)
 		step = min(step, max(epsilon/perStep, w.deviation/perStep/256, width/fineSize))
 	}
-	step = max(step, w.span/mostDots, width/(mostSize-4))
-	if !(w.span/step <= 2*mostDots && width/step <= 2*mostSize) { // not numbers, or infinite
-		return curve{}, false
+	w.step = max(step, w.span/mostDots, width/(mostSize-4))
+	if w.ok = w.span/w.step <= 2*mostDots && width/w.step <= 2*mostSize; w.ok {
+		w.size = sizeFor(width/w.step + 4)
+		w.first = int(math.Floor(w.left/w.step)) - 1
 	}
-	size := sizeFor(width/step + 4)
-	fine := c.fine(o, tilt, step)
-	k, _, _ := fine.cumulant(tilt)
-	first := int(math.Floor(w.left/step)) - 1
-	// Chernoff: what lies above the window would be wrapped to its left end.
-	above, _, _ := fine.cumulant(tilt + w.proof)
-	beyond := math.Exp(min(0, above-k-w.proof*step*float64(first+size)))
-	found = curve{
-		first: float64(first) * step, tilt: tilt, k: k, infinite: fine.infinite(),
-		deviation: w.deviation, count: fine.count,
-	}
-	var rounding float64
-	found.tail, found.step, rounding = fine.sum(tilt, step, first, size)
-	found.noise = make([]float64, len(found.tail))
-	for i := range found.tail {
-		below := float64(size)*step - float64(i)*found.step // how far, of the window's right end
-		found.noise[i] = rounding + beyond*math.Exp(-tilt*below)
-		found.tail[i] = max(0, found.tail[i]) + found.noise[i]
-	}
-	return found, true
-}
-
-// window is where the tilted loss is, but for e^−20 on either side.
-type window struct {
-	left, right     float64
-	proof           float64 // the tilt beyond θ that bounds what lies above right
-	deviation, span float64 // of the tilted loss; of the widest part
+	return w
 }
 
 // window returns the window of a tilt, wide enough that the tilt forgets what is
 // that far away.
 func (o outline) window(tilt float64) (w window) {
 	const forgotten = 40
+	w.tilt = tilt
 	w.right, w.proof = o.edge(tilt, 1)
 	w.left, _ = o.edge(tilt, -1)
 	for _, part := range o.parts {
@@ -92,9 +104,10 @@ func (o outline) window(tilt float64) (w window) {
 	return w
 }
 
-// fine is the outline with dots at the multiples of step that matter under the
-// tilt.
-func (c Composition) fine(o outline, tilt, step float64) outline {
+// fine is the outline with dots at the multiples of the window's step that matter
+// under its tilt.
+func (c Composition) fine(o outline, w window) outline {
+	tilt, step := w.tilt, w.step
 	fine := outline{count: o.count, parts: make([]outlined, len(o.parts))}
 	for i, part := range c.Parts {
 		from := min(0, int(math.Floor(o.parts[i].lowest(tilt)/step)))
