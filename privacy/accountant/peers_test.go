@@ -3,9 +3,11 @@ package accountant
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,60 +46,57 @@ var peers = sync.OnceValues(func() (map[string]peer, error) {
 	return all, json.Unmarshal(text, &all)
 })
 
-// sideBySide runs ours as a benchmark and, beside it, what each peer took for
-// the same task; without peers it says so.
-func sideBySide(b *testing.B, task, unit string, ours func() (float64, error)) {
-	all, err := peers()
-	b.Run("molehill", func(b *testing.B) {
-		if err != nil {
-			b.Log("nothing to compare with:", err)
-		}
-		var value float64
-		for b.Loop() {
-			var err error
-			if value, err = ours(); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(value, unit)
-		for name, p := range all {
-			if at, who, _ := strings.Cut(name, "/"); at == task {
-				b.ReportMetric(p.Seconds/(b.Elapsed().Seconds()/float64(b.N)), "x-faster-than-"+who)
-			}
-		}
-	})
-	for name, p := range all {
-		if at, who, _ := strings.Cut(name, "/"); at == task {
-			b.Run(who, func(b *testing.B) {
-				b.ReportMetric(1e9*p.Seconds, "ns/op")
-				b.ReportMetric(p.Value, unit)
-			})
+// BenchmarkPeers runs all tasks here and then, in one Python process, elsewhere:
+// what a peer took is beside how many times as long that is. Ours come first,
+// because the signal of a child process that ends slows a SIMD build down.
+func BenchmarkPeers(b *testing.B) {
+	epsilonBy := func(a Accountant) func() (float64, error) {
+		return func() (float64, error) {
+			r, err := a.Epsilon(peersEvent(peersSigma), AddRemove, peersDelta)
+			return r.Epsilon, err
 		}
 	}
-}
-
-// BenchmarkPLDEpsilon is ε at dp_accounting's interval. prv_accountant is asked
-// for an error of 0.01.
-func BenchmarkPLDEpsilon(b *testing.B) { benchmarkEpsilon(b, PLD{Interval: peersInterval}) }
-
-// BenchmarkPLDEpsilonAtOwnInterval is ε as PLD{} finds it.
-func BenchmarkPLDEpsilonAtOwnInterval(b *testing.B) { benchmarkEpsilon(b, PLD{}) }
-
-func benchmarkEpsilon(b *testing.B, a Accountant) {
-	sideBySide(b, "epsilon", "ε", func() (float64, error) {
-		r, err := a.Epsilon(peersEvent(peersSigma), AddRemove, peersDelta)
-		return r.Epsilon, err
-	})
-}
-
-// BenchmarkCalibrateNoiseByPLD is the σ for peersTarget.
-func BenchmarkCalibrateNoiseByPLD(b *testing.B) { benchmarkCalibration(b, "calibrate-pld", PLD{}) }
-
-// BenchmarkCalibrateNoiseByRDP is the same by RDP.
-func BenchmarkCalibrateNoiseByRDP(b *testing.B) { benchmarkCalibration(b, "calibrate-rdp", RDP{}) }
-
-func benchmarkCalibration(b *testing.B, task string, a Accountant) {
-	sideBySide(b, task, "σ", func() (float64, error) {
-		return CalibrateNoise(peersTarget, peersDelta, peersEvent, AddRemove, a)
-	})
+	calibrateBy := func(a Accountant) func() (float64, error) {
+		return func() (float64, error) {
+			return CalibrateNoise(peersTarget, peersDelta, peersEvent, AddRemove, a)
+		}
+	}
+	took := map[string]float64{} // seconds, by task
+	for _, ours := range []struct {
+		task, how, unit string
+		do              func() (float64, error)
+	}{
+		{"epsilon", "molehill", "ε", epsilonBy(PLD{Interval: peersInterval})}, // prv_accountant is asked for an error of 0.01
+		{"epsilon", "molehill-own-interval", "ε", epsilonBy(PLD{})},
+		{"calibrate-pld", "molehill", "σ", calibrateBy(PLD{})},
+		{"calibrate-rdp", "molehill", "σ", calibrateBy(RDP{})},
+	} {
+		b.Run(ours.task+"/"+ours.how, func(b *testing.B) {
+			var value float64
+			for b.Loop() {
+				var err error
+				if value, err = ours.do(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(value, ours.unit)
+			if ours.how == "molehill" {
+				took[ours.task] = b.Elapsed().Seconds() / float64(b.N)
+			}
+		})
+	}
+	all, err := peers()
+	if err != nil {
+		b.Log("nothing to compare with:", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b.Run(name, func(b *testing.B) {
+			task, _, _ := strings.Cut(name, "/")
+			b.ReportMetric(1e9*all[name].Seconds, "ns/op")
+			b.ReportMetric(all[name].Value, "says")
+			if took[task] > 0 {
+				b.ReportMetric(all[name].Seconds/took[task], "x-molehill's-time")
+			}
+		})
+	}
 }
