@@ -165,3 +165,14 @@ func TestLaplace(t *testing.T) {
 		t.Errorf("10 releases with ε = ½ each cost %v, want at most 5", got)
 	}
 }
+
+// δ of two samples far out in the tail, by a quadrature of 40 digits (mpmath
+// 1.4.1: the mean over the first step's outcome x ~ P of the second's profile at
+// ε − L(x), in cells of ¼).
+func TestDeltaFarOut(t *testing.T) {
+	const want = 7.08213207015e-75
+	got, err := PLD{}.Delta(SelfComposed{PoissonSampled{4.5e-4, Gaussian{4.105}}, 2}, AddRemove, 0.0331)
+	if err != nil || got < want || got > 1.001*want {
+		t.Errorf("δ = %.6g, %v; want at least %.6g and hardly more", got, err, want)
+	}
+}

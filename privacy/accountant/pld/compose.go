@@ -140,14 +140,15 @@ func (c Composition) forwardDelta(epsilon float64) float64 {
 		return min(1, c.apart())
 	}
 	delta = min(c.apart(), c.curve(o, w).delta(epsilon)) // all are bounds
-	if delta < 1e-200 || delta > 0.1 {
-		return min(1, delta)
+	// The smaller δ turns out to be, the further out the tail must be seen.
+	for before := math.Inf(1); delta > 1e-200 && delta < 0.1 && delta < before/2; {
+		before = delta
+		o, tilt = c.outline(delta, func(o outline) float64 { return o.tiltToSee(epsilon, before) })
+		if w = c.window(o, tilt, epsilon); w.ok {
+			delta = min(delta, c.curve(o, w).delta(epsilon))
+		}
 	}
-	o, tilt = c.outline(delta, func(o outline) float64 { return o.tiltToSee(epsilon, delta) })
-	if w = c.window(o, tilt, epsilon); w.ok {
-		delta = min(delta, c.curve(o, w).delta(epsilon))
-	}
-	return delta
+	return min(1, delta)
 }
 
 // apart bounds the total variation of P and Q, which is δ at ε = 0: that of the
