@@ -37,8 +37,6 @@ func (m *mechanism) define(cmd *cobra.Command) {
 	flags.BoolVar(&m.json, "json", false, "print JSON")
 }
 
-func (m *mechanism) finds(flag string) bool { return m.found == flag }
-
 // Samplings, as flags say them.
 const (
 	poisson            = "poisson"
@@ -73,7 +71,7 @@ func (m *mechanism) complete() (accountant.Relation, error) {
 	if err := oneOf("sampling", m.sampling, poisson, withoutReplacement, noSampling); err != nil {
 		return 0, err
 	}
-	if m.sampling != noSampling && !sampled && !m.finds("rate") {
+	if m.sampling != noSampling && !sampled && m.found != "rate" {
 		return 0, fmt.Errorf("--sampling %s needs to know how much: give --rate, or --batch and --records", m.sampling)
 	}
 	if sampled && m.rate == 0 {

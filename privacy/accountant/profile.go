@@ -14,7 +14,11 @@ func (s step) pair() pld.Pair {
 	if s.noise == laplace {
 		base = func(epsilon float64) float64 { return laplaceProfile(s.sigma, epsilon) }
 	}
-	switch s.sampler {
+	sampler := s.sampler
+	if sampler == poissonReplace && s.sigma < loud {
+		sampler = withoutReplacement
+	}
+	switch sampler {
 	case poisson:
 		return poissonPair(s.rate, base)
 	case poissonReplace:
@@ -32,6 +36,11 @@ func (s step) pair() pld.Pair {
 
 // quietest is as much noise as makes a difference; squares of more overflow.
 const quietest = 1e100
+
+// loud is the noise multiplier below which poissonReplaceProfile would overflow.
+// The profile of fixed-size samples bounds it: of a record that is in the batch,
+// q·H_γ′ against a mixture is at most q times the larger H_γ′ of its parts.
+const loud = 0.05
 
 // insideSample is log(1 + (e^ε − 1)/q), the ε of a mechanism on a batch with
 // which ε on all records is reached, for ε > log(1−q).
@@ -101,7 +110,7 @@ func laplaceProfile(b, epsilon float64) float64 {
 // Finance", 2002). Exchanging v and w mirrors the pair.
 func (s step) poissonReplaceProfile(epsilon float64) float64 {
 	if epsilon > 600 {
-		return gaussianProfile(s.sigma, epsilon) // sampling never hurts
+		return s.rate * gaussianProfile(s.sigma, insideSample(epsilon, s.rate)) // see loud
 	}
 	c, gain := 1/(2*s.sigma), math.Expm1(epsilon)
 	// P/Q = e^ε at z: a quadratic equation in u = e^(cz).
@@ -109,7 +118,7 @@ func (s step) poissonReplaceProfile(epsilon float64) float64 {
 	a := gain * (1 - s.rate)
 	z := math.Log((a+math.Hypot(a, 2*math.Exp(epsilon/2)*k))/(2*k)) / c
 	if k == 0 || math.IsInf(z, 0) {
-		return gaussianProfile(s.sigma, epsilon)
+		return s.rate * gaussianProfile(s.sigma, insideSample(epsilon, s.rate))
 	}
 	return max(0, s.rate*(upperTail(z-c)-math.Exp(epsilon)*upperTail(z+c))-a*upperTail(z))
 }

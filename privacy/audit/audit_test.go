@@ -53,6 +53,20 @@ func planned(t *testing.T, relation privacy.Relation, sampler sampling.Sampler, 
 	return sum{plan: plan, bits: 500, noise: 1, times: 1}
 }
 
+// strata samples the first 500 records, the canaries, more densely than the rest.
+func strata(t *testing.T) sampling.Stratified {
+	t.Helper()
+	categories := make([]int, 2000)
+	for i := 500; i < len(categories); i++ {
+		categories[i] = 1
+	}
+	s, err := sampling.NewStratified(categories, []int{50, 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func (s sum) zero() float64 {
 	if s.plan.Sensitivity.Relation == privacy.ReplaceOne {
 		return -1
@@ -66,15 +80,19 @@ func (s sum) rate() float64 {
 		return sampler.Rate
 	case sampling.FixedSize:
 		return float64(sampler.Size) / float64(s.plan.Records)
+	case sampling.Stratified: // of the category that is sampled most densely
+		event := sampler.Event(s.plan.Records, accountant.Gaussian{NoiseMultiplier: 1}).(accountant.FixedSizeSampled)
+		return float64(event.Size) / float64(event.Population)
 	}
 	return 1
 }
 
 func (s sum) game() Game {
 	_, fixed := s.plan.Sampler.(sampling.FixedSize)
+	_, stratified := s.plan.Sampler.(sampling.Stratified)
 	return Game{
 		Relation: s.plan.Sensitivity.Relation, Canaries: s.bits, Bits: s.bits, Executions: 10,
-		Apart: !fixed && s.replay == 0, Gaussian: s.plan.Sampler == nil, Play: s.play,
+		Apart: !fixed && !stratified && s.replay == 0, Gaussian: s.plan.Sampler == nil, Play: s.play,
 	}
 }
 
@@ -148,8 +166,8 @@ func (s sum) play(_ context.Context, bits []bool, secret noise.Source) ([]float6
 	return scores, nil
 }
 
-// confidence makes the 20 audits of each of seven mechanisms (here and in
-// privateflow) fail in fewer than 140·5·10⁻⁶ = 7·10⁻⁴ of all series.
+// confidence makes the 20 audits of each of eight mechanisms (here and in
+// privateflow) fail in fewer than 160·5·10⁻⁶ = 8·10⁻⁴ of all series.
 const confidence = 1 - 5e-6
 
 // seeds are those of a mechanism that keeps its claim.
@@ -201,6 +219,7 @@ func TestSumsKeepTheirClaims(t *testing.T) {
 		"all records, add-remove": planned(t, privacy.AddRemove, nil, 5, 4),
 		"Poisson":                 planned(t, privacy.AddRemove, sampling.Poisson{Rate: 0.05}, 100, 4),
 		"fixed size":              planned(t, privacy.ReplaceOne, sampling.FixedSize{Size: 100}, 100, 4),
+		"stratified":              planned(t, privacy.ReplaceOne, strata(t), 100, 4),
 	} {
 		if refuted := audited(t, name, s.game(), claim(t, s.plan), seeds); refuted > 0 {
 			t.Errorf("%s: the claim was refuted %d times of %d", name, refuted, seeds)

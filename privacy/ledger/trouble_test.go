@@ -142,11 +142,17 @@ func TestAReadOnlyLedgerIsReadAndNotWritten(t *testing.T) {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "ledger.db")
 	history(t, path)
-	if err := errors.Join(os.Chmod(path, 0o444), os.Chmod(dir, 0o555)); err != nil {
+	cmd := worker("readonly", path)
+	// A copy of this binary, as nobody may not enter the folder of the original.
+	program, err := os.ReadFile(cmd.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path = filepath.Join(dir, "worker")
+	if err := errors.Join(os.WriteFile(cmd.Path, program, 0o755), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)); err != nil {
 		t.Fatal(err)
 	}
 	defer os.Chmod(dir, 0o700)
-	cmd := worker("readonly", path)
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
