@@ -1,0 +1,33 @@
+package transport
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Parallel calls work for 0 … n−1 on all cores. Each worker asks once for its
+// state, so that buffers are made per core and not per call.
+func Parallel[State any](n int, state func() State, work func(s State, i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers <= 1 {
+		if n > 0 {
+			s := state()
+			for i := range n {
+				work(s, i)
+			}
+		}
+		return
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			s := state()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(s, i)
+			}
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,73 @@
+package sinkhorn
+
+import "math"
+
+// The inner loops, in plain Go. Where the processor can do better, init of
+// kernel_simd.go replaces them.
+var (
+	// planRow writes dst_j = exp(u + v_j − rate·cost_j) and returns Σ_j dst_j.
+	planRow = planRowPlain
+	// addScaled adds weight·row to acc.
+	addScaled = addScaledPlain
+	// mixtureRow writes the cost of x, [dim], to each of the m columns of y,
+	// [dim, m], in columns from … from+len(dst)−1.
+	mixtureRow = mixtureRowPlain
+	// pullRow adds Σ_j weights_j·∂c/∂x(x, y_j) of a Mixture to dst, [dim].
+	pullRow = pullRowPlain
+)
+
+func planRowPlain(dst, v, cost []float64, u, rate float64) (sum float64) {
+	for j, c := range cost {
+		e := math.Exp(u + v[j] - rate*c)
+		dst[j] = e
+		sum += e
+	}
+	return sum
+}
+
+func addScaledPlain(acc, row []float64, weight float64) {
+	for j, r := range row {
+		acc[j] += weight * r
+	}
+}
+
+func mixtureRowPlain(dst []float64, x, columns []float32, m, from int, c Mixture) {
+	clear(dst)
+	for k, at := range x {
+		column := columns[k*m+from:][:len(dst)]
+		if c.Absolute == 0 {
+			for j, y := range column {
+				d := float64(at) - float64(y)
+				dst[j] += d * d
+			}
+			continue
+		}
+		for j, y := range column {
+			d := float64(at) - float64(y)
+			dst[j] += c.Squared*d*d + c.Absolute*math.Abs(d)
+		}
+	}
+	if c.Absolute == 0 && c.Squared != 1 {
+		for j := range dst {
+			dst[j] *= c.Squared
+		}
+	}
+}
+
+func pullRowPlain(dst, weights []float64, x, columns []float32, m int, c Mixture) {
+	for k, at := range x {
+		column := columns[k*m:][:m]
+		var squared, absolute float64
+		for j, y := range column {
+			d := float64(at) - float64(y)
+			squared += weights[j] * d
+			switch {
+			case d > 0:
+				absolute += weights[j]
+			case d < 0:
+				absolute -= weights[j]
+			}
+		}
+		dst[k] += 2*c.Squared*squared + c.Absolute*absolute
+	}
+}

@@ -1,0 +1,101 @@
+//go:build goexperiment.simd && amd64
+
+package sinkhorn
+
+import "simd/archsimd"
+
+// The same loops as for AVX-512 on half as wide registers.
+
+func sum256(x archsimd.Float64x4) float64 {
+	var lanes [4]float64
+	x.Store(&lanes)
+	return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+}
+
+func planRow256(dst, v, cost []float64, u, rate float64) float64 {
+	all := archsimd.BroadcastFloat64x4
+	scale, hi, lo := all(log2e), all(-ln2Hi), all(-ln2Lo)
+	whole, floor, ceiling := all(wholeBits), all(lowestExp), all(highestExp)
+	c0, c1, c2, c3, c4, c5 := all(exp0), all(exp1), all(exp2), all(exp3), all(exp4), all(exp5)
+	c6, c7, c8, c9, c10 := all(exp6), all(exp7), all(exp8), all(exp9), all(exp10)
+	shift, slope := all(u), all(-rate)
+	var total archsimd.Float64x4
+	m := len(cost)
+	dst, v = dst[:m], v[:m]
+	j := 0
+	for ; j+4 <= m; j += 4 {
+		x := archsimd.LoadFloat64x4Slice(cost[j:]).MulAdd(slope, archsimd.LoadFloat64x4Slice(v[j:]).Add(shift))
+		x = x.Max(floor).Min(ceiling)
+		marked := x.MulAdd(scale, whole)
+		k := marked.Sub(whole)
+		r := k.MulAdd(lo, k.MulAdd(hi, x))
+		p := c10.MulAdd(r, c9).MulAdd(r, c8).MulAdd(r, c7).MulAdd(r, c6).MulAdd(r, c5)
+		p = p.MulAdd(r, c4).MulAdd(r, c3).MulAdd(r, c2).MulAdd(r, c1).MulAdd(r, c0)
+		e := p.AsInt64x4().Add(marked.AsInt64x4().ShiftAllLeft(52)).AsFloat64x4()
+		total = total.Add(e)
+		e.StoreSlice(dst[j:])
+	}
+	sum := sum256(total)
+	archsimd.ClearAVXUpperBits()
+	return sum + planRowPlain(dst[j:], v[j:], cost[j:], u, rate)
+}
+
+func addScaled256(acc, row []float64, weight float64) {
+	w := archsimd.BroadcastFloat64x4(weight)
+	acc = acc[:len(row)]
+	j := 0
+	for ; j+4 <= len(row); j += 4 {
+		archsimd.LoadFloat64x4Slice(row[j:]).MulAdd(w, archsimd.LoadFloat64x4Slice(acc[j:])).StoreSlice(acc[j:])
+	}
+	archsimd.ClearAVXUpperBits()
+	addScaledPlain(acc[j:], row[j:], weight)
+}
+
+func mixtureRow256(dst []float64, x, columns []float32, m, from int, c Mixture) {
+	squared, absolute := archsimd.BroadcastFloat64x4(c.Squared), archsimd.BroadcastFloat64x4(c.Absolute)
+	var zero archsimd.Float64x4
+	j := 0
+	for ; j+8 <= len(dst); j += 8 {
+		var s0, s1, a0, a1 archsimd.Float64x4
+		at := from + j
+		for _, v := range x {
+			xs := archsimd.BroadcastFloat64x4(float64(v))
+			y := (*[8]float32)(columns[at:])
+			d0 := xs.Sub(archsimd.LoadFloat32x4Slice(y[0:4]).ConvertToFloat64())
+			d1 := xs.Sub(archsimd.LoadFloat32x4Slice(y[4:8]).ConvertToFloat64())
+			s0, s1 = d0.MulAdd(d0, s0), d1.MulAdd(d1, s1)
+			if c.Absolute != 0 {
+				a0, a1 = a0.Add(d0.Max(zero.Sub(d0))), a1.Add(d1.Max(zero.Sub(d1)))
+			}
+			at += m
+		}
+		s0.Mul(squared).Add(a0.Mul(absolute)).StoreSlice(dst[j:])
+		s1.Mul(squared).Add(a1.Mul(absolute)).StoreSlice(dst[j+4:])
+	}
+	archsimd.ClearAVXUpperBits()
+	mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
+}
+
+func pullRow256(dst, weights []float64, x, columns []float32, m int, c Mixture) {
+	var zero archsimd.Float64x4
+	for k, v := range x {
+		xs := archsimd.BroadcastFloat64x4(float64(v))
+		column := columns[k*m:][:m]
+		var squared, absolute archsimd.Float64x4
+		j := 0
+		for ; j+4 <= m; j += 4 {
+			d := xs.Sub(archsimd.LoadFloat32x4Slice(column[j:]).ConvertToFloat64())
+			w := archsimd.LoadFloat64x4Slice(weights[j:])
+			squared = d.MulAdd(w, squared)
+			if c.Absolute != 0 {
+				absolute = absolute.Add(w.Masked(d.Greater(zero))).Sub(w.Masked(d.Less(zero)))
+			}
+		}
+		dst[k] += 2*c.Squared*sum256(squared) + c.Absolute*sum256(absolute)
+		if j < m {
+			archsimd.ClearAVXUpperBits()
+			pullRowPlain(dst[k:k+1], weights[j:], x[k:k+1], column[j:], m-j, c)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}

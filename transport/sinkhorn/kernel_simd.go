@@ -1,0 +1,167 @@
+//go:build goexperiment.simd && amd64
+
+package sinkhorn
+
+import (
+	"math"
+	"simd/archsimd"
+)
+
+func init() {
+	switch {
+	case archsimd.X86.AVX512():
+		planRow, addScaled, mixtureRow, pullRow = planRow512, addScaled512, mixtureRow512, pullRow512
+	case archsimd.X86.AVX2() && archsimd.X86.FMA():
+		planRow, addScaled, mixtureRow, pullRow = planRow256, addScaled256, mixtureRow256, pullRow256
+	}
+}
+
+// e^x is 2^k·e^r with k = x/ln 2, rounded, and |r| ≤ ln 2/2. The polynomial
+// interpolates e^r at the Chebyshev points of that interval; it is off by at
+// most 3.3e-16 of e^r.
+const (
+	log2e = 1 / math.Ln2
+	ln2Hi = 6.93147180369123816490e-01 // ln 2 in two parts, the first of 33 bits
+	ln2Lo = 1.90821492927058770002e-10
+
+	// Adding 1.5·2^52 rounds to a whole number k and leaves it in the low bits,
+	// from where it is added to the exponent of the polynomial: p·2^k. (AVX-512
+	// has instructions for both. They take twice the time.) Outside of
+	// lowestExp … highestExp the exponent would wrap, so x stays within.
+	wholeBits  = 0x1.8p52
+	lowestExp  = -707
+	highestExp = 709
+
+	exp0  = 1
+	exp1  = 1.0000000000000067423
+	exp2  = 0.50000000000000056169
+	exp3  = 0.16666666666554404471
+	exp4  = 0.041666666666573142611
+	exp5  = 0.0083333333856677824706
+	exp6  = 0.0013888888932488598181
+	exp7  = 0.00019841170270440068401
+	exp8  = 0.000024801504346997687255
+	exp9  = 2.764018079620985113e-6
+	exp10 = 2.7626357241447222855e-7
+)
+
+func sum512(x archsimd.Float64x8) (sum float64) {
+	var lanes [8]float64
+	x.Store(&lanes)
+	return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
+}
+
+// Only sixteen registers are in use by the compiler, so those that a loop needs
+// all the time (total) are kept there by loading the constants each time.
+var (
+	all512 = func(v float64) (lanes [8]float64) {
+		for i := range lanes {
+			lanes[i] = v
+		}
+		return lanes
+	}
+	scale512, hi512, lo512         = all512(log2e), all512(-ln2Hi), all512(-ln2Lo)
+	whole512, floor512, ceiling512 = all512(wholeBits), all512(lowestExp), all512(highestExp)
+	c512                           = [11][8]float64{all512(exp0), all512(exp1), all512(exp2), all512(exp3), all512(exp4), all512(exp5), all512(exp6), all512(exp7), all512(exp8), all512(exp9), all512(exp10)}
+)
+
+func planRow512(dst, v, cost []float64, u, rate float64) float64 {
+	shift, slope := archsimd.BroadcastFloat64x8(u), archsimd.BroadcastFloat64x8(-rate)
+	var total archsimd.Float64x8
+	m := len(cost)
+	dst, v = dst[:m], v[:m]
+	j := 0
+	for ; j+8 <= m; j += 8 {
+		x := archsimd.LoadFloat64x8Slice(cost[j:]).MulAdd(slope, archsimd.LoadFloat64x8Slice(v[j:]).Add(shift))
+		x = x.Max(archsimd.LoadFloat64x8(&floor512)).Min(archsimd.LoadFloat64x8(&ceiling512))
+		whole := archsimd.LoadFloat64x8(&whole512)
+		marked := x.MulAdd(archsimd.LoadFloat64x8(&scale512), whole)
+		k := marked.Sub(whole)
+		r := k.MulAdd(archsimd.LoadFloat64x8(&lo512), k.MulAdd(archsimd.LoadFloat64x8(&hi512), x))
+		p := archsimd.LoadFloat64x8(&c512[10]).MulAdd(r, archsimd.LoadFloat64x8(&c512[9])).MulAdd(r, archsimd.LoadFloat64x8(&c512[8])).MulAdd(r, archsimd.LoadFloat64x8(&c512[7])).MulAdd(r, archsimd.LoadFloat64x8(&c512[6]))
+		p = p.MulAdd(r, archsimd.LoadFloat64x8(&c512[5])).MulAdd(r, archsimd.LoadFloat64x8(&c512[4])).MulAdd(r, archsimd.LoadFloat64x8(&c512[3])).MulAdd(r, archsimd.LoadFloat64x8(&c512[2]))
+		p = p.MulAdd(r, archsimd.LoadFloat64x8(&c512[1])).MulAdd(r, archsimd.LoadFloat64x8(&c512[0]))
+		e := p.AsInt64x8().Add(marked.AsInt64x8().ShiftAllLeft(52)).AsFloat64x8()
+		total = total.Add(e)
+		e.StoreSlice(dst[j:])
+	}
+	sum := sum512(total)
+	archsimd.ClearAVXUpperBits()
+	return sum + planRowPlain(dst[j:], v[j:], cost[j:], u, rate)
+}
+
+func addScaled512(acc, row []float64, weight float64) {
+	w := archsimd.BroadcastFloat64x8(weight)
+	acc = acc[:len(row)]
+	j := 0
+	for ; j+8 <= len(row); j += 8 {
+		archsimd.LoadFloat64x8Slice(row[j:]).MulAdd(w, archsimd.LoadFloat64x8Slice(acc[j:])).StoreSlice(acc[j:])
+	}
+	archsimd.ClearAVXUpperBits()
+	addScaledPlain(acc[j:], row[j:], weight)
+}
+
+func mixtureRow512(dst []float64, x, columns []float32, m, from int, c Mixture) {
+	j := 0
+	squared, absolute := archsimd.BroadcastFloat64x8(c.Squared), archsimd.BroadcastFloat64x8(c.Absolute)
+	var zero archsimd.Float64x8
+	for ; j+32 <= len(dst); j += 32 {
+		var s0, s1, s2, s3, a0, a1, a2, a3 archsimd.Float64x8
+		at := from + j
+		if c.Absolute == 0 {
+			for _, v := range x {
+				xs := archsimd.BroadcastFloat64x8(float64(v))
+				y := (*[32]float32)(columns[at:])
+				d0 := xs.Sub(archsimd.LoadFloat32x8Slice(y[0:8]).ConvertToFloat64())
+				d1 := xs.Sub(archsimd.LoadFloat32x8Slice(y[8:16]).ConvertToFloat64())
+				d2 := xs.Sub(archsimd.LoadFloat32x8Slice(y[16:24]).ConvertToFloat64())
+				d3 := xs.Sub(archsimd.LoadFloat32x8Slice(y[24:32]).ConvertToFloat64())
+				s0, s1, s2, s3 = d0.MulAdd(d0, s0), d1.MulAdd(d1, s1), d2.MulAdd(d2, s2), d3.MulAdd(d3, s3)
+				at += m
+			}
+		} else {
+			for _, v := range x {
+				xs := archsimd.BroadcastFloat64x8(float64(v))
+				y := (*[32]float32)(columns[at:])
+				d0 := xs.Sub(archsimd.LoadFloat32x8Slice(y[0:8]).ConvertToFloat64())
+				d1 := xs.Sub(archsimd.LoadFloat32x8Slice(y[8:16]).ConvertToFloat64())
+				d2 := xs.Sub(archsimd.LoadFloat32x8Slice(y[16:24]).ConvertToFloat64())
+				d3 := xs.Sub(archsimd.LoadFloat32x8Slice(y[24:32]).ConvertToFloat64())
+				s0, s1, s2, s3 = d0.MulAdd(d0, s0), d1.MulAdd(d1, s1), d2.MulAdd(d2, s2), d3.MulAdd(d3, s3)
+				a0, a1 = a0.Add(d0.Max(zero.Sub(d0))), a1.Add(d1.Max(zero.Sub(d1)))
+				a2, a3 = a2.Add(d2.Max(zero.Sub(d2))), a3.Add(d3.Max(zero.Sub(d3)))
+				at += m
+			}
+		}
+		s0.Mul(squared).Add(a0.Mul(absolute)).StoreSlice(dst[j:])
+		s1.Mul(squared).Add(a1.Mul(absolute)).StoreSlice(dst[j+8:])
+		s2.Mul(squared).Add(a2.Mul(absolute)).StoreSlice(dst[j+16:])
+		s3.Mul(squared).Add(a3.Mul(absolute)).StoreSlice(dst[j+24:])
+	}
+	archsimd.ClearAVXUpperBits()
+	mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
+}
+
+func pullRow512(dst, weights []float64, x, columns []float32, m int, c Mixture) {
+	var zero archsimd.Float64x8
+	for k, v := range x {
+		xs := archsimd.BroadcastFloat64x8(float64(v))
+		column := columns[k*m:][:m]
+		var squared, absolute archsimd.Float64x8
+		j := 0
+		for ; j+8 <= m; j += 8 {
+			d := xs.Sub(archsimd.LoadFloat32x8Slice(column[j:]).ConvertToFloat64())
+			w := archsimd.LoadFloat64x8Slice(weights[j:])
+			squared = d.MulAdd(w, squared)
+			if c.Absolute != 0 {
+				absolute = absolute.Add(w.Masked(d.Greater(zero))).Sub(w.Masked(d.Less(zero)))
+			}
+		}
+		dst[k] += 2*c.Squared*sum512(squared) + c.Absolute*sum512(absolute)
+		if j < m {
+			archsimd.ClearAVXUpperBits()
+			pullRowPlain(dst[k:k+1], weights[j:], x[k:k+1], column[j:], m-j, c)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}

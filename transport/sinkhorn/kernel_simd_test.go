@@ -1,0 +1,14 @@
+//go:build goexperiment.simd && amd64
+
+package sinkhorn
+
+import "simd/archsimd"
+
+func init() {
+	if archsimd.X86.AVX2() && archsimd.X86.FMA() {
+		sets = append(sets, set{"AVX2", planRow256, addScaled256, mixtureRow256, pullRow256})
+	}
+	if archsimd.X86.AVX512() {
+		sets = append(sets, set{"AVX-512", planRow512, addScaled512, mixtureRow512, pullRow512})
+	}
+}

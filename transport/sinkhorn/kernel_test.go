@@ -1,0 +1,140 @@
+package sinkhorn
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// set is one implementation of the inner loops.
+type set struct {
+	name       string
+	planRow    func(dst, v, cost []float64, u, rate float64) float64
+	addScaled  func(acc, row []float64, weight float64)
+	mixtureRow func(dst []float64, x, columns []float32, m, from int, c Mixture)
+	pullRow    func(dst, weights []float64, x, columns []float32, m int, c Mixture)
+}
+
+// sets are what this processor can run; kernel_simd_test.go adds to them.
+var sets = []set{{"plain", planRowPlain, addScaledPlain, mixtureRowPlain, pullRowPlain}}
+
+// Every implementation is compared with sums in plain Go by the definition, for
+// lengths around the widths of registers.
+func TestKernelsComputeTheirDefinition(t *testing.T) {
+	for _, k := range sets {
+		t.Run(k.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			for _, m := range []int{1, 3, 7, 8, 9, 31, 32, 33, 65, 100} {
+				const dim = 5
+				x, columns := make([]float32, dim), make([]float32, dim*m)
+				for i := range x {
+					x[i] = float32(rng.NormFloat64())
+				}
+				for i := range columns {
+					columns[i] = float32(rng.NormFloat64())
+					if i%11 == 0 {
+						columns[i] = x[i/m] // no difference: the slope of |t| at 0
+					}
+				}
+				v, cost, weights := make([]float64, m), make([]float64, m), make([]float64, m)
+				for j := range m {
+					v[j], cost[j], weights[j] = rng.NormFloat64(), 300*rng.Float64(), rng.Float64()
+				}
+				u, rate := 2.5, 2.
+				dst := make([]float64, m)
+				sum, want := k.planRow(dst, v, cost, u, rate), 0.
+				for j := range m {
+					e := math.Exp(u + v[j] - rate*cost[j])
+					want += e
+					near(t, "plan", dst[j], e, 2e-13*e) // the exponent itself is rounded to 1e-13
+				}
+				near(t, "sum of the plan", sum, want, 2e-13*want)
+
+				acc := append([]float64(nil), v...)
+				k.addScaled(acc, cost, 0.3)
+				for j := range m {
+					near(t, "sum", acc[j], v[j]+0.3*cost[j], 1e-13)
+				}
+				for _, c := range []Mixture{{1, 0}, {0, 1}, {0.5, 3}} {
+					from := m / 3
+					k.mixtureRow(dst[:m-from], x, columns, m, from, c)
+					pulled := make([]float64, dim)
+					k.pullRow(pulled, weights, x, columns, m, c)
+					wantPull, y := make([]float64, dim), make([]float32, dim)
+					for j := range m {
+						for i := range y {
+							y[i] = columns[i*m+j]
+						}
+						c.ByX(wantPull, x, y, weights[j])
+						if j >= from {
+							near(t, "cost", dst[j-from], c.At(x, y), 1e-13)
+						}
+					}
+					for i := range pulled {
+						near(t, "pull", pulled[i], wantPull[i], 1e-12)
+					}
+				}
+			}
+		})
+	}
+}
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Fatalf("%s is %v; want %v ± %v", what, got, want, tolerance)
+	}
+}
+
+// The exponential to its last digits, over its whole range, and what is outside.
+func TestKernelsExponential(t *testing.T) {
+	for _, k := range sets {
+		v, zero, dst := make([]float64, 4000), make([]float64, 4000), make([]float64, 4000)
+		for j := range v {
+			v[j] = -700 + 1400*float64(j)/float64(len(v))
+		}
+		k.planRow(dst, v, zero, 0, 1)
+		for j, x := range v {
+			near(t, k.name+": e^x", dst[j], math.Exp(x), 1e-15*math.Exp(x))
+		}
+		for j := range v {
+			v[j] = -800 * math.Pow(10, float64(j%20)) // up to 1e22
+		}
+		if sum := k.planRow(dst, v, zero, 0, 1); !(sum >= 0 && sum < smallest) {
+			t.Errorf("%s: exponentials of less than −800 add up to %v; want next to nothing", k.name, sum)
+		}
+		for j := range v {
+			v[j] = 1000
+		}
+		if sum := k.planRow(dst, v, zero, 0, 1); !(sum > largest) {
+			t.Errorf("%s: exponentials of 1000 add up to %v; want more than %v, which is seen", k.name, sum, largest)
+		}
+	}
+}
+
+func BenchmarkKernels(b *testing.B) {
+	const m, dim = 2000, 64
+	dst, v, cost := make([]float64, m), make([]float64, m), make([]float64, m)
+	x, columns := make([]float32, dim), make([]float32, dim*m)
+	for j := range cost {
+		cost[j] = float64(j % 37)
+	}
+	for _, k := range sets {
+		for _, loop := range []struct {
+			name string
+			run  func()
+		}{
+			{"plan", func() { k.planRow(dst, v, cost, -1, 0.7) }},
+			{"add", func() { k.addScaled(dst, v, 0.7) }},
+			{"squares", func() { k.mixtureRow(dst, x, columns, m, 0, Mixture{1, 0}) }},
+			{"mixture", func() { k.mixtureRow(dst, x, columns, m, 0, Mixture{1, 1}) }},
+			{"pull", func() { k.pullRow(dst[:dim], v, x, columns, m, Mixture{1, 0}) }},
+		} {
+			b.Run(loop.name+"/"+k.name, func(b *testing.B) {
+				for b.Loop() {
+					loop.run()
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package sinkhorn
+
+import "fmt"
+
+// Plan returns the plan P of the potentials, [n, m].
+func (r *Result) Plan() ([]float64, error) {
+	n, m := r.kept.n, r.kept.m
+	if bytes := int64(n) * int64(m) * 8; bytes > MemoryLimit {
+		return nil, fmt.Errorf("sinkhorn: the plan of %d and %d points takes %.1f GiB, more than the %.1f GiB allowed (MemoryLimit); Gradient and Map do without it",
+			n, m, float64(bytes)/(1<<30), float64(MemoryLimit)/(1<<30))
+	}
+	plan := make([]float64, n*m)
+	s := r.solution
+	s.planRows(func(int) {}, func(w scratch, _, i int, _ []float64, _ float64) {
+		place(plan[index(r.kept.x, i)*m:][:m], w.plan, r.kept.y, 1)
+	})
+	return plan, nil
+}
+
+func index(indices []int, i int) int {
+	if indices == nil {
+		return i
+	}
+	return indices[i]
+}
+
+// Map returns the barycentric projection of the plan, [n, dim]: to each point of
+// x the mean of what it is coupled with, Σ_j P_ij·y_j / Σ_j P_ij. As ε falls it
+// tends to Brenier's map, if there is one. A point of no weight stays where it
+// is.
+func (r *Result) Map() []float64 {
+	s := r.solution
+	dim := s.rows.x.Dim
+	mapped := make([]float64, r.kept.n*dim)
+	r.eachRow(func(i int, plan []float64, sum float64) {
+		target := mapped[i*dim : (i+1)*dim]
+		for j, p := range plan {
+			for k, v := range s.rows.y.Row(j) {
+				target[k] += p / sum * float64(v)
+			}
+		}
+	})
+	return mapped
+}
+
+// eachRow calls visit with the rows of the plan of points that weigh something,
+// under their indices in the problem, on all cores.
+func (r *Result) eachRow(visit func(i int, plan []float64, sum float64)) {
+	r.solution.planRows(func(int) {}, func(w scratch, _, i int, _ []float64, sum float64) {
+		visit(index(r.kept.x, i), w.plan, sum)
+	})
+}
+
+// Gradient returns the derivatives of OT_ε by the points of x and y, [n, dim]
+// and [m, dim]:
+//
+//	∂OT_ε/∂x_i = Σ_j P_ij·∂c/∂x(x_i, y_j)
+//
+// By the envelope theorem the plan counts as a constant, since it is optimal
+// (Feydy et al. 2019, Proposition 2); that is exact at convergence and off by
+// the order of MarginalError before. Where x and y are one measure its points
+// move on both sides, and their derivative is the sum of the two.
+func (r *Result) Gradient() (byX, byY []float64, err error) {
+	s := r.solution
+	if c, own := s.rows.cost.(Func); own && c.Slopes == nil {
+		return nil, nil, fmt.Errorf("sinkhorn: this cost has no slopes, so there is no gradient by points; give Func its Slopes")
+	}
+	dim := s.rows.x.Dim
+	byX, byY = make([]float64, r.kept.n*dim), make([]float64, r.kept.m*dim)
+	s.pull(byX, r.kept.x)
+	if s.same {
+		copy(byY, byX)
+		return byX, byY, nil
+	}
+	s.transposed().pull(byY, r.kept.y)
+	return byX, byY, nil
+}
+
+// transposed is the same solution with x and y in each other's place. Its costs
+// are computed as they are needed.
+func (s *state) transposed() *state {
+	t := newState(newRows(s.rows.y, s.rows.x, transposedCost(s.rows.cost), s.rows.workers), s.b, s.a, s.reach, false)
+	t.f, t.g, t.epsilon = s.g, s.f, s.epsilon
+	return t
+}
+
+// swapped is a cost with its arguments exchanged.
+type swapped struct{ Cost }
+
+func (c swapped) At(x, y []float32) float64 { return c.Cost.At(y, x) }
+func (c swapped) ByX(dst []float64, x, y []float32, weight float64) {
+	c.Cost.ByY(dst, y, x, weight)
+}
+
+func transposedCost(c Cost) Cost {
+	if symmetric(c) {
+		return c
+	}
+	return swapped{c}
+}
+
+// pull adds Σ_j P_ij·∂c/∂x(x_i, y_j) to by, [·, dim], at the indices.
+func (s *state) pull(by []float64, indices []int) {
+	x, y := s.rows.x, s.rows.y
+	mixture, isMixture := s.rows.cost.(Mixture)
+	_, isEuclidean := s.rows.cost.(Euclidean)
+	s.planRows(func(int) {}, func(w scratch, _, i int, costs []float64, _ float64) {
+		dst := by[index(indices, i)*x.Dim:][:x.Dim]
+		switch {
+		case isMixture:
+			pullRow(dst, w.plan, x.Row(i), s.rows.columns, y.Len(), mixture)
+		case isEuclidean:
+			// ∂‖x−y‖ = (x−y)/‖x−y‖, half the pull of the squares by P/‖x−y‖.
+			for j, distance := range costs {
+				if distance > 0 {
+					w.plan[j] /= distance
+				} else {
+					w.plan[j] = 0
+				}
+			}
+			pullRow(dst, w.plan, x.Row(i), s.rows.columns, y.Len(), Mixture{Squared: 0.5})
+		default:
+			for j, p := range w.plan {
+				s.rows.cost.ByX(dst, x.Row(i), y.Row(j), p)
+			}
+		}
+	})
+}

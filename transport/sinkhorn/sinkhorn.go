@@ -1,0 +1,269 @@
+// Package sinkhorn solves entropic optimal transport between weighted points
+// on the host, in double precision, with or without ever holding the matrix of
+// costs, and makes of it the Sinkhorn divergences of 001 ("Don't Generate Me",
+// Cao et al. 2021).
+package sinkhorn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"molehill/transport"
+)
+
+// Problem is the transport between two measures:
+//
+//	OT_ε(x, y) = min over plans P of ⟨C, P⟩ + ε·KL(P | a⊗b),  C_ij = c(x_i, y_j),
+//
+// over couplings of the shares a and b of x and y (Peyré & Cuturi 2019, Section
+// 4; 001 Section 3.2 with λ for ε). Where X and Y share their memory the
+// problem is one of a measure and itself, and takes half the time.
+type Problem struct {
+	X, Y transport.Measure
+	Cost Cost
+}
+
+// Solver says how to solve a Problem. Only Epsilon is needed.
+type Solver struct {
+	Epsilon float64 // ε > 0, in the unit of the cost
+
+	// Reach is ρ > 0 of unbalanced transport: the marginals need not be met, but
+	// cost ρ·KL(P1|a) + ρ·KL(Pᵀ1|b), and weights are taken as they are
+	// (Chizat et al. 2018). 0 asks for both marginals.
+	Reach float64
+
+	Tolerance     float64 // on MarginalError; 0: 1e-6
+	MaxIterations int     // 0: 10,000
+
+	// Start are potentials to start from, as another Result has them; nil: none.
+	Start *Potentials
+
+	// Online never holds the cost matrix, but computes its rows whenever they
+	// are needed: memory O(dim·(n+m)) in place of 8·n·m bytes.
+	Online bool
+
+	// Watch, if set, is told of every iteration.
+	Watch func(iteration int, marginalError float64)
+}
+
+// Potentials are the dual variables, [n] and [m], in the unit of the cost:
+//
+//	P_ij = a_i·b_j·exp((F_i + G_j − C_ij)/ε).
+//
+// Balanced ones are free up to a constant, which is chosen so that ⟨a, F⟩ =
+// ⟨b, G⟩.
+type Potentials struct{ F, G []float64 }
+
+// Result is what Solve found.
+type Result struct {
+	Potentials
+	Iterations int // updates of both potentials, over all ε on the way
+
+	// MarginalError is ‖P1−a‖₁ + ‖Pᵀ1−b‖₁. In unbalanced transport, where the
+	// optimal plan has marginals of its own, it is how far one more update would
+	// move them.
+	MarginalError float64
+	Converged     bool // MarginalError ≤ Tolerance
+
+	// Dual ≤ OT_ε ≤ Primal, whether converged or not: Dual is the value of the
+	// potentials, Primal that of a plan with the right marginals made from P
+	// (Altschuler, Weed & Rigollet 2017, Algorithm 2), or of P if unbalanced.
+	Dual, Primal float64
+
+	// Transport is ⟨C, P⟩ of the plan of Primal: its cost without the entropy.
+	Transport float64
+
+	solution *state
+	kept     kept
+}
+
+// kept are the indices of points that weigh something. The others take no part
+// in the iterations.
+type kept struct {
+	x, y []int // nil: all
+	n, m int   // of the problem
+}
+
+// MemoryLimit is the most bytes that a cost matrix or a plan may take; programs
+// may change it.
+var MemoryLimit = int64(4) << 30
+
+// Solve returns the solution, or as near to it as MaxIterations came: look at
+// Converged.
+func (s Solver) Solve(p Problem) (*Result, error) { return s.solve(p, 0) }
+
+// SolveAll solves problems of any sizes side by side, one a core.
+func (s Solver) SolveAll(problems []Problem) ([]*Result, error) {
+	if len(problems) == 1 {
+		r, err := s.Solve(problems[0])
+		return []*Result{r}, err
+	}
+	results, errs := make([]*Result, len(problems)), make([]error, len(problems))
+	each(len(problems), 0, func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+		results[i], errs[i] = s.solve(problems[i], 1)
+	})
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("problem %d: %w", i, err)
+		}
+	}
+	return results, nil
+}
+
+func (s Solver) solve(p Problem, workers int) (*Result, error) {
+	s, err := s.checked()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	k := kept{x: positive(p.X.Weights), y: positive(p.Y.Weights), n: p.X.Len(), m: p.Y.Len()}
+	same := p.same()
+	x, a := k.side(p.X, k.x, s.Reach)
+	y, b := x, a
+	if !same {
+		y, b = k.side(p.Y, k.y, s.Reach)
+	}
+	if bytes := int64(len(a)) * int64(len(b)) * 8; !s.Online && bytes > MemoryLimit {
+		return nil, fmt.Errorf("sinkhorn: the costs of %d and %d points take %.1f GiB, more than the %.1f GiB allowed (MemoryLimit); set Online to compute them as they are needed",
+			len(a), len(b), float64(bytes)/(1<<30), float64(MemoryLimit)/(1<<30))
+	}
+	matrix := newRows(x, y, p.Cost, workers)
+	low, high, err := matrix.survey(!s.Online)
+	if err != nil {
+		return nil, err
+	}
+	spread := high - low
+	if limit := max(math.Abs(low), math.Abs(high)) * 1e-12; s.Epsilon < limit {
+		return nil, fmt.Errorf("sinkhorn: ε = %v for costs up to %v; double precision needs at least %.2g", s.Epsilon, max(math.Abs(low), math.Abs(high)), limit)
+	}
+	solution := newState(matrix, a, b, s.Reach, same)
+	solution.epsilon = s.Epsilon
+	r := &Result{solution: solution, kept: k}
+	if s.Start != nil {
+		if err := k.start(solution, s.Start); err != nil {
+			return nil, err
+		}
+		spread = 0
+	}
+	s.iterate(r, spread)
+	r.extend(p)
+	return r, nil
+}
+
+func (s Solver) checked() (Solver, error) {
+	if !(s.Epsilon > 0) || math.IsInf(s.Epsilon, 0) {
+		return s, fmt.Errorf("sinkhorn: ε = %v; it must be positive and finite, in the unit of the cost", s.Epsilon)
+	}
+	if !(s.Reach >= 0) || math.IsInf(s.Reach, 0) {
+		return s, fmt.Errorf("sinkhorn: reach ρ = %v; it must be positive and finite, or 0 to meet both marginals", s.Reach)
+	}
+	if !(s.Tolerance >= 0) || s.MaxIterations < 0 {
+		return s, fmt.Errorf("sinkhorn: tolerance %v within %d iterations; neither may be negative", s.Tolerance, s.MaxIterations)
+	}
+	if s.Tolerance == 0 {
+		s.Tolerance = 1e-6
+	}
+	if s.MaxIterations == 0 {
+		s.MaxIterations = 10_000
+	}
+	return s, nil
+}
+
+func (p Problem) check() error {
+	if err := p.X.Check(); err != nil {
+		return fmt.Errorf("sinkhorn: x: %w", err)
+	}
+	if err := p.Y.Check(); err != nil {
+		return fmt.Errorf("sinkhorn: y: %w", err)
+	}
+	if p.X.Dim != p.Y.Dim {
+		return fmt.Errorf("sinkhorn: points of dimension %d and %d; both sides need the same", p.X.Dim, p.Y.Dim)
+	}
+	switch c := p.Cost.(type) {
+	case nil:
+		return fmt.Errorf("sinkhorn: no cost; SquaredL2 is the usual one")
+	case Mixture:
+		if !(c.Squared >= 0 && c.Absolute >= 0 && c.Squared+c.Absolute > 0) || math.IsInf(c.Squared+c.Absolute, 0) {
+			return fmt.Errorf("sinkhorn: cost %v·‖x−y‖₂² + %v·‖x−y‖₁; the factors must be finite, at least 0, and not both 0", c.Squared, c.Absolute)
+		}
+	case Func:
+		if c.Value == nil {
+			return fmt.Errorf("sinkhorn: a Func cost without Value")
+		}
+	}
+	return nil
+}
+
+// same says whether x and y are one measure, by the memory they share.
+func (p Problem) same() bool {
+	return symmetric(p.Cost) && shared(p.X.Data, p.Y.Data) && (p.X.Weights == nil && p.Y.Weights == nil || shared(p.X.Weights, p.Y.Weights))
+}
+
+func shared[T any](a, b []T) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
+
+// positive returns the indices of weights above 0, or nil for all.
+func positive(weights []float64) []int {
+	if !slices.Contains(weights, 0) {
+		return nil
+	}
+	var indices []int
+	for i, w := range weights {
+		if w > 0 {
+			indices = append(indices, i)
+		}
+	}
+	return indices
+}
+
+// side returns the points that weigh something and their weights: shares, or
+// masses if unbalanced.
+func (k kept) side(m transport.Measure, indices []int, reach float64) (transport.Points, []float64) {
+	points, weights := m.Points, m.Shares()
+	if reach != 0 && m.Weights != nil {
+		copy(weights, m.Weights)
+	}
+	if indices == nil {
+		return points, weights
+	}
+	return points.Subset(indices), pick(weights, indices)
+}
+
+func pick(values []float64, indices []int) []float64 {
+	if indices == nil {
+		return slices.Clone(values)
+	}
+	picked := make([]float64, len(indices))
+	for to, from := range indices {
+		picked[to] = values[from]
+	}
+	return picked
+}
+
+// start takes potentials to start from.
+func (k kept) start(s *state, p *Potentials) error {
+	if len(p.F) != k.n || len(p.G) != k.m {
+		return fmt.Errorf("sinkhorn: potentials of %d and %d points to start %d and %d from; sizes must agree", len(p.F), len(p.G), k.n, k.m)
+	}
+	for _, side := range []struct {
+		to, from []float64
+		kept     []int
+	}{{s.f, p.F, k.x}, {s.g, p.G, k.y}} {
+		copy(side.to, pick(side.from, side.kept))
+		for _, v := range side.to {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("sinkhorn: a potential to start from is %v; start from those of a Result, or from none", v)
+			}
+		}
+		if s.same {
+			break
+		}
+	}
+	scale(s.f, 1/s.epsilon)
+	if !s.same {
+		scale(s.g, 1/s.epsilon)
+	}
+	return nil
+}
