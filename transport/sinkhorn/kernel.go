@@ -12,6 +12,12 @@ var (
 	// mixtureRow writes the cost of x, [dim], to each of the m columns of y,
 	// [dim, m], in columns from … from+len(dst)−1.
 	mixtureRow = mixtureRowPlain
+	// multiply writes the first rows (≤ 4) rows and lanes (≤ panelWidth) columns
+	// of A·B to dst, one row each stride, for A of shape [4, inner] and B of
+	// [inner, panelWidth].
+	multiply = multiplyPlain
+	// shiftRow writes factor·(x − center) to dst, all [dim].
+	shiftRow = shiftRowPlain
 	// pullRow adds Σ_j weights_j·∂c/∂x(x, y_j) of a Mixture to dst, [dim].
 	pullRow = pullRowPlain
 )
@@ -69,5 +75,24 @@ func pullRowPlain(dst, weights []float64, x, columns []float32, m int, c Mixture
 			}
 		}
 		dst[k] += 2*c.Squared*squared + c.Absolute*absolute
+	}
+}
+
+func multiplyPlain(dst []float64, stride, rows, lanes int, a []float64, panel []float64) {
+	inner := len(panel) / panelWidth
+	for i := range rows {
+		var sums [panelWidth]float64
+		for k, v := range a[i*inner : (i+1)*inner] {
+			for j, w := range panel[k*panelWidth : (k+1)*panelWidth] {
+				sums[j] = math.FMA(v, w, sums[j])
+			}
+		}
+		copy(dst[i*stride:][:lanes], sums[:])
+	}
+}
+
+func shiftRowPlain(dst []float64, x []float32, center []float64, factor float64) {
+	for k, v := range x {
+		dst[k] = factor * (float64(v) - center[k])
 	}
 }

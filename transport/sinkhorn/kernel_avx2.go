@@ -99,3 +99,49 @@ func pullRow256(dst, weights []float64, x, columns []float32, m int, c Mixture) 
 	}
 	archsimd.ClearAVXUpperBits()
 }
+
+// Four rows by half a panel at a time: eight sums for sixteen registers.
+func multiply256(dst []float64, stride, rows, lanes int, a []float64, panel []float64) {
+	inner := len(panel) / panelWidth
+	a0, a1, a2, a3 := a[:inner], a[inner:][:inner], a[2*inner:][:inner], a[3*inner:][:inner]
+	var sums [4][panelWidth]float64
+	for half := 0; half < panelWidth; half += 8 {
+		var s00, s01, s10, s11, s20, s21, s30, s31 archsimd.Float64x4
+		for k := range a0 {
+			b := (*[8]float64)(panel[k*panelWidth+half:])
+			b0, b1 := archsimd.LoadFloat64x4Slice(b[:4]), archsimd.LoadFloat64x4Slice(b[4:])
+			v := archsimd.BroadcastFloat64x4(a0[k])
+			s00, s01 = v.MulAdd(b0, s00), v.MulAdd(b1, s01)
+			v = archsimd.BroadcastFloat64x4(a1[k])
+			s10, s11 = v.MulAdd(b0, s10), v.MulAdd(b1, s11)
+			v = archsimd.BroadcastFloat64x4(a2[k])
+			s20, s21 = v.MulAdd(b0, s20), v.MulAdd(b1, s21)
+			v = archsimd.BroadcastFloat64x4(a3[k])
+			s30, s31 = v.MulAdd(b0, s30), v.MulAdd(b1, s31)
+		}
+		s00.StoreSlice(sums[0][half:])
+		s01.StoreSlice(sums[0][half+4:])
+		s10.StoreSlice(sums[1][half:])
+		s11.StoreSlice(sums[1][half+4:])
+		s20.StoreSlice(sums[2][half:])
+		s21.StoreSlice(sums[2][half+4:])
+		s30.StoreSlice(sums[3][half:])
+		s31.StoreSlice(sums[3][half+4:])
+	}
+	archsimd.ClearAVXUpperBits()
+	for i := range rows {
+		copy(dst[i*stride:][:lanes], sums[i][:])
+	}
+}
+
+func shiftRow256(dst []float64, x []float32, center []float64, factor float64) {
+	f := archsimd.BroadcastFloat64x4(factor)
+	dst, center = dst[:len(x)], center[:len(x)]
+	k := 0
+	for ; k+4 <= len(x); k += 4 {
+		v := archsimd.LoadFloat32x4Slice(x[k:]).ConvertToFloat64()
+		v.Sub(archsimd.LoadFloat64x4Slice(center[k:])).Mul(f).StoreSlice(dst[k:])
+	}
+	archsimd.ClearAVXUpperBits()
+	shiftRowPlain(dst[k:], x[k:], center[k:], factor)
+}

@@ -10,9 +10,9 @@ import (
 func init() {
 	switch {
 	case archsimd.X86.AVX512():
-		planRow, addScaled, mixtureRow, pullRow = planRow512, addScaled512, mixtureRow512, pullRow512
+		planRow, addScaled, mixtureRow, pullRow, multiply, shiftRow = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512
 	case archsimd.X86.AVX2() && archsimd.X86.FMA():
-		planRow, addScaled, mixtureRow, pullRow = planRow256, addScaled256, mixtureRow256, pullRow256
+		planRow, addScaled, mixtureRow, pullRow, multiply, shiftRow = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256
 	}
 }
 
@@ -164,4 +164,63 @@ func pullRow512(dst, weights []float64, x, columns []float32, m int, c Mixture) 
 		}
 	}
 	archsimd.ClearAVXUpperBits()
+}
+
+func multiply512(dst []float64, stride, rows, lanes int, a []float64, panel []float64) {
+	inner := len(panel) / panelWidth
+	a0, a1, a2, a3 := a[:inner], a[inner:][:inner], a[2*inner:][:inner], a[3*inner:][:inner]
+	var s00, s01, s10, s11, s20, s21, s30, s31 archsimd.Float64x8
+	for k := range a0 {
+		b := (*[panelWidth]float64)(panel[k*panelWidth:])
+		b0, b1 := archsimd.LoadFloat64x8Slice(b[:8]), archsimd.LoadFloat64x8Slice(b[8:])
+		v := archsimd.BroadcastFloat64x8(a0[k])
+		s00, s01 = v.MulAdd(b0, s00), v.MulAdd(b1, s01)
+		v = archsimd.BroadcastFloat64x8(a1[k])
+		s10, s11 = v.MulAdd(b0, s10), v.MulAdd(b1, s11)
+		v = archsimd.BroadcastFloat64x8(a2[k])
+		s20, s21 = v.MulAdd(b0, s20), v.MulAdd(b1, s21)
+		v = archsimd.BroadcastFloat64x8(a3[k])
+		s30, s31 = v.MulAdd(b0, s30), v.MulAdd(b1, s31)
+	}
+	if rows == 4 && lanes == panelWidth {
+		d := dst[:panelWidth]
+		s00.StoreSlice(d[:8])
+		s01.StoreSlice(d[8:])
+		d = dst[stride:][:panelWidth]
+		s10.StoreSlice(d[:8])
+		s11.StoreSlice(d[8:])
+		d = dst[2*stride:][:panelWidth]
+		s20.StoreSlice(d[:8])
+		s21.StoreSlice(d[8:])
+		d = dst[3*stride:][:panelWidth]
+		s30.StoreSlice(d[:8])
+		s31.StoreSlice(d[8:])
+		archsimd.ClearAVXUpperBits()
+		return
+	}
+	var sums [4][panelWidth]float64
+	s00.StoreSlice(sums[0][:8])
+	s01.StoreSlice(sums[0][8:])
+	s10.StoreSlice(sums[1][:8])
+	s11.StoreSlice(sums[1][8:])
+	s20.StoreSlice(sums[2][:8])
+	s21.StoreSlice(sums[2][8:])
+	s30.StoreSlice(sums[3][:8])
+	s31.StoreSlice(sums[3][8:])
+	archsimd.ClearAVXUpperBits()
+	for i := range rows {
+		copy(dst[i*stride:][:lanes], sums[i][:])
+	}
+}
+
+func shiftRow512(dst []float64, x []float32, center []float64, factor float64) {
+	f := archsimd.BroadcastFloat64x8(factor)
+	dst, center = dst[:len(x)], center[:len(x)]
+	k := 0
+	for ; k+8 <= len(x); k += 8 {
+		v := archsimd.LoadFloat32x8Slice(x[k:]).ConvertToFloat64()
+		v.Sub(archsimd.LoadFloat64x8Slice(center[k:])).Mul(f).StoreSlice(dst[k:])
+	}
+	archsimd.ClearAVXUpperBits()
+	shiftRowPlain(dst[k:], x[k:], center[k:], factor)
 }

@@ -13,10 +13,12 @@ type set struct {
 	addScaled  func(acc, row []float64, weight float64)
 	mixtureRow func(dst []float64, x, columns []float32, m, from int, c Mixture)
 	pullRow    func(dst, weights []float64, x, columns []float32, m int, c Mixture)
+	multiply   func(dst []float64, stride, rows, lanes int, a []float64, panel []float64)
+	shiftRow   func(dst []float64, x []float32, center []float64, factor float64)
 }
 
 // sets are what this processor can run; kernel_simd_test.go adds to them.
-var sets = []set{{"plain", planRowPlain, addScaledPlain, mixtureRowPlain, pullRowPlain}}
+var sets = []set{{"plain", planRowPlain, addScaledPlain, mixtureRowPlain, pullRowPlain, multiplyPlain, shiftRowPlain}}
 
 // Every implementation is compared with sums in plain Go by the definition, for
 // lengths around the widths of registers.
@@ -54,6 +56,37 @@ func TestKernelsComputeTheirDefinition(t *testing.T) {
 				k.addScaled(acc, cost, 0.3)
 				for j := range m {
 					near(t, "sum", acc[j], v[j]+0.3*cost[j], 1e-13)
+				}
+				shifted := make([]float64, m)
+				k.shiftRow(shifted, columns[:m], v, -2)
+				for j := range m {
+					near(t, "shift", shifted[j], -2*(float64(columns[j])-v[j]), 0)
+				}
+				a, panel := make([]float64, 4*m), make([]float64, m*panelWidth)
+				for i := range a {
+					a[i] = rng.NormFloat64()
+				}
+				for i := range panel {
+					panel[i] = rng.NormFloat64()
+				}
+				for rows := range 5 {
+					const stride, untouched = 40, -7.
+					lanes := 1 + m%panelWidth
+					product := make([]float64, 4*stride)
+					for i := range product {
+						product[i] = untouched
+					}
+					k.multiply(product, stride, rows, lanes, a, panel)
+					for i, got := range product {
+						want := untouched
+						if i/stride < rows && i%stride < lanes {
+							want = 0
+							for inner := range m {
+								want = math.FMA(a[i/stride*m+inner], panel[inner*panelWidth+i%stride], want)
+							}
+						}
+						near(t, "product", got, want, 0) // in this very order: see rows
+					}
 				}
 				for _, c := range []Mixture{{1, 0}, {0, 1}, {0.5, 3}} {
 					from := m / 3
@@ -124,6 +157,7 @@ func BenchmarkKernels(b *testing.B) {
 			name string
 			run  func()
 		}{
+			{"product", func() { k.multiply(dst, m, 4, panelWidth, v[:4*dim], dst[:dim*panelWidth]) }},
 			{"plan", func() { k.planRow(dst, v, cost, -1, 0.7) }},
 			{"add", func() { k.addScaled(dst, v, 0.7) }},
 			{"squares", func() { k.mixtureRow(dst, x, columns, m, 0, Mixture{1, 0}) }},

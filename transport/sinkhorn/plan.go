@@ -102,27 +102,76 @@ func transposedCost(c Cost) Cost {
 // pull adds Σ_j P_ij·∂c/∂x(x_i, y_j) to by, [·, dim], at the indices.
 func (s *state) pull(by []float64, indices []int) {
 	x, y := s.rows.x, s.rows.y
-	mixture, isMixture := s.rows.cost.(Mixture)
-	_, isEuclidean := s.rows.cost.(Euclidean)
-	s.planRows(func(int) {}, func(w scratch, _, i int, costs []float64, _ float64) {
-		dst := by[index(indices, i)*x.Dim:][:x.Dim]
-		switch {
-		case isMixture:
-			pullRow(dst, w.plan, x.Row(i), s.rows.columns, y.Len(), mixture)
-		case isEuclidean:
-			// ∂‖x−y‖ = (x−y)/‖x−y‖, half the pull of the squares by P/‖x−y‖.
-			for j, distance := range costs {
-				if distance > 0 {
-					w.plan[j] /= distance
-				} else {
-					w.plan[j] = 0
-				}
+	dim, m := x.Dim, y.Len()
+	if !squares(s.rows.cost) {
+		mixture, isMixture := s.rows.cost.(Mixture)
+		s.planRows(func(int) {}, func(w scratch, _, i int, _ []float64, _ float64) {
+			dst := by[index(indices, i)*dim:][:dim]
+			if isMixture {
+				pullRow(dst, w.plan, x.Row(i), s.rows.columns, m, mixture)
+				return
 			}
-			pullRow(dst, w.plan, x.Row(i), s.rows.columns, y.Len(), Mixture{Squared: 0.5})
-		default:
 			for j, p := range w.plan {
 				s.rows.cost.ByX(dst, x.Row(i), y.Row(j), p)
 			}
+		})
+		return
+	}
+	// Σ_j w_ij·(x_i−y_j) = (Σ_j w_ij)·x_i − (W·Y)_i, a product again, with W = 2P
+	// for squares and P/‖x−y‖ for distances.
+	transposed := make([]float64, dim*m)
+	for j := range m {
+		for k, v := range y.Row(j) {
+			transposed[k*m+j] = float64(v)
+		}
+	}
+	targets := newPanels(m, dim, transposed)
+	s.planBlocks(func(block []float64, from, to int, costs []float64) {
+		pulled, sums := make([]float64, rowsAtOnce*dim), make([]float64, rowsAtOnce)
+		for i := range to - from {
+			row := block[i*m : (i+1)*m]
+			switch c := s.rows.cost.(type) {
+			case Mixture:
+				scale(row, 2*c.Squared)
+			case Euclidean:
+				for j, distance := range costs[i*m : (i+1)*m] {
+					if distance > 0 {
+						row[j] /= distance
+					} else {
+						row[j] = 0
+					}
+				}
+			}
+			for _, w := range row {
+				sums[i] += w
+			}
+		}
+		targets.product(pulled, block, to-from, 0)
+		for i := range to - from {
+			dst := by[index(indices, from+i)*dim:][:dim]
+			for k, v := range x.Row(from + i) {
+				dst[k] += sums[i]*float64(v) - pulled[i*dim+k]
+			}
+		}
+	})
+}
+
+// planBlocks calls visit with blocks of rows of the plan, [rowsAtOnce, m], and
+// their costs.
+func (s *state) planBlocks(visit func(block []float64, from, to int, costs []float64)) {
+	s.loadColumns()
+	n, m := len(s.a), len(s.b)
+	each(len(s.columns), s.rows.workers, func() scratch {
+		return scratch{costs: make([]float64, rowsAtOnce*m), plan: make([]float64, rowsAtOnce*m)}
+	}, func(w scratch, chunk int) {
+		first, last := bounds(n, chunk)
+		for from := first; from < last; from += rowsAtOnce {
+			to := min(from+rowsAtOnce, last)
+			costs := s.rows.at(w.costs, from, to, 0)
+			for i := from; i < to; i++ {
+				planRow(w.plan[(i-from)*m:(i-from+1)*m], s.v, costs[(i-from)*m:(i-from+1)*m], s.f[i]+s.logA[i], 1/s.epsilon)
+			}
+			visit(w.plan, from, to, costs)
 		}
 	})
 }

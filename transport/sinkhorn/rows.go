@@ -12,14 +12,27 @@ import (
 type rows struct {
 	x, y    transport.Points
 	cost    Cost
-	columns []float32 // y transposed, [dim, m]: costs of this package take many columns at a time
-	held    []float64 // [n, m], or nil
 	workers int       // 0: all cores
+	held    []float64 // [n, m], or nil
+
+	// Squares are a product: ‖x−y‖² = (−2x, ‖x‖², 1)·(y, 1, ‖y‖²). Points are
+	// taken from the mean of y, so that what cancels is no larger than the
+	// clouds are, and norms are summed as the product is, so that points that
+	// coincide are at distance 0 exactly.
+	left  []float64 // [n, rounded up to fours, dim+2]
+	right *panels   // [dim+2, m]
+
+	// Other costs of this package take many columns of y at a time.
+	columns []float32 // y transposed, [dim, m]
 }
 
 func newRows(x, y transport.Points, cost Cost, workers int) *rows {
 	r := &rows{x: x, y: y, cost: cost, workers: workers}
-	if m := y.Len(); fast(cost) {
+	switch {
+	case squares(cost):
+		r.square()
+	case fast(cost):
+		m := y.Len()
 		r.columns = make([]float32, len(y.Data))
 		for j := range m {
 			for k, v := range y.Row(j) {
@@ -28,6 +41,74 @@ func newRows(x, y transport.Points, cost Cost, workers int) *rows {
 		}
 	}
 	return r
+}
+
+func (r *rows) square() {
+	dim, n, m := r.x.Dim, r.x.Len(), r.y.Len()
+	inner := dim + 2
+	center := make([]float64, dim)
+	const few = 16 // points are enough to know where the cloud is
+	for j := 0; j < m; j += (m + few - 1) / few {
+		for k, v := range r.y.Row(j) {
+			center[k] += float64(v)
+		}
+	}
+	scale(center, 1/float64((m+(m+few-1)/few-1)/((m+few-1)/few)))
+
+	r.left = buffer((n + 3) / 4 * 4 * inner)
+	norms := centered(r.left, inner, r.x, center, -2)
+	for i := range n {
+		r.left[i*inner+dim], r.left[i*inner+dim+1] = norms[i]/4, 1
+	}
+	right := buffer((m + 3) / 4 * 4 * inner)
+	norms = centered(right, inner, r.y, center, 1)
+	for j := range m {
+		right[j*inner+dim], right[j*inner+dim+1] = 1, norms[j]
+	}
+	r.right = newPanels(inner, m, right)
+	discard(right)
+}
+
+// centered writes factor times points less center to dst, one a row each stride,
+// rows rounded up to fours, and returns the rows' squared norms. The sums of four points take
+// turns: each has to wait for its last term.
+func centered(dst []float64, stride int, p transport.Points, center []float64, factor float64) []float64 {
+	n := p.Len()
+	norms := make([]float64, (n+3)/4*4)
+	for i := range n {
+		shiftRow(dst[i*stride:], p.Row(i), center, factor)
+	}
+	clear(dst[n*stride:])
+	for i := 0; i < n; i += 4 {
+		r0, r1, r2, r3 := dst[i*stride:][:p.Dim], dst[(i+1)*stride:][:p.Dim], dst[(i+2)*stride:][:p.Dim], dst[(i+3)*stride:][:p.Dim]
+		var s0, s1, s2, s3 float64
+		for k, v := range r0 {
+			s0, s1 = math.FMA(v, v, s0), math.FMA(r1[k], r1[k], s1)
+			s2, s3 = math.FMA(r2[k], r2[k], s2), math.FMA(r3[k], r3[k], s3)
+		}
+		norms[i], norms[i+1], norms[i+2], norms[i+3] = s0, s1, s2, s3
+	}
+	return norms
+}
+
+// drop gives back what only computing costs needs, once they are held.
+func (r *rows) drop() {
+	if r.left != nil {
+		discard(r.left)
+		discard(r.right.data)
+		r.left, r.right = nil, nil
+	}
+}
+
+// squares says whether a cost is a function of ‖x−y‖₂ alone.
+func squares(cost Cost) bool {
+	switch c := cost.(type) {
+	case Mixture:
+		return c.Absolute == 0
+	case Euclidean:
+		return true
+	}
+	return false
 }
 
 // fast says whether a cost is computed many columns at a time.
@@ -63,30 +144,31 @@ func (r *rows) at(buffer []float64, from, to, first int) []float64 {
 
 func (r *rows) fill(dst []float64, from, to, first int) {
 	m := r.y.Len()
-	if r.columns == nil {
+	switch c := r.cost.(type) {
+	case Mixture:
+		if c.Absolute == 0 {
+			r.right.product(dst, r.left[from*r.right.inner:], to-from, first)
+			if c.Squared != 1 {
+				scale(dst[:(to-from)*m], c.Squared)
+			}
+			return
+		}
+		for left := first; left < m; left += columnsAtOnce {
+			right := min(left+columnsAtOnce, m)
+			for i := from; i < to; i++ {
+				mixtureRow(dst[(i-from)*m:][left:right], r.x.Row(i), r.columns, m, left, c)
+			}
+		}
+	case Euclidean:
+		r.right.product(dst, r.left[from*r.right.inner:], to-from, first)
+		for i, square := range dst[:(to-from)*m] {
+			dst[i] = math.Sqrt(max(0, square))
+		}
+	default:
 		for i := from; i < to; i++ {
 			x := r.x.Row(i)
 			for j := first; j < m; j++ {
-				dst[(i-from)*m+j] = r.cost.At(x, r.y.Row(j))
-			}
-		}
-		return
-	}
-	mixture, isMixture := r.cost.(Mixture)
-	if !isMixture {
-		mixture = Mixture{Squared: 1}
-	}
-	for left := first; left < m; left += columnsAtOnce {
-		right := min(left+columnsAtOnce, m)
-		for i := from; i < to; i++ {
-			mixtureRow(dst[(i-from)*m:][left:right], r.x.Row(i), r.columns, m, left, mixture)
-		}
-	}
-	if !isMixture {
-		for i := range to - from {
-			row := dst[i*m:][first:m]
-			for j, square := range row {
-				row[j] = math.Sqrt(square)
+				dst[(i-from)*m+j] = c.At(x, r.y.Row(j))
 			}
 		}
 	}
@@ -132,6 +214,9 @@ func (r *rows) survey(hold bool) (low, high float64, err error) {
 	}
 	if math.IsNaN(low + high) {
 		return 0, 0, r.notFinite()
+	}
+	if hold {
+		r.drop()
 	}
 	return low, high, nil
 }
