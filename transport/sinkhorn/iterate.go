@@ -7,7 +7,7 @@ import "math"
 // stageLimit iterations (Schmitzer 2019, Section 3.2). At ε above that part the
 // stages take longer than what they save.
 const (
-	hot        = 0.02
+	hot        = 0.1
 	cooling    = 0.25
 	warm       = 0.1
 	stageLimit = 20
@@ -61,7 +61,7 @@ type pace struct {
 }
 
 const (
-	paceWindow = 10
+	paceWindow = 5
 	paceLimit  = 1.98
 )
 

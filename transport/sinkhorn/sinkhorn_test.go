@@ -209,18 +209,26 @@ func TestOverRelaxation(t *testing.T) {
 	}
 }
 
-// An update never lowers the dual value, however far the over-relaxation.
+// An update never lowers the dual value, however far the over-relaxation: of
+// one row of mass 1 with cost 0, ρ(1−e^(−f/ρ)) − ε·s·(e^(f/ε)−1).
 func TestOverRelaxationNeverLosesValue(t *testing.T) {
-	for _, x := range []float64{-50, -5, -1, -0.1, -1e-6, 0, 1e-6, 0.1, 0.5, 1, 3, 10, 50, 300} {
-		for _, omega := range []float64{1, 1.2, 1.5, 1.9, 1.98} {
-			change, exponential := relaxed(x, omega)
-			near(t, "exponential", exponential, math.Exp(change), 1e-12*exponential)
-			// a·change − s·(e^change − 1) with a = eˣ·s, against 0.
-			if gain := math.Exp(x)*change - math.Expm1(change); gain < -1e-12 {
-				t.Errorf("an update by %v at ω = %v moves by %v and loses %v", x, omega, change, -gain)
-			}
-			if x != 0 && !(change/x >= 1 && change/x <= omega+1e-15) {
-				t.Errorf("an update by %v at ω = %v moves by %v", x, omega, change)
+	for _, reach := range []float64{0, 0.01, 1, 100} {
+		s := &state{epsilon: 0.5, reach: reach}
+		for _, update := range []float64{-50, -5, -1, -0.1, -1e-6, 0, 1e-6, 0.1, 0.5, 1, 3, 10, 50, 300} {
+			best, _ := s.step(0, 1, update) // with potential 0, so that the row's sum is e^−update
+			for _, omega := range []float64{1, 1.2, 1.5, 1.9, 1.98} {
+				change, exponential := s.relaxed(best, omega)
+				near(t, "exponential", exponential, math.Exp(change), 1e-12*exponential)
+				value := change
+				if reach != 0 {
+					value = -reach / s.epsilon * math.Expm1(-change*s.epsilon/reach)
+				}
+				if gain := value - math.Exp(-update)*math.Expm1(change); gain < -1e-10*max(1, math.Exp(-update)) {
+					t.Errorf("ρ = %v: an update by %v at ω = %v moves by %v and loses %v", reach, best, omega, change, -gain)
+				}
+				if best != 0 && !(change/best >= 1-1e-12 && change/best <= omega+1e-12) {
+					t.Errorf("ρ = %v: an update by %v at ω = %v moves by %v", reach, best, omega, change)
+				}
 			}
 		}
 	}

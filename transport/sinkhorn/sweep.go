@@ -170,7 +170,7 @@ func (s *state) sweep(omega float64) (off float64) {
 		s.errors[chunk] += moved
 		scaling := s.a[i] / sum
 		if omega != 1 || s.reach != 0 {
-			change, scaling = relaxed(change, omega)
+			change, scaling = s.relaxed(change, omega)
 		}
 		s.f[i] += change
 		addScaled(s.columns[chunk], w.plan, scaling)
@@ -186,7 +186,7 @@ func (s *state) sweep(omega float64) (off float64) {
 		}
 		change, moved := s.step(s.g[j], sum, math.Log(s.b[j]/sum))
 		columnsOff += moved
-		change, _ = relaxed(change, omega)
+		change, _ = s.relaxed(change, omega)
 		s.g[j] += change
 	}
 	s.rescueColumns(lost)
@@ -199,23 +199,34 @@ func (s *state) sweep(omega float64) (off float64) {
 	return off
 }
 
-// relaxed returns a change times omega, and its exponential. The part of the
-// dual value that a potential with update t moves is a·x − s·(eˣ−1), which is
-// largest at x = t and must not fall below what it is at 0, with log(a/s) = t: if
-// omega goes too far for that, it gives way. So the dual value never falls, and
-// over-relaxed sweeps converge from everywhere as plain ones do (Thibault et al.
-// 2021, Section 3).
-func relaxed(t, omega float64) (change, exponential float64) {
-	change = omega * t
-	exponential = math.Exp(change)
-	for t > 0 && omega > 1 && exponential-1 > change*math.Exp(t) {
+// relaxed returns a change times omega, and its exponential. If omega goes so
+// far that the dual value would fall below what it is without any change, omega
+// gives way. So the dual value never falls, and over-relaxed sweeps converge from
+// everywhere as plain ones do (Thibault et al. 2021, Section 3).
+func (s *state) relaxed(t, omega float64) (change, exponential float64) {
+	for {
+		change = omega * t
+		exponential = math.Exp(change)
+		if omega == 1 || s.gain(t, change, exponential) >= 0 {
+			return change, exponential
+		}
 		if omega = 1 + (omega-1)/2; omega < 1.01 {
 			omega = 1
 		}
-		change = omega * t
-		exponential = math.Exp(change)
 	}
-	return change, exponential
+}
+
+// gain is what a change x of a potential, whose best change is t, adds to the
+// dual value, in units of ε times the sum s of its row. Of the value
+// a·x − s·(eˣ−1) it moves, and with it e^t = a/s, remains e^t·x − (eˣ−1); in
+// unbalanced transport R·e^(t+t/R)·(1−e^(−x/R)) with R = ρ/ε takes the place of
+// e^t·x.
+func (s *state) gain(t, x, exponential float64) float64 {
+	if s.reach == 0 {
+		return math.Exp(t)*x - (exponential - 1)
+	}
+	r := s.reach / s.epsilon
+	return -r*math.Exp(t+t/r)*math.Expm1(-x/r) - (exponential - 1)
 }
 
 // sweepSame is the sweep of a measure and itself, where f = g and P is

@@ -27,8 +27,8 @@ parser.add_argument("--dtype", default="both", choices=["f32", "f64", "both"])
 parser.add_argument("--points")
 parser.add_argument("--tolerance", type=float, nargs="+", default=[1e-3, 1e-5])
 parser.add_argument("--runs", type=int, default=5)
-parser.add_argument("--patience", type=float, default=20, help="seconds of runs of a setting that is not to be the best")
-parser.add_argument("--max-iterations", type=int, default=3000)
+parser.add_argument("--patience", type=float, default=10, help="seconds of runs of a setting that is not to be the best")
+parser.add_argument("--max-iterations", type=int, default=1000)
 options = parser.parse_args()
 
 import jax
@@ -111,6 +111,11 @@ def marginal_error(x, y, f, g, epsilon):
     return np.abs(plan.sum(1) - 1 / len(x)).sum() + np.abs(plan.sum(0) - 1 / len(y)).sum()
 
 
+def number(value):
+    """What JSON can hold: null for what is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
 def timed(run, arguments, runs, patience):
     out = jax.block_until_ready(run(*arguments))  # compiles
     best, started = float("inf"), time.perf_counter()
@@ -146,7 +151,7 @@ def compare(problem, x, y, fraction, dtype, tolerance):
             value = np.mean(np.asarray(value))
         else:
             error = marginal_error(x, y, f, g, epsilon)
-        line |= {"seconds": seconds, "iterations": int(np.max(iterations)), "marginal_error": float(error), "value": float(value)}
+        line |= {"seconds": seconds, "iterations": int(np.max(iterations)), "marginal_error": number(error), "value": number(value)}
         print(json.dumps(line), flush=True)
         # Single precision may not see its own error; a fifth is let pass.
         if error <= 1.2 * tolerance:
