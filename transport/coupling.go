@@ -2,66 +2,165 @@ package transport
 
 import "math"
 
-// Couple visits the optimal plan between two sorted samples of n and m equally
-// weighted points, for every convex cost on the line: the coupling of order
-// statistics (north-west corner rule), at most n+m−1 pairs in ascending order.
-// The masses are in units of 1/(n·m), so they are whole numbers and add up to
-// n·m exactly.
-func Couple(n, m int, visit func(i, j int, mass int)) {
-	i, j, left, right := 0, 0, m, n // what is left of point i (mass m) and of point j (mass n)
-	for i < n && j < m {
-		mass := min(left, right)
-		visit(i, j, mass)
-		if left -= mass; left == 0 {
-			i, left = i+1, m
-		}
-		if right -= mass; right == 0 {
-			j, right = j+1, n
-		}
-	}
+// Pair is an entry of a plan: Mass goes from point I of one sample to point J
+// of the other.
+type Pair struct {
+	I, J int
+	Mass float64
 }
 
-// Wasserstein returns W_p(x, y) between two sorted samples of any sizes, p ≥ 1:
-// the p-th root of Σ mass·|x_i − y_j|^p over Couple (Peyré & Cuturi 2019, 2.30).
-func Wasserstein(x, y []float32, p float64) float64 {
-	return math.Pow(wassersteinPower(x, y, p), 1/p)
+// sameLevel is how near two levels are taken to be one. Levels are rounded, and
+// what rounding puts between two that are equal is no mass to transport: after a
+// p-th root it would be seen.
+const sameLevel = 0x1p-51
+
+// Levels returns the distribution function of n sorted points at each of them,
+// [n]: the share of weights up to and with point i, from 0 to 1, the last one
+// exactly 1. Nil weights are equal; others are as CheckWeights wants them.
+func Levels(weights []float64, n int) []float64 {
+	levels := make([]float64, n)
+	if weights == nil {
+		for i := range levels {
+			levels[i] = float64(i+1) / float64(n)
+		}
+		return levels
+	}
+	LevelsInOrder(levels, weights, nil)
+	return levels
 }
 
-// SquaredWasserstein returns W₂²(x, y) between two sorted samples.
-func SquaredWasserstein(x, y []float32) float64 { return wassersteinPower(x, y, 2) }
-
-func wassersteinPower(x, y []float32, p float64) float64 {
-	if len(x) == 0 || len(y) == 0 {
-		return math.NaN()
-	}
-	var total float64
-	if p == 2 && len(x) == len(y) { // the common case, without the bookkeeping
-		for i := range x {
-			d := float64(x[i]) - float64(y[i])
-			total += d * d
+// LevelsInOrder writes the levels of points that order sorts: levels[r] is the
+// share of the weights of points order[0] … order[r], or 0 … r without an order.
+func LevelsInOrder(levels, weights []float64, order []int32) {
+	// Compensated sums (Neumaier 1974), so that a level is off by its last bit
+	// however many weights are below it.
+	var sum, lost float64
+	for r := range levels {
+		w := weights[r]
+		if order != nil {
+			w = weights[order[r]]
 		}
-		return total / float64(len(x))
-	}
-	Couple(len(x), len(y), func(i, j, mass int) {
-		d := math.Abs(float64(x[i]) - float64(y[j]))
-		if p == 2 {
-			total += float64(mass) * d * d
+		next := sum + w
+		if sum >= w {
+			lost += sum - next + w
 		} else {
-			total += float64(mass) * math.Pow(d, p)
+			lost += w - next + sum
 		}
-	})
-	return total / (float64(len(x)) * float64(len(y)))
+		sum = next
+		levels[r] = sum + lost
+	}
+	total, below := sum+lost, 0.
+	for r, level := range levels {
+		below = max(below, min(1, level/total))
+		levels[r] = below
+	}
 }
 
-// Map returns the monotone map from the sorted sample x to the sorted sample y,
-// one target a point: T(x_i) is the mean of the part of y that the optimal plan
-// gives to x_i (its barycentric projection). For equal sizes it is y itself.
-func Map(x, y []float32) []float32 {
-	targets := make([]float64, len(x))
-	Couple(len(x), len(y), func(i, j, mass int) { targets[i] += float64(mass) * float64(y[j]) })
-	mapped := make([]float32, len(x))
-	for i, t := range targets {
-		mapped[i] = float32(t / float64(len(y)))
+// Couple appends to plan the optimal plan between two sorted samples, for every
+// convex cost on the line: the coupling of order statistics (north-west corner
+// rule; the R_ij of 004, Proposition 3.1), at most n+m−1 pairs of ranks in
+// ascending order, with masses above 0 that add up to 1. The samples are given
+// by their Levels, [n] and [m]. Masses below 2⁻⁵¹ may be dropped.
+func Couple(plan []Pair, left, right []float64) []Pair {
+	last := 0.
+	for i, j := 0, 0; i < len(left) && j < len(right); {
+		a, b := left[i], right[j]
+		end := min(a, b)
+		if end > last {
+			plan = append(plan, Pair{i, j, end - last})
+			last = end
+		}
+		if a <= b+sameLevel {
+			i++
+		}
+		if b <= a+sameLevel {
+			j++
+		}
 	}
-	return mapped
+	return plan
+}
+
+// Float is what the coordinates of a sample are.
+type Float interface{ ~float32 | ~float64 }
+
+// Power returns Σ mass·|x_i − y_j|^p over a plan between the sorted samples x and
+// y: W_p^p, p ≥ 1 (Peyré & Cuturi 2019, 2.30). Unless they are nil, it writes the
+// sum's derivatives by the points to byX, [n], and byY, [m] (004, Proposition
+// 3.2, for p = 2):
+//
+//	∂W_p^p/∂x_i = Σ_j mass_ij·p·|x_i − y_j|^(p−1)·sign(x_i − y_j)
+//
+// with sign(0) = 0. Where points coincide, these are of one plan among many:
+// see ShareTies.
+func Power[F Float](plan []Pair, x, y []F, p float64, byX, byY []float64) float64 {
+	clear(byX)
+	clear(byY)
+	var total float64
+	switch {
+	case p == 2 && byX == nil:
+		for _, pair := range plan {
+			d := float64(x[pair.I]) - float64(y[pair.J])
+			total += pair.Mass * d * d
+		}
+	case p == 2:
+		for _, pair := range plan {
+			d := float64(x[pair.I]) - float64(y[pair.J])
+			slope := pair.Mass * d
+			total += slope * d
+			byX[pair.I] += 2 * slope
+			byY[pair.J] -= 2 * slope
+		}
+	default:
+		for _, pair := range plan {
+			d := float64(x[pair.I]) - float64(y[pair.J])
+			length := math.Abs(d)
+			slope := pair.Mass // of what is proportional to |d| at p = 1
+			if p != 1 {
+				slope *= math.Pow(length, p-1)
+			}
+			total += slope * length
+			if byX != nil && d != 0 {
+				slope = math.Copysign(p*slope, d)
+				byX[pair.I] += slope
+				byY[pair.J] -= slope
+			}
+		}
+	}
+	return total
+}
+
+// ShareTies replaces what points of a sorted sample that coincide were given by
+// their parts of it: in proportion to their shares, or equal parts where shares
+// is nil. Order sorts the shares as LevelsInOrder's does the weights.
+//
+// The plan is not unique where points coincide. This takes the mean over all
+// ways to break the tie, which does not depend on the order of the points.
+func ShareTies[F Float](sorted []F, given, shares []float64, order []int32) {
+	n := len(sorted)
+	share := func(rank int) float64 {
+		switch {
+		case shares == nil:
+			return 1
+		case order == nil:
+			return shares[rank]
+		}
+		return shares[order[rank]]
+	}
+	for from := 0; from+1 < n; from++ {
+		if sorted[from] != sorted[from+1] {
+			continue
+		}
+		sum, weight, to := given[from], share(from), from+1
+		for ; to < n && sorted[to] == sorted[from]; to++ {
+			sum += given[to]
+			weight += share(to)
+		}
+		for rank := from; rank < to; rank++ {
+			given[rank] = 0
+			if part := share(rank); part > 0 {
+				given[rank] = sum * (part / weight)
+			}
+		}
+		from = to - 1
+	}
 }

@@ -3,9 +3,10 @@
 //
 // On the line everything follows from sorting: the optimal plan between two
 // samples couples their order statistics. This package holds that line: linear
-// time sorting, empirical quantile and distribution functions, and the
-// coupling of samples of different sizes. Package sliced carries it to many
-// dimensions and package flow moves particles with it.
+// time sorting, empirical quantile and distribution functions, the coupling of
+// weighted samples of different sizes (Line), and of their convolutions with a
+// Gaussian (SmoothedLine). Package sliced carries it to many dimensions and
+// package flow moves particles with it.
 package transport
 
 import (

@@ -4,15 +4,17 @@ import "math"
 
 // Sorter sorts float32 keys in linear time (least significant digit radix sort,
 // three passes over digits of 11, 11 and 10 bits) and keeps its scratch memory
-// between calls: 8 bytes a key for Sort, 16 for Argsort. A Sorter serves one
-// goroutine at a time; the zero value is ready.
+// between calls: 8 bytes a key for Sort, 24 for Argsort and Rank. A Sorter serves
+// one goroutine at a time; the zero value is ready.
 //
 // NaNs sort to the ends by their sign bit; callers that cannot have them check
 // with Points.Check first.
 type Sorter struct {
-	keys, spare   []uint32
-	order, shadow []int32
-	counts        [3][1 << 11]int32
+	keys, spare  []uint32
+	pairs, other []uint64 // key above, index below
+	order        []int32
+	sorted       []float32
+	counts       [3][1 << 11]int32
 }
 
 const (
@@ -32,9 +34,22 @@ func unordered(key uint32) float32 {
 
 // Sort sorts values in ascending order, in place.
 func (s *Sorter) Sort(values []float32) {
-	s.load(values)
+	s.keys, s.spare = resized(s.keys, len(values)), resized(s.spare, len(values))
+	s.counts = [3][1 << digitBits]int32{}
+	for i, v := range values {
+		key := ordered(v)
+		s.keys[i] = key
+		s.count(key)
+	}
+	s.offsets()
 	for pass := range s.counts {
-		s.scatter(pass)
+		offsets, shift := &s.counts[pass], uint(pass*digitBits)
+		for _, key := range s.keys {
+			digit := key >> shift & digitMask
+			s.spare[offsets[digit]] = key
+			offsets[digit]++
+		}
+		s.keys, s.spare = s.spare, s.keys
 	}
 	for i, key := range s.keys {
 		values[i] = unordered(key)
@@ -45,30 +60,54 @@ func (s *Sorter) Sort(values []float32) {
 // equal values in the order of their indices. The result is valid until the
 // Sorter's next call.
 func (s *Sorter) Argsort(values []float32) []int32 {
-	s.load(values)
-	s.order = resized(s.order, len(values))
-	s.shadow = resized(s.shadow, len(values))
-	for i := range s.order {
-		s.order[i] = int32(i)
-	}
-	for pass := range s.counts {
-		s.scatterOrder(pass)
+	s.sortPairs(values)
+	for rank, pair := range s.pairs {
+		s.order[rank] = int32(uint32(pair))
 	}
 	return s.order
 }
 
-// load fills the keys and counts the digits of all passes in one sweep.
-func (s *Sorter) load(values []float32) {
-	s.keys = resized(s.keys, len(values))
-	s.spare = resized(s.spare, len(values))
+// Rank returns the order of values and the values in that order. Both are valid
+// until the Sorter's next call.
+func (s *Sorter) Rank(values []float32) (order []int32, sorted []float32) {
+	s.sortPairs(values)
+	s.sorted = resized(s.sorted, len(values))
+	for rank, pair := range s.pairs {
+		s.order[rank], s.sorted[rank] = int32(uint32(pair)), unordered(uint32(pair>>32))
+	}
+	return s.order, s.sorted
+}
+
+func (s *Sorter) sortPairs(values []float32) {
+	s.pairs, s.other = resized(s.pairs, len(values)), resized(s.other, len(values))
+	s.order = resized(s.order, len(values))
 	s.counts = [3][1 << digitBits]int32{}
 	for i, v := range values {
 		key := ordered(v)
-		s.keys[i] = key
-		s.counts[0][key&digitMask]++
-		s.counts[1][key>>digitBits&digitMask]++
-		s.counts[2][key>>(2*digitBits)]++
+		s.pairs[i] = uint64(key)<<32 | uint64(i)
+		s.count(key)
 	}
+	s.offsets()
+	for pass := range s.counts {
+		offsets, shift := &s.counts[pass], uint(32+pass*digitBits)
+		for _, pair := range s.pairs {
+			digit := pair >> shift & digitMask
+			s.other[offsets[digit]] = pair
+			offsets[digit]++
+		}
+		s.pairs, s.other = s.other, s.pairs
+	}
+}
+
+// count counts a key's digits for all passes.
+func (s *Sorter) count(key uint32) {
+	s.counts[0][key&digitMask]++
+	s.counts[1][key>>digitBits&digitMask]++
+	s.counts[2][key>>(2*digitBits)]++
+}
+
+// offsets turns the counts of digits into where each digit's keys begin.
+func (s *Sorter) offsets() {
 	for pass := range s.counts {
 		var before int32
 		for digit, count := range s.counts[pass] {
@@ -76,29 +115,6 @@ func (s *Sorter) load(values []float32) {
 			before += count
 		}
 	}
-}
-
-func (s *Sorter) scatter(pass int) {
-	offsets, shift := &s.counts[pass], uint(pass*digitBits)
-	for _, key := range s.keys {
-		digit := key >> shift & digitMask
-		s.spare[offsets[digit]] = key
-		offsets[digit]++
-	}
-	s.keys, s.spare = s.spare, s.keys
-}
-
-func (s *Sorter) scatterOrder(pass int) {
-	offsets, shift := &s.counts[pass], uint(pass*digitBits)
-	for i, key := range s.keys {
-		digit := key >> shift & digitMask
-		to := offsets[digit]
-		offsets[digit]++
-		s.spare[to] = key
-		s.shadow[to] = s.order[i]
-	}
-	s.keys, s.spare = s.spare, s.keys
-	s.order, s.shadow = s.shadow, s.order
 }
 
 func resized[T any](buffer []T, n int) []T {

@@ -32,6 +32,9 @@ func TestSortAgreesWithTheStandardLibrary(t *testing.T) {
 			}
 		}
 		order := slices.Clone(s.Argsort(values))
+		if again, ranked := s.Rank(values); !slices.Equal(again, order) || !slices.EqualFunc(again, ranked, func(i int32, v float32) bool { return values[i] == v }) {
+			t.Fatalf("n = %d: Rank differs from Argsort", n)
+		}
 		sorted := slices.Clone(values)
 		s.Sort(sorted)
 		want := slices.Clone(values)
@@ -102,101 +105,6 @@ func TestBinQuantileReachesBeyondItsMeans(t *testing.T) {
 	}
 	if got := BinQuantile([]float32{0.3}).At(0.9); got != 0.3 {
 		t.Errorf("one bin: Q(0.9) = %v, want its mean", got)
-	}
-}
-
-func TestCoupleHasBothMarginals(t *testing.T) {
-	for _, size := range [][2]int{{1, 1}, {1, 7}, {7, 1}, {4, 6}, {5, 5}, {250, 10_000}, {30_000, 32}} {
-		n, m := size[0], size[1]
-		left, right := make([]int, n), make([]int, m)
-		pairs, lastI, lastJ := 0, 0, 0
-		Couple(n, m, func(i, j, mass int) {
-			left[i] += mass
-			right[j] += mass
-			if i < lastI || j < lastJ || mass <= 0 {
-				t.Fatalf("%v: pair (%d, %d) of mass %d after (%d, %d) is not monotone", size, i, j, mass, lastI, lastJ)
-			}
-			pairs, lastI, lastJ = pairs+1, i, j
-		})
-		for _, mass := range left {
-			if mass != m {
-				t.Fatalf("%v: a left marginal is %d, want %d", size, mass, m)
-			}
-		}
-		for _, mass := range right {
-			if mass != n {
-				t.Fatalf("%v: a right marginal is %d, want %d", size, mass, n)
-			}
-		}
-		if pairs > n+m-1 {
-			t.Errorf("%v: %d pairs, want at most n+m−1", size, pairs)
-		}
-	}
-}
-
-func TestWassersteinOfDifferentSizesEqualsReplication(t *testing.T) {
-	// Known answer: repeating every point changes no measure, so the distance
-	// of samples of sizes n and m is that of n·m points each.
-	rng := rand.New(rand.NewPCG(4, 1))
-	for _, size := range [][2]int{{1, 5}, {3, 4}, {6, 9}, {10, 10}} {
-		x, y := normals(rng, size[0], 1), normals(rng, size[1], 2)
-		slices.Sort(x)
-		slices.Sort(y)
-		var xs, ys []float32
-		for _, v := range x {
-			xs = append(xs, slices.Repeat([]float32{v}, len(y))...)
-		}
-		for _, v := range y {
-			ys = append(ys, slices.Repeat([]float32{v}, len(x))...)
-		}
-		for _, p := range []float64{1, 1.5, 2, 3} {
-			if got, want := Wasserstein(x, y, p), Wasserstein(xs, ys, p); math.Abs(got-want) > 1e-9 {
-				t.Errorf("%v, p = %v: %v, replicated %v", size, p, got, want)
-			}
-		}
-		mapped := Map(x, y)
-		for i, target := range mapped {
-			var mean float64
-			for _, v := range ys[i*len(y) : (i+1)*len(y)] {
-				mean += float64(v) / float64(len(y))
-			}
-			if math.Abs(mean-float64(target)) > 1e-5 {
-				t.Errorf("%v: T(x_%d) = %v, want %v", size, i, target, mean)
-			}
-		}
-	}
-}
-
-func TestWassersteinLaws(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 1))
-	x, y, z := normals(rng, 40, 1), normals(rng, 60, 1), normals(rng, 50, 3)
-	for _, v := range [][]float32{x, y, z} {
-		slices.Sort(v)
-	}
-	shifted := slices.Clone(x)
-	for i := range shifted {
-		shifted[i] += 2.5
-	}
-	for _, p := range []float64{1, 2, 4} {
-		if d := Wasserstein(x, shifted, p); math.Abs(d-2.5) > 1e-5 {
-			t.Errorf("p = %v: a translation by 2.5 is at distance %v", p, d)
-		}
-		if d := Wasserstein(x, x, p); d != 0 {
-			t.Errorf("p = %v: distance to itself is %v", p, d)
-		}
-		xy, yx := Wasserstein(x, y, p), Wasserstein(y, x, p)
-		if math.Abs(xy-yx) > 1e-9 {
-			t.Errorf("p = %v: not symmetric: %v and %v", p, xy, yx)
-		}
-		if xz, zy := Wasserstein(x, z, p), Wasserstein(z, y, p); xy > xz+zy+1e-9 {
-			t.Errorf("p = %v: triangle inequality fails: %v > %v + %v", p, xy, xz, zy)
-		}
-	}
-	if d := Wasserstein([]float32{1}, []float32{4}, 3); math.Abs(d-3) > 1e-9 {
-		t.Errorf("two Diracs 3 apart are at distance %v", d)
-	}
-	if d := Wasserstein(nil, x, 2); !math.IsNaN(d) {
-		t.Errorf("distance to an empty sample is %v, want NaN", d)
 	}
 }
 

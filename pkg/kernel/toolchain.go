@@ -18,6 +18,7 @@ import (
 type toolchain struct {
 	program                        string // path of the go command
 	GOVERSION, GOROOT, CGO_ENABLED string
+	GOMODCACHE                     string // what cells import is in there: they use no network
 }
 
 // cgo says whether Go finds a C compiler, which XLA's bindings need.
@@ -28,7 +29,7 @@ func findToolchain(root string) (*toolchain, error) {
 	if err != nil {
 		return nil, errors.New("the go command is not in PATH; install Go 1.26 or newer (https://go.dev/dl) and put its bin folder into PATH")
 	}
-	cmd := exec.Command(program, "env", "-json", "GOVERSION", "GOROOT", "CGO_ENABLED")
+	cmd := exec.Command(program, "env", "-json", "GOVERSION", "GOROOT", "CGO_ENABLED", "GOMODCACHE")
 	cmd.Dir = root // go.mod there may ask for another toolchain
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -88,6 +89,11 @@ func (s *setup) warm(ctx context.Context) error {
 	if err := s.goCommand(ctx, "Compiling the packages", "build", "./..."); errors.As(err, &failed) && ctx.Err() == nil {
 		s.say("Some packages do not compile; their cells will not either:\n%s", failed.tail)
 	} else if err != nil {
+		return err
+	}
+	// A cell is a module of its own and reads the go.mod files of all modules,
+	// also of those that building here has no need of.
+	if err := s.goCommand(ctx, "Fetching the module graph", "list", "-m", "all"); err != nil {
 		return err
 	}
 	s.say("Running a first cell ...")

@@ -123,7 +123,7 @@ func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transpo
 				return nil, err
 			}
 		}
-		sliced.Parallel(part.Count, newLine(n), func(l *line, j int) {
+		transport.Parallel(part.Count, newLine(n), func(l *line, j int) {
 			f.pullOn(l, pull[j], noisy[j*n:(j+1)*n], x, part.Row(j), quantiles[from+j])
 		})
 		addAlong(drift, pull[:part.Count], part, 1/float32(u.Count))
@@ -183,7 +183,7 @@ func (f Flow) pullOn(l *line, pull, noise []float32, x transport.Points, directi
 func addAlong(drift []float32, pull [][]float32, u sliced.Directions, weight float32) {
 	const particlesAtOnce = 1024
 	n := len(pull[0])
-	sliced.Parallel((n+particlesAtOnce-1)/particlesAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, chunk int) {
+	transport.Parallel((n+particlesAtOnce-1)/particlesAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, chunk int) {
 		from := chunk * particlesAtOnce
 		to := min(from+particlesAtOnce, n)
 		for j, row := range pull {

@@ -93,7 +93,7 @@ func (t Open) At(step int) (sliced.Directions, []transport.Quantile, error) {
 // sampleQuantiles sorts each row and returns their quantile functions.
 func sampleQuantiles(rows [][]float32) []transport.Quantile {
 	quantiles := make([]transport.Quantile, len(rows))
-	sliced.Parallel(len(rows), func() *transport.Sorter { return new(transport.Sorter) }, func(s *transport.Sorter, j int) {
+	transport.Parallel(len(rows), func() *transport.Sorter { return new(transport.Sorter) }, func(s *transport.Sorter, j int) {
 		s.Sort(rows[j])
 		quantiles[j] = transport.SampleQuantile(rows[j])
 	})

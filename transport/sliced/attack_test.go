@@ -94,11 +94,11 @@ func (g game) penalty(t *testing.T, pair Pair) []float64 {
 		}
 		steepness = limits.Target
 	}
-	gradient, err := Gradient(pair.X, pair.Z, g.u)
+	sum, err := gradient(pair.X, pair.Z, g.u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gradient
+	return sum
 }
 
 // move is a data set and one replacement in it.

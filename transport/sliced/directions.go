@@ -17,6 +17,9 @@ import (
 type Directions struct {
 	Dim, Count int
 	Data       []float32
+	// Stack is how many directions in a row were drawn together, as a basis; 0
+	// says that all are independent.
+	Stack int
 }
 
 // Uniform draws count independent directions from the uniform distribution on
@@ -36,7 +39,7 @@ func Uniform(dim, count int, rng *rand.Rand) Directions {
 // the same whichever way a record moves, and the smallest that any set of so
 // many unit directions can have.
 func Orthonormal(dim, stacks int, rng *rand.Rand) Directions {
-	u := Directions{Dim: dim, Count: dim * stacks, Data: make([]float32, stacks*dim*dim)}
+	u := Directions{Dim: dim, Count: dim * stacks, Data: make([]float32, stacks*dim*dim), Stack: dim}
 	basis := make([][]float64, 0, dim)
 	for s := range stacks {
 		basis = basis[:0]
@@ -89,7 +92,11 @@ func (u Directions) Row(j int) []float32 { return u.Data[j*u.Dim : (j+1)*u.Dim :
 
 // Slice returns directions from to to−1, sharing their memory.
 func (u Directions) Slice(from, to int) Directions {
-	return Directions{Dim: u.Dim, Count: to - from, Data: u.Data[from*u.Dim : to*u.Dim]}
+	part := Directions{Dim: u.Dim, Count: to - from, Data: u.Data[from*u.Dim : to*u.Dim]}
+	if u.Stack > 0 && from%u.Stack == 0 && to%u.Stack == 0 {
+		part.Stack = u.Stack
+	}
+	return part
 }
 
 // SpectralNorm returns σ_max(U), the largest factor by which projecting
@@ -140,11 +147,22 @@ func (u Directions) gram() *mat.SymDense {
 
 // check returns an error unless u can project points of dimension dim.
 func (u Directions) check(dim int) error {
-	if u.Count < 1 {
+	switch {
+	case u.Count < 1:
 		return fmt.Errorf("sliced: no directions; draw at least one")
-	}
-	if u.Dim != dim {
+	case u.Dim != dim:
 		return fmt.Errorf("sliced: directions of dimension %d cannot project points of dimension %d", u.Dim, dim)
+	case int64(len(u.Data)) != int64(u.Count)*int64(u.Dim):
+		return fmt.Errorf("sliced: %d numbers are not %d directions of dimension %d", len(u.Data), u.Count, u.Dim)
+	}
+	for j := range u.Count {
+		var squares float64
+		for _, v := range u.Row(j) {
+			squares += float64(v) * float64(v)
+		}
+		if !(math.Abs(squares-1) < 1e-4) {
+			return fmt.Errorf("sliced: direction %d has norm %v; divide it by that", j, math.Sqrt(squares))
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package sliced
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/stat"
@@ -8,44 +9,87 @@ import (
 	"molehill/transport"
 )
 
-// Distance is a Monte Carlo estimate of the sliced Wasserstein distance.
+// Distance is a Monte Carlo estimate of a sliced Wasserstein distance.
 type Distance struct {
-	Value         float64 // SW₂, in the unit of the points
-	StandardError float64 // of Value, over the directions
+	Value         float64 // SW_p, in the unit of the points
+	StandardError float64 // of Value, over the directions; 0 where one direction cannot tell
+	Power         float64 // SW_p^p: the mean of W_p^p over the directions
 	Directions    int
+	// Quadrature bounds the error of Value on these directions where it is an
+	// integral that is computed numerically (Smoothed.Exact).
+	Quadrature float64
 }
 
-// SW2 estimates SW₂(x, y) = (∫ W₂²(θ#x, θ#y) dθ)^½ (003 Eq. 4) over the given
-// directions, between samples of any sizes. The standard error comes from the
-// spread of W₂² over directions by the delta method; stacked directions make it
-// an overestimate.
+// SW estimates SW_p(x, y) = (∫ W_p^p(θ#x, θ#y) dθ)^(1/p), p ≥ 1 (003 Eq. 4), over
+// the given directions, between weighted points of any numbers.
+//
+// The standard error comes from the spread of W_p^p over independent directions
+// by the delta method. Of stacked directions it is the stacks that are
+// independent; a single stack is taken for independent directions, which as a
+// rule overestimates the error.
+//
+// Time is O(k·(n+m)·(d + log(n+m))). The projections are never all held at once:
+// memory is O((n+m)·d), and 128 bytes a point besides.
+func SW(x, y transport.Measure, p float64, u Directions) (Distance, error) {
+	s, err := newPairing(x, y, p, u)
+	if err != nil {
+		return Distance{}, err
+	}
+	return newDistance(s.run(u, false), p, u)
+}
+
+// SW2 is SW of equally weighted points at p = 2.
 func SW2(x, y transport.Points, u Directions) (Distance, error) {
-	for _, p := range []transport.Points{x, y} {
-		if err := p.Check(); err != nil {
-			return Distance{}, err
-		}
-		if err := u.check(p.Dim); err != nil {
-			return Distance{}, err
+	return SW(transport.Uniform(x), transport.Uniform(y), 2, u)
+}
+
+// SWGradient returns SW and the derivatives of SW_p^p, Distance.Power, by the
+// points of x, [n, d], and of y, [m, d], in one pass:
+//
+//	∂SW_p^p/∂x_i = (1/k)·Σ_l θ_l·Σ_j mass_lij·p·|t|^(p−1)·sign(t),  t = ⟨θ_l, x_i − y_j⟩
+//
+// over the optimal plans of the k directions (004, Propositions 3.1 and 3.2, for
+// p = 2). Points whose projections coincide share what the plan gives them, in
+// proportion to their weights; at p = 1 the derivative of |t| at 0 is taken as 0.
+// Arithmetic is in single precision, but for the plans and the value.
+// OutputGradients is the reference in double precision.
+func SWGradient(x, y transport.Measure, p float64, u Directions) (d Distance, byX, byY []float32, err error) {
+	s, err := newPairing(x, y, p, u)
+	if err != nil {
+		return Distance{}, nil, nil, err
+	}
+	if d, err = newDistance(s.run(u, true), p, u); err != nil {
+		return Distance{}, nil, nil, err
+	}
+	if byX, err = s.x.gradient(u.Count); err != nil {
+		return Distance{}, nil, nil, err
+	}
+	if byY, err = s.y.gradient(u.Count); err != nil {
+		return Distance{}, nil, nil, err
+	}
+	return d, byX, byY, nil
+}
+
+// newDistance returns the distance of W_p^p on each of the directions u.
+func newDistance(powers []float64, p float64, u Directions) (Distance, error) {
+	mean := stat.Mean(powers, nil)
+	if math.IsNaN(mean) || math.IsInf(mean, 0) {
+		return Distance{}, errOverflow(p)
+	}
+	d := Distance{Value: math.Pow(mean, 1/p), Power: mean, Directions: u.Count}
+	independent := powers
+	if stacks := len(powers) / max(1, u.Stack); u.Stack > 1 && stacks > 1 && stacks*u.Stack == len(powers) {
+		independent = make([]float64, stacks)
+		for i := range independent {
+			independent[i] = stat.Mean(powers[i*u.Stack:(i+1)*u.Stack], nil)
 		}
 	}
-	type buffers struct {
-		x, y   []float32
-		sorter *transport.Sorter
-	}
-	squares := make([]float64, u.Count)
-	Parallel(u.Count, func() buffers {
-		return buffers{make([]float32, x.Len()), make([]float32, y.Len()), new(transport.Sorter)}
-	}, func(b buffers, j int) {
-		ProjectOn(b.x, x, u.Row(j))
-		ProjectOn(b.y, y, u.Row(j))
-		b.sorter.Sort(b.x)
-		b.sorter.Sort(b.y)
-		squares[j] = transport.SquaredWasserstein(b.x, b.y)
-	})
-	mean, std := stat.MeanStdDev(squares, nil)
-	d := Distance{Value: math.Sqrt(mean), Directions: u.Count}
-	if mean > 0 && u.Count > 1 {
-		d.StandardError = stat.StdErr(std, float64(u.Count)) / (2 * d.Value)
+	if k := float64(len(independent)); k > 1 && mean > 0 {
+		d.StandardError = stat.StdErr(stat.StdDev(independent, nil), k) * d.Value / (p * mean)
 	}
 	return d, nil
+}
+
+func errOverflow(p float64) error {
+	return fmt.Errorf("sliced: distances to the power %v overflow; divide the points by a constant", p)
 }

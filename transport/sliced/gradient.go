@@ -62,15 +62,15 @@ func (o Outputs) check(u Directions, parameters int) error {
 	return nil
 }
 
-// Gradient returns ∇_θ SW²₂(g_θ#P_X, h_θ#P_Z) over directions u, [r], of the
+// gradient returns ∇_θ SW²₂(g_θ#P_X, h_θ#P_Z) over directions u, [r], of the
 // outputs x of n and z of m records (004, Theorem A.1; for d = 1 and one
 // direction its Theorem 4.1):
 //
 //	Σ_i J_iᵀ·∂SW²₂/∂g_θ(x_i) + Σ_j J_jᵀ·∂SW²₂/∂h_θ(z_j)
 //
-// with the derivatives of OutputGradients. Clipped outputs make it what
-// GradientLimits bounds.
-func Gradient(x, z Outputs, u Directions) ([]float64, error) {
+// with the derivatives of OutputGradients. Clipped outputs make it what Limits
+// bound.
+func gradient(x, z Outputs, u Directions) ([]float64, error) {
 	parameters := x.Parameters
 	if x.Jacobians == nil {
 		parameters = z.Parameters
@@ -80,19 +80,22 @@ func Gradient(x, z Outputs, u Directions) ([]float64, error) {
 			return nil, err
 		}
 	}
-	byX, byZ := OutputGradients(x.Values, z.Values, u)
-	gradient := make([]float64, parameters)
+	byX, byZ, err := OutputGradients(x.Values, z.Values, u)
+	if err != nil {
+		return nil, err
+	}
+	sum := make([]float64, parameters)
 	for _, side := range []struct{ by, jacobians []float64 }{{byX, x.Jacobians}, {byZ, z.Jacobians}} {
 		if side.jacobians == nil {
 			continue
 		}
 		for row, weight := range side.by {
 			for p, v := range side.jacobians[row*parameters : (row+1)*parameters] {
-				gradient[p] += weight * v
+				sum[p] += weight * v
 			}
 		}
 	}
-	return gradient, nil
+	return sum, nil
 }
 
 // OutputGradients returns the derivatives of SW²₂ over the k directions u by the
@@ -101,7 +104,7 @@ func Gradient(x, z Outputs, u Directions) ([]float64, error) {
 //	∂SW²₂/∂x_i = (2/(n·k))·Σ_l θ_l·(⟨θ_l, x_i⟩ − T_l(x_i))
 //
 // where T_l(x_i) is the mean of what the optimal plan on direction l gives to
-// x_i.
+// x_i. It is the reference, in double precision, of what SWGradient computes fast.
 //
 // Where projections coincide, as those of clipped outputs often do, the plan is
 // not unique, and the paper takes any. Here records that coincide share what the
@@ -110,69 +113,41 @@ func Gradient(x, z Outputs, u Directions) ([]float64, error) {
 // order of the records, as Definition 2.1 of 004 asks: neighbours are equal up
 // to a permutation. With ties broken by position a mere permutation can move the
 // gradient by 4·M·L, n/3 times the sensitivity of Theorem 4.1.
-func OutputGradients(x, z []float64, u Directions) (byX, byZ []float64) {
-	n, m := len(x)/u.Dim, len(z)/u.Dim
+func OutputGradients(x, z []float64, u Directions) (byX, byZ []float64, err error) {
 	byX, byZ = make([]float64, len(x)), make([]float64, len(z))
-	left, right := newLine(n), newLine(m)
+	line := transport.Line{X: make([]float64, len(x)/u.Dim), Y: make([]float64, len(z)/u.Dim)}
 	for l := range u.Count {
 		direction := u.Row(l)
-		left.project(x, direction)
-		right.project(z, direction)
-		transport.Couple(n, m, func(i, j, mass int) {
-			a, b := left.order[i], right.order[j]
-			left.targets[a] += float64(mass) / float64(m) * right.at[b]
-			right.targets[b] += float64(mass) / float64(n) * left.at[a]
-		})
-		left.pull(byX, direction, 2/(float64(n)*float64(u.Count)))
-		right.pull(byZ, direction, 2/(float64(m)*float64(u.Count)))
+		projectOutputs(line.X, x, direction)
+		projectOutputs(line.Y, z, direction)
+		coupling, err := line.Solve()
+		if err != nil {
+			return nil, nil, err
+		}
+		onX, onY, err := coupling.Gradient(2)
+		if err != nil {
+			return nil, nil, err
+		}
+		addAlong(byX, onX, direction, u.Count)
+		addAlong(byZ, onY, direction, u.Count)
 	}
-	return byX, byZ
+	return byX, byZ, nil
 }
 
-// line is one side of a plan on a direction.
-type line struct {
-	at      []float64 // projections
-	order   []int     // that sorts them
-	targets []float64 // T(x_i)
-}
-
-func newLine(n int) line {
-	return line{at: make([]float64, n), order: make([]int, n), targets: make([]float64, n)}
-}
-
-func (l line) project(points []float64, direction []float32) {
-	for i := range l.at {
-		l.at[i], l.order[i], l.targets[i] = 0, i, 0
+func projectOutputs(at, outputs []float64, direction []float32) {
+	for i := range at {
+		at[i] = 0
 		for c, d := range direction {
-			l.at[i] += points[i*len(direction)+c] * float64(d)
+			at[i] += outputs[i*len(direction)+c] * float64(d)
 		}
 	}
-	slices.SortFunc(l.order, func(a, b int) int {
-		switch {
-		case l.at[a] < l.at[b]:
-			return -1
-		case l.at[a] > l.at[b]:
-			return 1
-		}
-		return a - b
-	})
 }
 
-// pull adds weight·(projection − target) along the direction to each point's
-// derivative, ties at their mean target.
-func (l line) pull(by []float64, direction []float32, weight float64) {
-	for from := 0; from < len(l.order); {
-		var sum float64
-		to := from
-		for ; to < len(l.order) && l.at[l.order[to]] == l.at[l.order[from]]; to++ {
-			sum += l.targets[l.order[to]]
+// addAlong adds each point's derivative on one of count directions to by.
+func addAlong(by, derivatives []float64, direction []float32, count int) {
+	for i, v := range derivatives {
+		for c, d := range direction {
+			by[i*len(direction)+c] += v / float64(count) * float64(d)
 		}
-		target := sum / float64(to-from)
-		for _, i := range l.order[from:to] {
-			for c, d := range direction {
-				by[i*len(direction)+c] += weight * (l.at[i] - target) * float64(d)
-			}
-		}
-		from = to
 	}
 }

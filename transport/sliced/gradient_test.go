@@ -37,9 +37,8 @@ func squaredDistance(x, z Outputs, u Directions, theta []float64) (sum float64) 
 			return at
 		}
 		a, b := line(x), line(z)
-		transport.Couple(len(a), len(b), func(i, j, mass int) {
-			sum += float64(mass) * (a[i] - b[j]) * (a[i] - b[j]) / float64(len(a)*len(b)*u.Count)
-		})
+		plan := transport.Couple(nil, transport.Levels(nil, len(a)), transport.Levels(nil, len(b)))
+		sum += transport.Power(plan, a, b, 2, nil, nil) / float64(u.Count)
 	}
 	return sum
 }
@@ -53,7 +52,7 @@ func TestGradientIsTheDerivativeOfTheDistance(t *testing.T) {
 		const parameters = 3
 		x, z := outputs(rng, c.n, c.dim, parameters), outputs(rng, c.m, c.dim, parameters)
 		u := Uniform(c.dim, c.count, rng)
-		got, err := Gradient(x, z, u)
+		got, err := gradient(x, z, u)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +97,7 @@ func TestGradientDoesNotDependOnTheOrderOfRecords(t *testing.T) {
 			}
 		}
 		u := Orthonormal(dim, 1, rng)
-		before, _ := Gradient(x, z, u)
+		before, _ := gradient(x, z, u)
 		for _, o := range []Outputs{x, z} {
 			rng.Shuffle(o.Len(), func(i, j int) {
 				for c := range dim {
@@ -109,7 +108,7 @@ func TestGradientDoesNotDependOnTheOrderOfRecords(t *testing.T) {
 				}
 			})
 		}
-		after, _ := Gradient(x, z, u)
+		after, _ := gradient(x, z, u)
 		for p := range before {
 			if math.Abs(before[p]-after[p]) > 1e-12 {
 				t.Fatalf("a permutation moves the gradient from %v to %v", before, after)
@@ -140,7 +139,7 @@ func TestGradientDoesNotDependOnTheOrderOfRecords(t *testing.T) {
 		if math.Abs(ratio-float64(n)/3) > 1e-9 {
 			t.Errorf("ratio %v, want n/3", ratio)
 		}
-		shared, err := Gradient(x, z, Orthonormal(1, 1, rng))
+		shared, err := gradient(x, z, Orthonormal(1, 1, rng))
 		if err != nil || math.Abs(shared[0]) > 1e-12 {
 			t.Errorf("ties shared: gradient %v, %v; want 0", shared, err)
 		}
@@ -178,10 +177,10 @@ func TestGradientRefusesBadInput(t *testing.T) {
 	u, x := Orthonormal(2, 1, rng), outputs(rng, 3, 2, 2)
 	nan := outputs(rng, 3, 2, 2)
 	nan.Values[2] = math.NaN()
-	_, value := Gradient(x, nan, u)
-	_, dim := Gradient(x, outputs(rng, 3, 1, 2), u)
-	_, parameters := Gradient(x, outputs(rng, 3, 2, 1), u)
-	_, empty := Gradient(x, Outputs{Dim: 2}, u)
+	_, value := gradient(x, nan, u)
+	_, dim := gradient(x, outputs(rng, 3, 1, 2), u)
+	_, parameters := gradient(x, outputs(rng, 3, 2, 1), u)
+	_, empty := gradient(x, Outputs{Dim: 2}, u)
 	_, radius := x.Clip(0, 1)
 	o := Objective{Alpha: 0.5, Clip: 1, Limits: Limits{Output: 1, Source: 1, Target: 1}}
 	_, none := o.Gradient(make([]float64, 4), nil, u)

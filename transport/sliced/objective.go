@@ -39,27 +39,30 @@ func (o Objective) Gradient(losses []float64, pairs []Pair, u Directions) ([]flo
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("sliced: an objective of no pairs; give at least one")
 	}
+	if err := o.Limits.checkFrame(u); err != nil {
+		return nil, err
+	}
 	parameters := max(pairs[0].X.Parameters, pairs[0].Z.Parameters)
-	gradient, err := clip.Sum(losses, parameters, o.Clip)
+	sum, err := clip.Sum(losses, parameters, o.Clip)
 	if err != nil {
 		return nil, err
 	}
 	if len(losses) == 0 {
 		return nil, fmt.Errorf("sliced: an objective of no losses; give [n, %d] numbers", parameters)
 	}
-	for p := range gradient {
-		gradient[p] *= (1 - o.Alpha) * float64(parameters) / float64(len(losses))
+	for p := range sum {
+		sum[p] *= (1 - o.Alpha) * float64(parameters) / float64(len(losses))
 	}
 	for _, pair := range pairs {
-		x, err := o.side(pair.X, o.Limits.Source)
+		x, err := o.Limits.side(pair.X, o.Limits.Source)
 		if err != nil {
 			return nil, err
 		}
-		z, err := o.side(pair.Z, o.Limits.Target)
+		z, err := o.Limits.side(pair.Z, o.Limits.Target)
 		if err != nil {
 			return nil, err
 		}
-		penalty, err := Gradient(x, z, u)
+		penalty, err := gradient(x, z, u)
 		if err != nil {
 			return nil, err
 		}
@@ -67,18 +70,10 @@ func (o Objective) Gradient(losses []float64, pairs []Pair, u Directions) ([]flo
 			return nil, fmt.Errorf("sliced: penalties by %d and %d parameters; give all by the same", parameters, len(penalty))
 		}
 		for p, v := range penalty {
-			gradient[p] += o.Alpha / float64(len(pairs)) * v
+			sum[p] += o.Alpha / float64(len(pairs)) * v
 		}
 	}
-	return gradient, nil
-}
-
-// side clips one side of a pair. A limit of 0 says that it has no Jacobians.
-func (o Objective) side(outputs Outputs, steepness float64) (Outputs, error) {
-	if steepness == 0 {
-		outputs.Jacobians, steepness = nil, 1
-	}
-	return outputs.Clip(o.Limits.Output, steepness)
+	return sum, nil
 }
 
 // Autoencoder returns the sensitivity of Gradient under replace-one of n records

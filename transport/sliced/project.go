@@ -2,38 +2,9 @@ package sliced
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"molehill/transport"
 )
-
-// Parallel calls work for 0 … n−1 on all cores. Each worker asks once for its
-// state, so that buffers are made per core and not per call.
-func Parallel[State any](n int, state func() State, work func(s State, i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers <= 1 {
-		if n > 0 {
-			s := state()
-			for i := range n {
-				work(s, i)
-			}
-		}
-		return
-	}
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			s := state()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				work(s, i)
-			}
-		})
-	}
-	group.Wait()
-}
 
 // ProjectOn writes the coordinates ⟨x_i, direction⟩ of all points to dst, [n].
 func ProjectOn(dst []float32, x transport.Points, direction []float32) {
@@ -60,14 +31,14 @@ func projectOn8(dst, data []float32, d [8]float32) {
 
 // Project returns XU by direction: [Count][n].
 func Project(x transport.Points, u Directions) ([][]float32, error) {
-	if err := u.check(x.Dim); err != nil {
-		return nil, err
-	}
 	if err := CheckMemory(x.Len(), u.Count); err != nil {
 		return nil, err
 	}
+	if err := u.check(x.Dim); err != nil {
+		return nil, err
+	}
 	table := NewTable(u.Count, x.Len())
-	Parallel(u.Count, func() struct{} { return struct{}{} }, func(_ struct{}, j int) {
+	transport.Parallel(u.Count, func() struct{} { return struct{}{} }, func(_ struct{}, j int) {
 		ProjectOn(table[j], x, u.Row(j))
 	})
 	return table, nil

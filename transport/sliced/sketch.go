@@ -30,29 +30,27 @@ func NewSketch(x transport.Points, u Directions, bins int) (*Sketch, error) {
 		return nil, err
 	}
 	s := &Sketch{Directions: u, Means: make([][]float64, u.Count), Records: x.Len()}
+	// The plan between n points and as many bins is the bins' content.
+	content := transport.Couple(nil, transport.Levels(nil, x.Len()), transport.Levels(nil, bins))
 	type buffers struct {
 		line   []float32
 		sorter *transport.Sorter
 	}
-	Parallel(u.Count, func() buffers {
+	transport.Parallel(u.Count, func() buffers {
 		return buffers{make([]float32, x.Len()), new(transport.Sorter)}
 	}, func(b buffers, j int) {
 		ProjectOn(b.line, x, u.Row(j))
 		b.sorter.Sort(b.line)
-		s.Means[j] = binMeans(b.line, bins)
+		s.Means[j] = binMeans(b.line, content, bins)
 	})
 	return s, nil
 }
 
 // binMeans returns the means of equal-mass bins of a sorted sample.
-func binMeans(sorted []float32, bins int) []float64 {
+func binMeans(sorted []float32, content []transport.Pair, bins int) []float64 {
 	means := make([]float64, bins)
-	// The plan between n points and m bins is the bins' content.
-	transport.Couple(len(sorted), bins, func(i, j, mass int) {
-		means[j] += float64(mass) * float64(sorted[i])
-	})
-	for j := range means {
-		means[j] /= float64(len(sorted))
+	for _, pair := range content {
+		means[pair.J] += pair.Mass * float64(bins) * float64(sorted[pair.I])
 	}
 	return means
 }

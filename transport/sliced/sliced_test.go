@@ -276,13 +276,3 @@ func TestBadInputIsAnError(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkSW2(b *testing.B) {
-	rng := rand.New(rand.NewPCG(10, 2))
-	x, y, u := gaussian(rng, 10_000, 8), gaussian(rng, 10_000, 8), Orthonormal(8, 25, rng)
-	for b.Loop() {
-		if _, err := SW2(x, y, u); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -131,7 +131,7 @@ func sample(scores []float64, table [][]float32, u sliced.Directions, forms tran
 		}
 	}
 	variance := std * std
-	sliced.Parallel(len(scores), func() []float64 { return make([]float64, dim) }, func(away []float64, i int) {
+	transport.Parallel(len(scores), func() []float64 { return make([]float64, dim) }, func(away []float64, i int) {
 		var evidence [2]float64
 		for sign := range evidence {
 			var norm float64 // of (x − others)U, squared

@@ -1,0 +1,96 @@
+package sliced
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"molehill/transport"
+)
+
+func TestSWRefusesBadInput(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 2))
+	good, u := transport.Uniform(gaussian(rng, 4, 2)), Uniform(2, 3, rng)
+	change := func(v float32) transport.Measure {
+		m := transport.Measure{Points: good.Clone()}
+		m.Data[5] = v
+		return m
+	}
+	weigh := func(w ...float64) transport.Measure {
+		return transport.Measure{Points: good.Points, Weights: w}
+	}
+	far := transport.Measure{Points: good.Clone()}
+	for i := range far.Data {
+		far.Data[i] *= 1e30
+	}
+	long := Directions{Dim: 2, Count: 1, Data: []float32{1, 1}}
+	for _, c := range []struct {
+		x    transport.Measure
+		p    float64
+		u    Directions
+		want string
+	}{
+		{change(float32(math.NaN())), 2, u, "point 2 has NaN"},
+		{change(float32(math.Inf(-1))), 2, u, "point 2 has -Inf"},
+		{change(2e38), 2, u, "projections overflow"},
+		{far, 20, u, "overflow"},
+		{transport.Measure{Points: transport.Points{Dim: 2}}, 2, u, "no points"},
+		{transport.Measure{Points: transport.Points{Data: []float32{1}}}, 2, u, "dimension 0"},
+		{transport.Measure{Points: transport.Points{Dim: 2, Data: []float32{1, 2, 3}}}, 2, u, "do not divide"},
+		{weigh(1, 1), 2, u, "2 weights for 4 points"},
+		{weigh(1, 1, -1, 1), 2, u, "weight 2 is -1"},
+		{weigh(0, 0, 0, 0), 2, u, "all 4 weights are 0"},
+		{good, 0.5, u, "p = 0.5"},
+		{good, math.NaN(), u, "p = NaN"},
+		{good, 2, Uniform(3, 2, rng), "dimension 3"},
+		{good, 2, Directions{Dim: 2}, "no directions"},
+		{good, 2, Directions{Dim: 2, Count: 2, Data: []float32{1, 0}}, "2 numbers are not 2 directions"},
+		{good, 2, long, "norm 1.414"},
+	} {
+		_, value := SW(c.x, good, c.p, c.u)
+		_, _, _, gradient := SWGradient(good, c.x, c.p, c.u)
+		_, maximum := MaxSW(c.x, good, c.p, c.u)
+		_, sampled := Smoothed{0.1, c.p}.Sampled(c.x, good, c.u, rng)
+		_, exact := Smoothed{1e28, c.p}.Exact(c.x, good, c.u)
+		for name, err := range map[string]error{"SW": value, "SWGradient": gradient, "MaxSW": maximum, "Sampled": sampled, "Exact": exact} {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: error %v, want it to say %q", name, err, c.want)
+			}
+		}
+	}
+	for _, sigma := range []float64{-1, math.NaN(), math.Inf(1)} {
+		_, sampled := Smoothed{sigma, 2}.Sampled(good, good, u, rng)
+		_, exact := Smoothed{sigma, 2}.Exact(good, good, u)
+		if sampled == nil || exact == nil {
+			t.Errorf("σ = %v: errors %v, %v", sigma, sampled, exact)
+		}
+	}
+}
+
+// Whatever the numbers are, there is an error or a finite distance and gradient.
+func FuzzSWGradient(f *testing.F) {
+	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL"), uint8(3), 2.0)
+	f.Fuzz(func(t *testing.T, data []byte, split uint8, p float64) {
+		var v []float32
+		for ; len(data) >= 4; data = data[4:] {
+			v = append(v, math.Float32frombits(binary.LittleEndian.Uint32(data)))
+		}
+		n := min(2*int(split), len(v))
+		x := transport.Uniform(transport.Points{Dim: 2, Data: v[:n]})
+		y := transport.Uniform(transport.Points{Dim: 2, Data: v[n:]})
+		d, byX, byY, err := SWGradient(x, y, p, Orthonormal(2, 2, rand.New(rand.NewPCG(1, 1))))
+		if err != nil {
+			return
+		}
+		if !(d.Value >= 0 && d.Value <= math.MaxFloat64 && d.StandardError <= math.MaxFloat64) {
+			t.Errorf("%v, %v: %+v", x, y, d)
+		}
+		for _, w := range append(byX, byY...) {
+			if w-w != 0 {
+				t.Errorf("%v, %v: derivative %v", x, y, w)
+			}
+		}
+	})
+}

@@ -1,0 +1,227 @@
+package sliced
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"molehill/transport"
+	"molehill/transport/sliced/internal/tile"
+)
+
+// directionsAtOnce is how many directions are projected on together. It bounds
+// the memory of their table and, as it does not depend on the number of cores,
+// fixes the order of sums.
+const directionsAtOnce = 32
+
+// pairing is two measures that are compared on directions.
+type pairing struct {
+	x, y    *side
+	p       float64
+	plan    []transport.Pair // on every direction, where weights are equal
+	scratch sync.Pool
+
+	// Noise of this standard deviation is added to projections, from one seed a
+	// direction.
+	smoothing float64
+	seeds     []uint64
+}
+
+// side is one of the measures.
+type side struct {
+	points  tile.Points
+	sum     tile.Points // of the pulls on each point, times n
+	table   []float32   // projections by direction and point, then pulls
+	weights []float64   // nil: equal
+	shares  []float64   // weights that add up to 1, nil: equal
+}
+
+// scratch is the memory of one core for one direction.
+type scratch struct {
+	x, y struct {
+		transport.Sorter
+		levels, by []float64
+	}
+	plan []transport.Pair
+}
+
+func newPairing(x, y transport.Measure, p float64, u Directions) (*pairing, error) {
+	if err := transport.CheckPower(p); err != nil {
+		return nil, err
+	}
+	s := &pairing{p: p, scratch: sync.Pool{New: func() any { return new(scratch) }}}
+	for _, m := range []struct {
+		measure transport.Measure
+		side    **side
+	}{{x, &s.x}, {y, &s.y}} {
+		var err error
+		if *m.side, err = newSide(m.measure, u); err != nil {
+			return nil, err
+		}
+	}
+	if x.Weights == nil && y.Weights == nil {
+		s.plan = transport.Couple(nil, transport.Levels(nil, x.Len()), transport.Levels(nil, y.Len()))
+	}
+	return s, nil
+}
+
+func newSide(m transport.Measure, u Directions) (*side, error) {
+	if err := checkMeasure(m, u); err != nil {
+		return nil, err
+	}
+	s := &side{points: tile.New(m.Len(), m.Dim), weights: m.Weights}
+	if m.Weights != nil {
+		s.shares = m.Shares()
+	}
+	s.table = make([]float32, tile.Rows(min(directionsAtOnce, u.Count))*s.points.Stride())
+	s.eachTile(func(t int) { s.points.Pack(t, m.Data) })
+	return s, nil
+}
+
+// checkMeasure returns an error unless the projections of m on u are numbers.
+func checkMeasure(m transport.Measure, u Directions) error {
+	limit := float32(math.MaxFloat32 / (4 * math.Sqrt(float64(max(1, m.Dim)))))
+	far := slices.IndexFunc(m.Data, func(v float32) bool { return !(v <= limit && v >= -limit) })
+	if far >= 0 || m.Len() == 0 || len(m.Data) != m.Len()*m.Dim {
+		if err := m.Points.Check(); err != nil {
+			return err
+		}
+		return fmt.Errorf("sliced: point %d has %v, so far out that its projections overflow; divide the points by a constant", far/m.Dim, m.Data[far])
+	}
+	if err := transport.CheckWeights(m.Weights, m.Len()); err != nil {
+		return err
+	}
+	return u.check(m.Dim)
+}
+
+// eachTile calls work for every tile on all cores.
+func (s *side) eachTile(work func(t int)) {
+	const atOnce = 16 // enough to occupy a core
+	transport.Parallel((s.points.Tiles()+atOnce-1)/atOnce, none, func(_ struct{}, chunk int) {
+		for t := chunk * atOnce; t < min((chunk+1)*atOnce, s.points.Tiles()); t++ {
+			work(t)
+		}
+	})
+}
+
+func none() struct{} { return struct{}{} }
+
+// run returns W_p^p on every direction, and leaves the gradients if pull says so.
+func (s *pairing) run(u Directions, pull bool) []float64 {
+	powers := make([]float64, u.Count)
+	sides := [2]*side{s.x, s.y}
+	if pull {
+		for _, side := range sides {
+			side.sum = tile.New(side.points.N, side.points.Dim)
+		}
+	}
+	for from := 0; from < u.Count; from += directionsAtOnce {
+		part := u.Slice(from, min(from+directionsAtOnce, u.Count))
+		there := tile.ForProject(part.Data, part.Count, part.Dim)
+		for _, side := range sides {
+			side.eachTile(func(t int) { side.points.Project(t, there, side.table) })
+		}
+		transport.Parallel(part.Count, none, func(_ struct{}, j int) {
+			if s.smoothing > 0 {
+				rng := rand.New(rand.NewPCG(s.seeds[from+j], 0))
+				addNoise(s.x.row(j), s.smoothing, rng)
+				addNoise(s.y.row(j), s.smoothing, rng)
+			}
+			worker := s.scratch.Get().(*scratch)
+			powers[from+j] = s.direction(worker, s.x.row(j), s.y.row(j), pull)
+			s.scratch.Put(worker)
+		})
+		if !pull {
+			continue
+		}
+		back := tile.ForAdd(part.Data, part.Count, part.Dim)
+		for _, side := range sides {
+			side.eachTile(func(t int) { side.sum.Add(t, back, side.table) })
+		}
+	}
+	return powers
+}
+
+// row returns the points' projections on direction j of the block.
+func (s *side) row(j int) []float32 {
+	stride := s.points.Stride()
+	return s.table[j*stride : j*stride+s.points.N]
+}
+
+func addNoise(row []float32, std float64, rng *rand.Rand) {
+	for i := range row {
+		row[i] += float32(std * rng.NormFloat64())
+	}
+}
+
+// direction returns W_p^p between projections x and y and, if pull says so,
+// replaces them by n times the derivatives of it, or m times.
+func (s *pairing) direction(w *scratch, x, y []float32, pull bool) float64 {
+	if s.plan != nil && !pull { // only then does it not matter which point is where
+		w.x.Sort(x)
+		w.y.Sort(y)
+		return transport.Power(s.plan, x, y, s.p, nil, nil)
+	}
+	orderX, sortedX := w.x.Rank(x)
+	orderY, sortedY := w.y.Rank(y)
+	plan := s.plan
+	if plan == nil {
+		w.x.levels = s.x.levels(w.x.levels, orderX)
+		w.y.levels = s.y.levels(w.y.levels, orderY)
+		w.plan = transport.Couple(w.plan[:0], w.x.levels, w.y.levels)
+		plan = w.plan
+	}
+	if !pull {
+		return transport.Power(plan, sortedX, sortedY, s.p, nil, nil)
+	}
+	w.x.by, w.y.by = resized(w.x.by, len(x)), resized(w.y.by, len(y))
+	power := transport.Power(plan, sortedX, sortedY, s.p, w.x.by, w.y.by)
+	spread(x, orderX, sortedX, w.x.by, s.x.shares)
+	spread(y, orderY, sortedY, w.y.by, s.y.shares)
+	return power
+}
+
+func (s *side) levels(levels []float64, order []int32) []float64 {
+	if s.weights == nil {
+		if len(levels) == len(order) { // no other can have come before
+			return levels
+		}
+		return transport.Levels(nil, len(order))
+	}
+	levels = resized(levels, len(order))
+	transport.LevelsInOrder(levels, s.weights, order)
+	return levels
+}
+
+// spread shares what ranks were given among ties and writes n times it by point.
+// The factor keeps small pulls on many points within the range of float32.
+func spread(pulls []float32, order []int32, sorted []float32, by, shares []float64) {
+	transport.ShareTies(sorted, by, shares, order)
+	n := float64(len(pulls))
+	for rank, i := range order {
+		pulls[i] = float32(n * by[rank])
+	}
+}
+
+// gradient returns the sum of the pulls on each point over k directions, [n, d].
+func (s *side) gradient(directions int) ([]float32, error) {
+	n, dim := s.points.N, s.points.Dim
+	by := make([]float32, n*dim)
+	factor := float32(1 / (float64(n) * float64(directions)))
+	s.eachTile(func(t int) { s.sum.Unpack(t, by, factor) })
+	for i, v := range by {
+		if v-v != 0 { // NaN or infinite
+			return nil, fmt.Errorf("sliced: the derivative by point %d is %v; divide the points by a constant", i/dim, v)
+		}
+	}
+	return by, nil
+}
+
+func resized[T any](buffer []T, n int) []T {
+	if cap(buffer) < n {
+		return make([]T, n)
+	}
+	return buffer[:n]
+}
