@@ -30,7 +30,10 @@ var Registry = plugin.Registry[Metric]{Kind: "metric"}
 // takes.
 const DefaultStacks = 64
 
-func init() { Registry.Register(SlicedW2{Stacks: DefaultStacks}) }
+func init() {
+	Registry.Register(SlicedW2{Stacks: DefaultStacks})
+	Registry.Register(W2{Sample: DefaultSample})
+}
 
 // SlicedW2 is the sliced Wasserstein distance SW₂ over Stacks orthonormal bases
 // of directions.
