@@ -70,24 +70,36 @@ func planRow512(dst, v, cost []float64, u, rate float64) float64 {
 	var total archsimd.Float64x8
 	m := len(cost)
 	dst, v = dst[:m], v[:m]
-	j := 0
-	for ; j+8 <= m; j += 8 {
-		x := archsimd.LoadFloat64x8Slice(cost[j:]).MulAdd(slope, archsimd.LoadFloat64x8Slice(v[j:]).Add(shift))
+	var restCost, restV, rest [8]float64 // what does not fill a register
+	for j := 0; j < m; j += 8 {
+		c, w, d := &restCost, &restV, &rest
+		if j+8 <= m {
+			c, w, d = (*[8]float64)(cost[j:]), (*[8]float64)(v[j:]), (*[8]float64)(dst[j:])
+		} else {
+			for i := range restV {
+				restV[i] = math.Inf(-1) // e^lowestExp, next to nothing in the sum
+			}
+			copy(restCost[:], cost[j:])
+			copy(restV[:], v[j:])
+		}
+		x := archsimd.LoadFloat64x8(c).MulAdd(slope, archsimd.LoadFloat64x8(w).Add(shift))
 		x = x.Max(archsimd.LoadFloat64x8(&floor512)).Min(archsimd.LoadFloat64x8(&ceiling512))
 		whole := archsimd.LoadFloat64x8(&whole512)
 		marked := x.MulAdd(archsimd.LoadFloat64x8(&scale512), whole)
 		k := marked.Sub(whole)
 		r := k.MulAdd(archsimd.LoadFloat64x8(&lo512), k.MulAdd(archsimd.LoadFloat64x8(&hi512), x))
-		p := archsimd.LoadFloat64x8(&c512[10]).MulAdd(r, archsimd.LoadFloat64x8(&c512[9])).MulAdd(r, archsimd.LoadFloat64x8(&c512[8])).MulAdd(r, archsimd.LoadFloat64x8(&c512[7])).MulAdd(r, archsimd.LoadFloat64x8(&c512[6]))
-		p = p.MulAdd(r, archsimd.LoadFloat64x8(&c512[5])).MulAdd(r, archsimd.LoadFloat64x8(&c512[4])).MulAdd(r, archsimd.LoadFloat64x8(&c512[3])).MulAdd(r, archsimd.LoadFloat64x8(&c512[2]))
+		p := archsimd.LoadFloat64x8(&c512[10]).MulAdd(r, archsimd.LoadFloat64x8(&c512[9])).MulAdd(r, archsimd.LoadFloat64x8(&c512[8]))
+		p = p.MulAdd(r, archsimd.LoadFloat64x8(&c512[7])).MulAdd(r, archsimd.LoadFloat64x8(&c512[6])).MulAdd(r, archsimd.LoadFloat64x8(&c512[5]))
+		p = p.MulAdd(r, archsimd.LoadFloat64x8(&c512[4])).MulAdd(r, archsimd.LoadFloat64x8(&c512[3])).MulAdd(r, archsimd.LoadFloat64x8(&c512[2]))
 		p = p.MulAdd(r, archsimd.LoadFloat64x8(&c512[1])).MulAdd(r, archsimd.LoadFloat64x8(&c512[0]))
 		e := p.AsInt64x8().Add(marked.AsInt64x8().ShiftAllLeft(52)).AsFloat64x8()
 		total = total.Add(e)
-		e.StoreSlice(dst[j:])
+		e.Store(d)
 	}
 	sum := sum512(total)
 	archsimd.ClearAVXUpperBits()
-	return sum + planRowPlain(dst[j:], v[j:], cost[j:], u, rate)
+	copy(dst[m/8*8:], rest[:])
+	return sum
 }
 
 func addScaled512(acc, row []float64, weight float64) {

@@ -136,6 +136,11 @@ func TestKernelsExponential(t *testing.T) {
 		if sum := k.planRow(dst, v, zero, 0, 1); !(sum >= 0 && sum < smallest) {
 			t.Errorf("%s: exponentials of less than −800 add up to %v; want next to nothing", k.name, sum)
 		}
+		// A length that fills no register, from a start far away.
+		for j := range v[:3] {
+			v[j] = -1e5
+		}
+		near(t, k.name+": sum of three", k.planRow(dst[:3], v[:3], zero[:3], 1e5, 1), 3, 1e-12)
 		for j := range v {
 			v[j] = 1000
 		}
@@ -157,7 +162,7 @@ func BenchmarkKernels(b *testing.B) {
 			name string
 			run  func()
 		}{
-			{"product", func() { k.multiply(dst, m, 4, panelWidth, v[:4*dim], dst[:dim*panelWidth]) }},
+			{"product", func() { k.multiply(dst, panelWidth, 4, panelWidth, v[:4*dim], cost[:dim*panelWidth]) }},
 			{"plan", func() { k.planRow(dst, v, cost, -1, 0.7) }},
 			{"add", func() { k.addScaled(dst, v, 0.7) }},
 			{"squares", func() { k.mixtureRow(dst, x, columns, m, 0, Mixture{1, 0}) }},

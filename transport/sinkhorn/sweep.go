@@ -166,12 +166,8 @@ func (s *state) sweep(omega float64) (off float64) {
 			addScaled(s.columns[chunk], w.plan, math.Exp(u+change+peak))
 			return
 		}
-		change, moved := s.step(s.f[i], sum, math.Log(s.a[i]/sum))
+		change, scaling, moved := s.update(s.f[i], s.a[i], sum, omega)
 		s.errors[chunk] += moved
-		scaling := s.a[i] / sum
-		if omega != 1 || s.reach != 0 {
-			change, scaling = s.relaxed(change, omega)
-		}
 		s.f[i] += change
 		addScaled(s.columns[chunk], w.plan, scaling)
 	})
@@ -184,9 +180,8 @@ func (s *state) sweep(omega float64) (off float64) {
 			columnsOff += s.b[j]
 			continue
 		}
-		change, moved := s.step(s.g[j], sum, math.Log(s.b[j]/sum))
+		change, _, moved := s.update(s.g[j], s.b[j], sum, omega)
 		columnsOff += moved
-		change, _ = s.relaxed(change, omega)
 		s.g[j] += change
 	}
 	s.rescueColumns(lost)
@@ -199,21 +194,40 @@ func (s *state) sweep(omega float64) (off float64) {
 	return off
 }
 
-// relaxed returns a change times omega, and its exponential. If omega goes so
-// far that the dual value would fall below what it is without any change, omega
-// gives way. So the dual value never falls, and over-relaxed sweeps converge from
-// everywhere as plain ones do (Thibault et al. 2021, Section 3).
-func (s *state) relaxed(t, omega float64) (change, exponential float64) {
-	for {
+// update returns the change of a potential by its row's share and sum, over-
+// relaxed, the factor e^change that it scales the row by, and how much mass that
+// would move if it were not over-relaxed.
+func (s *state) update(potential, share, sum, omega float64) (change, scaling, moved float64) {
+	ratio := share / sum
+	if s.reach != 0 {
+		change, moved = s.step(potential, sum, math.Log(ratio))
+		ratio = math.Exp(change)
+	} else {
+		change, moved = math.Log(ratio), math.Abs(share-sum)
+	}
+	if omega != 1 {
+		change, ratio = s.relaxed(change, ratio, omega)
+	}
+	return change, ratio, moved
+}
+
+// relaxed returns a change t times omega, and its exponential, for ratio = e^t.
+// If omega goes so far that the dual value would fall below what it is without
+// any change, omega gives way. So the dual value never falls, and over-relaxed
+// sweeps converge from everywhere as plain ones do (Thibault et al. 2021, Section
+// 3).
+func (s *state) relaxed(t, ratio, omega float64) (change, scaling float64) {
+	for omega > 1 {
 		change = omega * t
-		exponential = math.Exp(change)
-		if omega == 1 || s.gain(t, change, exponential) >= 0 {
-			return change, exponential
+		scaling = math.Exp(change)
+		if s.gain(t, ratio, change, scaling) >= 0 {
+			return change, scaling
 		}
 		if omega = 1 + (omega-1)/2; omega < 1.01 {
-			omega = 1
+			break
 		}
 	}
+	return t, ratio
 }
 
 // gain is what a change x of a potential, whose best change is t, adds to the
@@ -221,12 +235,12 @@ func (s *state) relaxed(t, omega float64) (change, exponential float64) {
 // a·x − s·(eˣ−1) it moves, and with it e^t = a/s, remains e^t·x − (eˣ−1); in
 // unbalanced transport R·e^(t+t/R)·(1−e^(−x/R)) with R = ρ/ε takes the place of
 // e^t·x.
-func (s *state) gain(t, x, exponential float64) float64 {
+func (s *state) gain(t, ratio, x, scaling float64) float64 {
 	if s.reach == 0 {
-		return math.Exp(t)*x - (exponential - 1)
+		return ratio*x - (scaling - 1)
 	}
 	r := s.reach / s.epsilon
-	return -r*math.Exp(t+t/r)*math.Expm1(-x/r) - (exponential - 1)
+	return -r*ratio*math.Exp(t/r)*math.Expm1(-x/r) - (scaling - 1)
 }
 
 // sweepSame is the sweep of a measure and itself, where f = g and P is
