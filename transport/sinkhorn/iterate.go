@@ -46,6 +46,7 @@ func (s Solver) iterate(r *Result, spread float64) {
 		}
 		pace.next(off)
 	}
+	state.drop()
 	r.finish(s.Tolerance)
 }
 

@@ -7,6 +7,8 @@ import "math"
 var (
 	// planRow writes dst_j = exp(u + v_j − rate·cost_j) and returns Σ_j dst_j.
 	planRow = planRowPlain
+	// dotRow returns Σ_j a_j·b_j.
+	dotRow = dotRowPlain
 	// addScaled adds weight·row to acc.
 	addScaled = addScaledPlain
 	// mixtureRow writes the cost of x, [dim], to each of the m columns of y,
@@ -95,4 +97,11 @@ func shiftRowPlain(dst []float64, x []float32, center []float64, factor float64)
 	for k, v := range x {
 		dst[k] = factor * (float64(v) - center[k])
 	}
+}
+
+func dotRowPlain(a, b []float64) (sum float64) {
+	for j, v := range a {
+		sum += v * b[j]
+	}
+	return sum
 }

@@ -145,3 +145,19 @@ func shiftRow256(dst []float64, x []float32, center []float64, factor float64) {
 	archsimd.ClearAVXUpperBits()
 	shiftRowPlain(dst[k:], x[k:], center[k:], factor)
 }
+
+func dotRow256(a, b []float64) float64 {
+	var s0, s1, s2, s3 archsimd.Float64x4
+	b = b[:len(a)]
+	j := 0
+	for ; j+16 <= len(a); j += 16 {
+		p, q := (*[16]float64)(a[j:]), (*[16]float64)(b[j:])
+		s0 = archsimd.LoadFloat64x4Slice(p[:4]).MulAdd(archsimd.LoadFloat64x4Slice(q[:4]), s0)
+		s1 = archsimd.LoadFloat64x4Slice(p[4:8]).MulAdd(archsimd.LoadFloat64x4Slice(q[4:8]), s1)
+		s2 = archsimd.LoadFloat64x4Slice(p[8:12]).MulAdd(archsimd.LoadFloat64x4Slice(q[8:12]), s2)
+		s3 = archsimd.LoadFloat64x4Slice(p[12:]).MulAdd(archsimd.LoadFloat64x4Slice(q[12:]), s3)
+	}
+	sum := sum256(s0.Add(s1).Add(s2.Add(s3)))
+	archsimd.ClearAVXUpperBits()
+	return sum + dotRowPlain(a[j:], b[j:])
+}

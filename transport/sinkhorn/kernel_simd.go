@@ -10,9 +10,9 @@ import (
 func init() {
 	switch {
 	case archsimd.X86.AVX512():
-		planRow, addScaled, mixtureRow, pullRow, multiply, shiftRow = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512
+		planRow, addScaled, mixtureRow, pullRow, multiply, shiftRow, dotRow = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512
 	case archsimd.X86.AVX2() && archsimd.X86.FMA():
-		planRow, addScaled, mixtureRow, pullRow, multiply, shiftRow = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256
+		planRow, addScaled, mixtureRow, pullRow, multiply, shiftRow, dotRow = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256
 	}
 }
 
@@ -235,4 +235,20 @@ func shiftRow512(dst []float64, x []float32, center []float64, factor float64) {
 	}
 	archsimd.ClearAVXUpperBits()
 	shiftRowPlain(dst[k:], x[k:], center[k:], factor)
+}
+
+func dotRow512(a, b []float64) float64 {
+	var s0, s1, s2, s3 archsimd.Float64x8
+	b = b[:len(a)]
+	j := 0
+	for ; j+32 <= len(a); j += 32 {
+		p, q := (*[32]float64)(a[j:]), (*[32]float64)(b[j:])
+		s0 = archsimd.LoadFloat64x8Slice(p[:8]).MulAdd(archsimd.LoadFloat64x8Slice(q[:8]), s0)
+		s1 = archsimd.LoadFloat64x8Slice(p[8:16]).MulAdd(archsimd.LoadFloat64x8Slice(q[8:16]), s1)
+		s2 = archsimd.LoadFloat64x8Slice(p[16:24]).MulAdd(archsimd.LoadFloat64x8Slice(q[16:24]), s2)
+		s3 = archsimd.LoadFloat64x8Slice(p[24:]).MulAdd(archsimd.LoadFloat64x8Slice(q[24:]), s3)
+	}
+	sum := sum512(s0.Add(s1).Add(s2.Add(s3)))
+	archsimd.ClearAVXUpperBits()
+	return sum + dotRowPlain(a[j:], b[j:])
 }

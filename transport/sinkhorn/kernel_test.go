@@ -15,10 +15,11 @@ type set struct {
 	pullRow    func(dst, weights []float64, x, columns []float32, m int, c Mixture)
 	multiply   func(dst []float64, stride, rows, lanes int, a []float64, panel []float64)
 	shiftRow   func(dst []float64, x []float32, center []float64, factor float64)
+	dotRow     func(a, b []float64) float64
 }
 
 // sets are what this processor can run; kernel_simd_test.go adds to them.
-var sets = []set{{"plain", planRowPlain, addScaledPlain, mixtureRowPlain, pullRowPlain, multiplyPlain, shiftRowPlain}}
+var sets = []set{{"plain", planRowPlain, addScaledPlain, mixtureRowPlain, pullRowPlain, multiplyPlain, shiftRowPlain, dotRowPlain}}
 
 // Every implementation is compared with sums in plain Go by the definition, for
 // lengths around the widths of registers.
@@ -52,6 +53,11 @@ func TestKernelsComputeTheirDefinition(t *testing.T) {
 				}
 				near(t, "sum of the plan", sum, want, 2e-13*want)
 
+				want = 0
+				for j := range m {
+					want += v[j] * cost[j]
+				}
+				near(t, "dot product", k.dotRow(v, cost), want, 1e-11)
 				acc := append([]float64(nil), v...)
 				k.addScaled(acc, cost, 0.3)
 				for j := range m {
@@ -164,6 +170,7 @@ func BenchmarkKernels(b *testing.B) {
 		}{
 			{"product", func() { k.multiply(dst, panelWidth, 4, panelWidth, v[:4*dim], cost[:dim*panelWidth]) }},
 			{"plan", func() { k.planRow(dst, v, cost, -1, 0.7) }},
+			{"dot", func() { k.dotRow(dst, v) }},
 			{"add", func() { k.addScaled(dst, v, 0.7) }},
 			{"squares", func() { k.mixtureRow(dst, x, columns, m, 0, Mixture{1, 0}) }},
 			{"mixture", func() { k.mixtureRow(dst, x, columns, m, 0, Mixture{1, 1}) }},

@@ -40,7 +40,8 @@ type Solver struct {
 	Start *Potentials
 
 	// Online never holds the cost matrix, but computes its rows whenever they
-	// are needed: memory O(dim·(n+m)) in place of 8·n·m bytes.
+	// are needed: memory O(dim·(n+m)) in place of 16·n·m bytes, or 8·n·m where
+	// MemoryLimit is short.
 	Online bool
 
 	// Watch, if set, is told of every iteration.
@@ -141,6 +142,9 @@ func (s Solver) solve(p Problem, workers int) (*Result, error) {
 	}
 	solution := newState(matrix, a, b, s.Reach, same)
 	solution.epsilon = s.Epsilon
+	if bytes := int64(len(a)) * int64(len(b)) * 16; !s.Online && bytes <= MemoryLimit {
+		solution.keep()
+	}
 	r := &Result{solution: solution, kept: k}
 	if s.Start != nil {
 		if err := k.start(solution, s.Start); err != nil {

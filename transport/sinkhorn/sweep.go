@@ -1,6 +1,9 @@
 package sinkhorn
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // state is a solution on its way. Potentials are in units of ε, so that
 //
@@ -12,10 +15,14 @@ import "math"
 // exceeds a column's share b_j, so that its row sums s need no subtraction of a
 // maximum, and f_i ← f_i + log(a_i/s_i) is the log-domain update of f_i. The same
 // row of P, scaled by a_i/s_i while it is in the cache, is then added to the
-// column sums that update g: one pass over the costs and one exponential for
-// each of them in an iteration, where the two updates of the textbook take two
-// passes and two exponentials, and two more passes for their maxima. A row or
-// column whose sum leaves the range of double precision falls back to those.
+// column sums that update g: one pass over the matrix in an iteration, where the
+// two updates of the textbook take four. A row or column whose sum leaves the
+// range of double precision falls back to those.
+//
+// Where there is room for it, P is kept as it was at potentials f⁰ and g⁰, and
+// sweeps go on with exp(f−f⁰)·P·exp(g−g⁰), one product in place of an exponential,
+// until the potentials have drifted or enough sweeps have passed (the absorption
+// of Schmitzer 2019, Section 3.1).
 type state struct {
 	rows       *rows
 	a, b       []float64
@@ -24,6 +31,11 @@ type state struct {
 	epsilon    float64
 	reach      float64 // ρ; 0: balanced
 	same       bool    // x and y are one measure, f and g one slice
+
+	plan         []float64 // P at f⁰ and g⁰, [n, m]; nil: not kept
+	fWas, gWas   []float64 // f⁰ and g⁰
+	left, right  []float64 // exp(f−f⁰), [n], and exp(g−g⁰), [m]
+	sinceRefresh int       // sweeps; 0: P is to be computed
 
 	v       []float64   // scratch, [m]
 	sums    []float64   // column sums, [m]
@@ -48,6 +60,73 @@ func newState(r *rows, a, b []float64, reach float64, same bool) *state {
 	return s
 }
 
+// keep makes room for the plan.
+func (s *state) keep() {
+	n, m := len(s.a), len(s.b)
+	s.plan = buffer(n * m)
+	s.fWas, s.left = make([]float64, n), make([]float64, n)
+	if s.gWas, s.right = s.fWas, s.left; !s.same {
+		s.gWas, s.right = make([]float64, m), make([]float64, m)
+	}
+}
+
+// drop gives that room back.
+func (s *state) drop() {
+	if s.plan != nil {
+		discard(s.plan)
+		s.plan, s.fWas, s.gWas, s.left, s.right = nil, nil, nil, nil, nil
+	}
+}
+
+const (
+	refreshAfter = 10 // sweeps
+	farthest     = 20 // that a potential drifts from where P is from
+)
+
+// refresh says whether the next sweep computes P anew, and if not makes left and
+// right.
+func (s *state) refresh() bool {
+	if s.plan == nil {
+		return true
+	}
+	if s.sinceRefresh > 0 && s.sinceRefresh < refreshAfter && s.drift(s.left, s.f, s.fWas) &&
+		(s.same || s.drift(s.right, s.g, s.gWas)) {
+		s.sinceRefresh++
+		return false
+	}
+	copy(s.fWas, s.f)
+	copy(s.gWas, s.g)
+	s.sinceRefresh = 1
+	return true
+}
+
+// drift writes exp(now − was), unless that is too far.
+func (s *state) drift(dst, now, was []float64) bool {
+	for i, v := range now {
+		if dst[i] = v - was[i]; !(math.Abs(dst[i]) < farthest) {
+			return false
+		}
+	}
+	for i, d := range dst {
+		dst[i] = math.Exp(d)
+	}
+	return true
+}
+
+// row returns row i of P, first … m−1, for as long as the sweep looks at it, as
+// product·row with what product is, and its sum. Fresh is what refresh said.
+func (s *state) row(w scratch, i, first int, costs []float64, fresh bool) (row []float64, product, sum float64) {
+	m := len(s.b)
+	row = w.plan
+	if s.plan != nil {
+		row = s.plan[i*m : (i+1)*m]
+	}
+	if fresh {
+		return row, 1, planRow(row[first:], s.v[first:], costs[first:], s.f[i]+s.logA[i], 1/s.epsilon)
+	}
+	return row, s.left[i], s.left[i] * dotRow(row[first:], s.right[first:])
+}
+
 func logs(weights []float64) []float64 {
 	logs := make([]float64, len(weights))
 	for i, w := range weights {
@@ -64,6 +143,7 @@ func (s *state) cool(epsilon float64) {
 		scale(s.g, ratio)
 	}
 	s.epsilon = epsilon
+	s.sinceRefresh = 0
 }
 
 func scale(values []float64, factor float64) {
@@ -154,24 +234,40 @@ func (s *state) sweep(omega float64) (off float64) {
 		return s.sweepSame()
 	}
 	s.loadColumns()
-	rate := 1 / s.epsilon
+	fresh := s.refresh()
+	lostRows := make([]bool, len(s.columns))
 	s.byRow(false, s.clearChunk, func(w scratch, chunk, i int, costs []float64) {
-		u := s.f[i] + s.logA[i]
-		sum := planRow(w.plan, s.v, costs, u, rate)
+		row, product, sum := s.row(w, i, 0, costs, fresh)
 		if !(sum > smallest && sum < largest) {
-			update, peak := s.rescueRow(w.plan, costs, u, s.logA[i])
+			u := s.f[i] + s.logA[i]
+			update, peak := s.rescueRow(row, costs, u, s.logA[i])
 			change, _ := s.step(s.f[i], 0, update)
 			s.f[i] += change
 			s.errors[chunk] += s.a[i]
-			addScaled(s.columns[chunk], w.plan, math.Exp(u+change+peak))
+			scaling := math.Exp(u + change + peak)
+			if !fresh {
+				for j, r := range s.right {
+					row[j] /= r
+				}
+			}
+			addScaled(s.columns[chunk], row, scaling)
+			lostRows[chunk] = true
 			return
 		}
 		change, scaling, moved := s.update(s.f[i], s.a[i], sum, omega)
 		s.errors[chunk] += moved
 		s.f[i] += change
-		addScaled(s.columns[chunk], w.plan, scaling)
+		addScaled(s.columns[chunk], row, product*scaling)
 	})
 	off = s.gather()
+	if !fresh {
+		for j, r := range s.right {
+			s.sums[j] *= r
+		}
+	}
+	if slices.Contains(lostRows, true) { // their rows of P are not what they were
+		s.sinceRefresh = 0
+	}
 	var columnsOff float64
 	var lost []int
 	for j, sum := range s.sums {
@@ -249,14 +345,19 @@ func (s *state) gain(t, ratio, x, scaling float64) float64 {
 // and computes the upper triangle of P alone.
 func (s *state) sweepSame() (off float64) {
 	s.loadColumns()
-	rate := 1 / s.epsilon
+	fresh := s.refresh()
 	s.byRow(true, s.clearChunk, func(w scratch, chunk, i int, costs []float64) {
-		sum := planRow(w.plan[i:], s.v[i:], costs[i:], s.v[i], rate)
+		row, product, sum := s.row(w, i, i, costs, fresh)
 		columns := s.columns[chunk]
-		columns[i] += sum
-		addScaled(columns[i+1:], w.plan[i+1:], 1)
+		columns[i] += sum / product
+		addScaled(columns[i+1:], row[i+1:], product)
 	})
 	s.gather()
+	if !fresh {
+		for i, l := range s.left {
+			s.sums[i] *= l
+		}
+	}
 	w := s.scratch()
 	for i, sum := range s.sums {
 		var update float64
