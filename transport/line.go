@@ -42,6 +42,24 @@ func (l Line) Solve() (*Coupling, error) {
 	return &Coupling{x, y, Couple(make([]Pair, 0, len(l.X)+len(l.Y)), x.levels, y.levels)}, nil
 }
 
+// Wasserstein returns W_p, p ≥ 1, between two samples of the line whose points
+// weigh the same within each sample. A Line has weights, the plan and gradients.
+func Wasserstein[F Float](x, y []F, p float64) (float64, error) {
+	coupling, err := Line{X: widened(x), Y: widened(y)}.Solve()
+	if err != nil {
+		return 0, err
+	}
+	return coupling.Distance(p)
+}
+
+func widened[F Float](x []F) []float64 {
+	wide := make([]float64, len(x))
+	for i, v := range x {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
 func checkLine(name string, at, weights []float64) error {
 	if len(at) == 0 {
 		return fmt.Errorf("transport: sample %s has no points; need at least one", name)

@@ -249,3 +249,23 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// A translation costs its length at every power, samples of different sizes are
+// what their weighted Line is, and what Line refuses is refused.
+func TestWasserstein(t *testing.T) {
+	x := []float32{3, -1, 0.5}
+	for _, p := range []float64{1, 2, 3.5} {
+		if d, err := Wasserstein(x, []float32{-1 + 2, 0.5 + 2, 3 + 2}, p); err != nil || math.Abs(d-2) > 1e-12 {
+			t.Errorf("W_%v of a translation by 2 is %v, %v", p, d, err)
+		}
+	}
+	if d, err := Wasserstein([]float64{0}, []float64{1, 2}, 2); err != nil || math.Abs(d-math.Sqrt(2.5)) > 1e-12 {
+		t.Errorf("W_2(0, {1, 2}) = %v, %v; want √2.5", d, err)
+	}
+	if _, err := Wasserstein(x, nil, 2); err == nil {
+		t.Error("an empty sample was taken")
+	}
+	if _, err := Wasserstein(x, x, 0.5); err == nil {
+		t.Error("p = 0.5 was taken")
+	}
+}

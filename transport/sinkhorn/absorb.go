@@ -1,11 +1,15 @@
 package sinkhorn
 
-import "math"
+import (
+	"math"
+
+	"molehill/transport/sinkhorn/internal/kernel"
+)
 
 // keep makes room for the plan.
 func (s *state) keep() {
 	n, m := len(s.a), len(s.b)
-	s.plan = buffer(n * m)
+	s.plan = kernel.Buffer(n * m)
 	s.fWas, s.left = make([]float64, n), make([]float64, n)
 	if s.gWas, s.right = s.fWas, s.left; !s.same {
 		s.gWas, s.right = make([]float64, m), make([]float64, m)
@@ -15,7 +19,7 @@ func (s *state) keep() {
 // drop gives that room back.
 func (s *state) drop() {
 	if s.plan != nil {
-		discard(s.plan)
+		kernel.Discard(s.plan)
 		s.plan, s.fWas, s.gWas, s.left, s.right = nil, nil, nil, nil, nil
 	}
 }
@@ -64,7 +68,7 @@ func (s *state) row(w scratch, i, first int, costs []float64, fresh bool) (row [
 		row = s.plan[i*m : (i+1)*m]
 	}
 	if fresh {
-		return row, 1, planRow(row[first:], s.v[first:], costs[first:], s.f[i]+s.logA[i], 1/s.epsilon)
+		return row, 1, kernel.PlanRow(row[first:], s.v[first:], costs[first:], s.f[i]+s.logA[i], 1/s.epsilon)
 	}
-	return row, s.left[i], s.left[i] * dotRow(row[first:], s.right[first:])
+	return row, s.left[i], s.left[i] * kernel.DotRow(row[first:], s.right[first:])
 }

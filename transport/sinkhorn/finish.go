@@ -1,6 +1,10 @@
 package sinkhorn
 
-import "math"
+import (
+	"math"
+
+	"molehill/transport/sinkhorn/internal/kernel"
+)
 
 // finish measures the plan that the potentials make, and turns them into the
 // caller's units and indices.
@@ -20,7 +24,7 @@ func (s *state) planRows(start func(chunk int), visit func(w scratch, chunk, i i
 	s.loadColumns()
 	rate := 1 / s.epsilon
 	s.byRow(false, start, func(w scratch, chunk, i int, costs []float64) {
-		visit(w, chunk, i, costs, planRow(w.plan, s.v, costs, s.f[i]+s.logA[i], rate))
+		visit(w, chunk, i, costs, kernel.PlanRow(w.plan, s.v, costs, s.f[i]+s.logA[i], rate))
 	})
 }
 
@@ -60,8 +64,8 @@ func (r *Result) finishBalanced() {
 	}, func(w scratch, chunk, i int, _ []float64, sum float64) {
 		rows[i], x[i] = sum, min(1, s.a[i]/sum)
 		logX[i] = math.Log(x[i])
-		addScaled(s.columns[chunk], w.plan, 1)
-		addScaled(scaled[chunk], w.plan, x[i])
+		kernel.AddScaled(s.columns[chunk], w.plan, 1)
+		kernel.AddScaled(scaled[chunk], w.plan, x[i])
 	})
 	s.gather()
 	var dual, mass float64
@@ -80,7 +84,7 @@ func (r *Result) finishBalanced() {
 	// product.
 	columns := make([]float64, m)
 	for _, chunk := range scaled {
-		addScaled(columns, chunk, 1)
+		kernel.AddScaled(columns, chunk, 1)
 	}
 	for j, c := range columns {
 		y[j] = min(1, s.b[j]/c)
@@ -171,7 +175,7 @@ func (r *Result) finishUnbalanced() {
 	transports := make([]float64, len(s.columns))
 	s.planRows(s.clearChunk, func(w scratch, chunk, i int, costs []float64, sum float64) {
 		rows[i] = sum
-		addScaled(s.columns[chunk], w.plan, 1)
+		kernel.AddScaled(s.columns[chunk], w.plan, 1)
 		var cost float64
 		for j, p := range w.plan {
 			cost += p * costs[j]

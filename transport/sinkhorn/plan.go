@@ -1,6 +1,10 @@
 package sinkhorn
 
-import "fmt"
+import (
+	"fmt"
+
+	"molehill/transport/sinkhorn/internal/kernel"
+)
 
 // Plan returns the plan P of the potentials, [n, m].
 func (r *Result) Plan() ([]float64, error) {
@@ -108,7 +112,7 @@ func (s *state) pull(by []float64, indices []int) {
 		s.planRows(func(int) {}, func(w scratch, _, i int, _ []float64, _ float64) {
 			dst := by[index(indices, i)*dim:][:dim]
 			if isMixture {
-				pullRow(dst, w.plan, x.Row(i), s.rows.columns, m, mixture)
+				kernel.PullRow(dst, w.plan, x.Row(i), s.rows.columns, m, kernel.Mixture(mixture))
 				return
 			}
 			for j, p := range w.plan {
@@ -125,7 +129,7 @@ func (s *state) pull(by []float64, indices []int) {
 			transposed[k*m+j] = float64(v)
 		}
 	}
-	targets := newPanels(m, dim, transposed)
+	targets := kernel.NewPanels(m, dim, transposed)
 	s.planBlocks(func(block []float64, from, to int, costs []float64) {
 		pulled, sums := make([]float64, rowsAtOnce*dim), make([]float64, rowsAtOnce)
 		for i := range to - from {
@@ -146,7 +150,7 @@ func (s *state) pull(by []float64, indices []int) {
 				sums[i] += w
 			}
 		}
-		targets.product(pulled, block, to-from, 0)
+		targets.Product(pulled, block, to-from, 0)
 		for i := range to - from {
 			dst := by[index(indices, from+i)*dim:][:dim]
 			for k, v := range x.Row(from + i) {
@@ -169,7 +173,7 @@ func (s *state) planBlocks(visit func(block []float64, from, to int, costs []flo
 			to := min(from+rowsAtOnce, last)
 			costs := s.rows.at(w.costs, from, to, 0)
 			for i := from; i < to; i++ {
-				planRow(w.plan[(i-from)*m:(i-from+1)*m], s.v, costs[(i-from)*m:(i-from+1)*m], s.f[i]+s.logA[i], 1/s.epsilon)
+				kernel.PlanRow(w.plan[(i-from)*m:(i-from+1)*m], s.v, costs[(i-from)*m:(i-from+1)*m], s.f[i]+s.logA[i], 1/s.epsilon)
 			}
 			visit(w.plan, from, to, costs)
 		}

@@ -1,6 +1,10 @@
 package sinkhorn
 
-import "math"
+import (
+	"math"
+
+	"molehill/transport/sinkhorn/internal/kernel"
+)
 
 // rescueRow returns the update log(a_i/Σ_j P_ij) of a row whose sum left the
 // range, by its largest entry e^(u+peak). It leaves P_ij·e^−(u+peak) in plan.
@@ -10,7 +14,7 @@ func (s *state) rescueRow(plan, costs []float64, u, logA float64) (update, peak 
 	for j, c := range costs {
 		peak = max(peak, s.v[j]-rate*c)
 	}
-	inner := planRow(plan, s.v, costs, -peak, rate)
+	inner := kernel.PlanRow(plan, s.v, costs, -peak, rate)
 	return logA - u - peak - math.Log(inner), peak
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"molehill/transport"
+	"molehill/transport/sinkhorn/internal/kernel"
 )
 
 // rows gives the rows of a cost matrix, C_ij = c(x_i, y_j), held or computed
@@ -19,8 +20,8 @@ type rows struct {
 	// taken from the mean of y, so that what cancels is no larger than the
 	// clouds are, and norms are summed as the product is, so that points that
 	// coincide are at distance 0 exactly.
-	left  []float64 // [n, rounded up to fours, dim+2]
-	right *panels   // [dim+2, m]
+	left  []float64      // [n, rounded up to fours, dim+2]
+	right *kernel.Panels // [dim+2, m]
 
 	// Other costs of this package take many columns of y at a time.
 	columns []float32 // y transposed, [dim, m]
@@ -55,18 +56,18 @@ func (r *rows) square() {
 	}
 	scale(center, 1/float64((m+(m+few-1)/few-1)/((m+few-1)/few)))
 
-	r.left = buffer((n + 3) / 4 * 4 * inner)
+	r.left = kernel.Buffer((n + 3) / 4 * 4 * inner)
 	norms := centered(r.left, inner, r.x, center, -2)
 	for i := range n {
 		r.left[i*inner+dim], r.left[i*inner+dim+1] = norms[i]/4, 1
 	}
-	right := buffer((m + 3) / 4 * 4 * inner)
+	right := kernel.Buffer((m + 3) / 4 * 4 * inner)
 	norms = centered(right, inner, r.y, center, 1)
 	for j := range m {
 		right[j*inner+dim], right[j*inner+dim+1] = 1, norms[j]
 	}
-	r.right = newPanels(inner, m, right)
-	discard(right)
+	r.right = kernel.NewPanels(inner, m, right)
+	kernel.Discard(right)
 }
 
 // centered writes factor times points less center to dst, one a row each stride,
@@ -76,7 +77,7 @@ func centered(dst []float64, stride int, p transport.Points, center []float64, f
 	n := p.Len()
 	norms := make([]float64, (n+3)/4*4)
 	for i := range n {
-		shiftRow(dst[i*stride:], p.Row(i), center, factor)
+		kernel.ShiftRow(dst[i*stride:], p.Row(i), center, factor)
 	}
 	clear(dst[n*stride:])
 	for i := 0; i < n; i += 4 {
@@ -94,8 +95,8 @@ func centered(dst []float64, stride int, p transport.Points, center []float64, f
 // drop gives back what only computing costs needs, once they are held.
 func (r *rows) drop() {
 	if r.left != nil {
-		discard(r.left)
-		discard(r.right.data)
+		kernel.Discard(r.left)
+		r.right.Discard()
 		r.left, r.right = nil, nil
 	}
 }
@@ -147,7 +148,7 @@ func (r *rows) fill(dst []float64, from, to, first int) {
 	switch c := r.cost.(type) {
 	case Mixture:
 		if c.Absolute == 0 {
-			r.right.product(dst, r.left[from*r.right.inner:], to-from, first)
+			r.right.Product(dst, r.left[from*r.right.Inner:], to-from, first)
 			if c.Squared != 1 {
 				scale(dst[:(to-from)*m], c.Squared)
 			}
@@ -156,11 +157,11 @@ func (r *rows) fill(dst []float64, from, to, first int) {
 		for left := first; left < m; left += columnsAtOnce {
 			right := min(left+columnsAtOnce, m)
 			for i := from; i < to; i++ {
-				mixtureRow(dst[(i-from)*m:][left:right], r.x.Row(i), r.columns, m, left, c)
+				kernel.MixtureRow(dst[(i-from)*m:][left:right], r.x.Row(i), r.columns, m, left, kernel.Mixture(c))
 			}
 		}
 	case Euclidean:
-		r.right.product(dst, r.left[from*r.right.inner:], to-from, first)
+		r.right.Product(dst, r.left[from*r.right.Inner:], to-from, first)
 		for i, square := range dst[:(to-from)*m] {
 			dst[i] = math.Sqrt(max(0, square))
 		}

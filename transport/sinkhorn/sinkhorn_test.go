@@ -355,3 +355,10 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("points of 3e38: %+v", r)
 	}
 }
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Fatalf("%s is %v; want %v ± %v", what, got, want, tolerance)
+	}
+}

@@ -1,6 +1,10 @@
 package sinkhorn
 
-import "math"
+import (
+	"math"
+
+	"molehill/transport/sinkhorn/internal/kernel"
+)
 
 // state is a solution on its way. Potentials are in units of ε, so that
 //
@@ -144,7 +148,7 @@ func (s *state) clearChunk(chunk int) {
 func (s *state) gather() (errors float64) {
 	clear(s.sums)
 	for chunk, columns := range s.columns {
-		addScaled(s.sums, columns, 1)
+		kernel.AddScaled(s.sums, columns, 1)
 		errors += s.errors[chunk]
 	}
 	return errors

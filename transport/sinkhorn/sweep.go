@@ -3,6 +3,8 @@ package sinkhorn
 import (
 	"math"
 	"slices"
+
+	"molehill/transport/sinkhorn/internal/kernel"
 )
 
 // sweep updates f and then g, both over-relaxed by omega (1: as they are), and
@@ -29,14 +31,14 @@ func (s *state) sweep(omega float64) (off float64) {
 					row[j] /= r
 				}
 			}
-			addScaled(s.columns[chunk], row, scaling)
+			kernel.AddScaled(s.columns[chunk], row, scaling)
 			lostRows[chunk] = true
 			return
 		}
 		change, scaling, moved := s.update(s.f[i], s.a[i], sum, omega)
 		s.errors[chunk] += moved
 		s.f[i] += change
-		addScaled(s.columns[chunk], row, product*scaling)
+		kernel.AddScaled(s.columns[chunk], row, product*scaling)
 	})
 	off = s.gather()
 	if !fresh {
@@ -129,7 +131,7 @@ func (s *state) sweepSame() (off float64) {
 		row, product, sum := s.row(w, i, i, costs, fresh)
 		columns := s.columns[chunk]
 		columns[i] += sum / product
-		addScaled(columns[i+1:], row[i+1:], product)
+		kernel.AddScaled(columns[i+1:], row[i+1:], product)
 	})
 	s.gather()
 	if !fresh {

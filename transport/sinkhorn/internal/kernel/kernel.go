@@ -1,27 +1,32 @@
-package sinkhorn
+// Package kernel has the inner loops of package sinkhorn, in plain Go and for the
+// vector registers of x86 processors.
+package kernel
 
 import "math"
 
-// The inner loops, in plain Go. Where the processor can do better, init of
-// kernel_simd.go replaces them.
+// Mixture is Squared·‖x−y‖₂² + Absolute·‖x−y‖₁.
+type Mixture struct{ Squared, Absolute float64 }
+
+// The loops, in plain Go. Where the processor can do better, init of avx512.go
+// replaces them.
 var (
-	// planRow writes dst_j = exp(u + v_j − rate·cost_j) and returns Σ_j dst_j.
-	planRow = planRowPlain
-	// dotRow returns Σ_j a_j·b_j.
-	dotRow = dotRowPlain
-	// addScaled adds weight·row to acc.
-	addScaled = addScaledPlain
-	// mixtureRow writes the cost of x, [dim], to each of the m columns of y,
+	// PlanRow writes dst_j = exp(u + v_j − rate·cost_j) and returns Σ_j dst_j.
+	PlanRow = planRowPlain
+	// DotRow returns Σ_j a_j·b_j.
+	DotRow = dotRowPlain
+	// AddScaled adds weight·row to acc.
+	AddScaled = addScaledPlain
+	// MixtureRow writes the cost of x, [dim], to each of the m columns of y,
 	// [dim, m], in columns from … from+len(dst)−1.
-	mixtureRow = mixtureRowPlain
-	// multiply writes the first rows (≤ 4) rows and lanes (≤ panelWidth) columns
+	MixtureRow = mixtureRowPlain
+	// Multiply writes the first rows (≤ 4) rows and lanes (≤ PanelWidth) columns
 	// of A·B to dst, one row each stride, for A of shape [4, inner] and B of
-	// [inner, panelWidth].
-	multiply = multiplyPlain
-	// shiftRow writes factor·(x − center) to dst, all [dim].
-	shiftRow = shiftRowPlain
-	// pullRow adds Σ_j weights_j·∂c/∂x(x, y_j) of a Mixture to dst, [dim].
-	pullRow = pullRowPlain
+	// [inner, PanelWidth].
+	Multiply = multiplyPlain
+	// ShiftRow writes factor·(x − center) to dst, all [dim].
+	ShiftRow = shiftRowPlain
+	// PullRow adds Σ_j weights_j·∂c/∂x(x, y_j) of a Mixture to dst, [dim].
+	PullRow = pullRowPlain
 )
 
 func planRowPlain(dst, v, cost []float64, u, rate float64) (sum float64) {
@@ -81,11 +86,11 @@ func pullRowPlain(dst, weights []float64, x, columns []float32, m int, c Mixture
 }
 
 func multiplyPlain(dst []float64, stride, rows, lanes int, a []float64, panel []float64) {
-	inner := len(panel) / panelWidth
+	inner := len(panel) / PanelWidth
 	for i := range rows {
-		var sums [panelWidth]float64
+		var sums [PanelWidth]float64
 		for k, v := range a[i*inner : (i+1)*inner] {
-			for j, w := range panel[k*panelWidth : (k+1)*panelWidth] {
+			for j, w := range panel[k*PanelWidth : (k+1)*PanelWidth] {
 				sums[j] = math.FMA(v, w, sums[j])
 			}
 		}

@@ -1,6 +1,6 @@
 //go:build goexperiment.simd && amd64
 
-package sinkhorn
+package kernel
 
 import "simd/archsimd"
 
@@ -102,13 +102,13 @@ func pullRow256(dst, weights []float64, x, columns []float32, m int, c Mixture) 
 
 // Four rows by half a panel at a time: eight sums for sixteen registers.
 func multiply256(dst []float64, stride, rows, lanes int, a []float64, panel []float64) {
-	inner := len(panel) / panelWidth
+	inner := len(panel) / PanelWidth
 	a0, a1, a2, a3 := a[:inner], a[inner:][:inner], a[2*inner:][:inner], a[3*inner:][:inner]
-	var sums [4][panelWidth]float64
-	for half := 0; half < panelWidth; half += 8 {
+	var sums [4][PanelWidth]float64
+	for half := 0; half < PanelWidth; half += 8 {
 		var s00, s01, s10, s11, s20, s21, s30, s31 archsimd.Float64x4
 		for k := range a0 {
-			b := (*[8]float64)(panel[k*panelWidth+half:])
+			b := (*[8]float64)(panel[k*PanelWidth+half:])
 			b0, b1 := archsimd.LoadFloat64x4Slice(b[:4]), archsimd.LoadFloat64x4Slice(b[4:])
 			v := archsimd.BroadcastFloat64x4(a0[k])
 			s00, s01 = v.MulAdd(b0, s00), v.MulAdd(b1, s01)

@@ -1,6 +1,6 @@
 //go:build goexperiment.simd && amd64
 
-package sinkhorn
+package kernel
 
 import (
 	"math"
@@ -10,9 +10,9 @@ import (
 func init() {
 	switch {
 	case archsimd.X86.AVX512():
-		planRow, addScaled, mixtureRow, pullRow, multiply, shiftRow, dotRow = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512
+		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512
 	case archsimd.X86.AVX2() && archsimd.X86.FMA():
-		planRow, addScaled, mixtureRow, pullRow, multiply, shiftRow, dotRow = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256
+		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256
 	}
 }
 
@@ -179,11 +179,11 @@ func pullRow512(dst, weights []float64, x, columns []float32, m int, c Mixture) 
 }
 
 func multiply512(dst []float64, stride, rows, lanes int, a []float64, panel []float64) {
-	inner := len(panel) / panelWidth
+	inner := len(panel) / PanelWidth
 	a0, a1, a2, a3 := a[:inner], a[inner:][:inner], a[2*inner:][:inner], a[3*inner:][:inner]
 	var s00, s01, s10, s11, s20, s21, s30, s31 archsimd.Float64x8
 	for k := range a0 {
-		b := (*[panelWidth]float64)(panel[k*panelWidth:])
+		b := (*[PanelWidth]float64)(panel[k*PanelWidth:])
 		b0, b1 := archsimd.LoadFloat64x8Slice(b[:8]), archsimd.LoadFloat64x8Slice(b[8:])
 		v := archsimd.BroadcastFloat64x8(a0[k])
 		s00, s01 = v.MulAdd(b0, s00), v.MulAdd(b1, s01)
@@ -194,23 +194,23 @@ func multiply512(dst []float64, stride, rows, lanes int, a []float64, panel []fl
 		v = archsimd.BroadcastFloat64x8(a3[k])
 		s30, s31 = v.MulAdd(b0, s30), v.MulAdd(b1, s31)
 	}
-	if rows == 4 && lanes == panelWidth {
-		d := dst[:panelWidth]
+	if rows == 4 && lanes == PanelWidth {
+		d := dst[:PanelWidth]
 		s00.StoreSlice(d[:8])
 		s01.StoreSlice(d[8:])
-		d = dst[stride:][:panelWidth]
+		d = dst[stride:][:PanelWidth]
 		s10.StoreSlice(d[:8])
 		s11.StoreSlice(d[8:])
-		d = dst[2*stride:][:panelWidth]
+		d = dst[2*stride:][:PanelWidth]
 		s20.StoreSlice(d[:8])
 		s21.StoreSlice(d[8:])
-		d = dst[3*stride:][:panelWidth]
+		d = dst[3*stride:][:PanelWidth]
 		s30.StoreSlice(d[:8])
 		s31.StoreSlice(d[8:])
 		archsimd.ClearAVXUpperBits()
 		return
 	}
-	var sums [4][panelWidth]float64
+	var sums [4][PanelWidth]float64
 	s00.StoreSlice(sums[0][:8])
 	s01.StoreSlice(sums[0][8:])
 	s10.StoreSlice(sums[1][:8])

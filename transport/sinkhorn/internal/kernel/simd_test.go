@@ -1,6 +1,6 @@
 //go:build goexperiment.simd && amd64
 
-package sinkhorn
+package kernel
 
 import "simd/archsimd"
 
