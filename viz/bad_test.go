@@ -40,6 +40,7 @@ func TestBadInput(t *testing.T) {
 		"no points":          {Particles{}, "no point to draw"},
 		"region":             {Particles{X: []float32{1, 2}, Region: Region{0, 0, 0, 1}}, "is empty"},
 		"flat region":        {Particles{X: []float32{1, 2}, Region: Region{0, 1e6, 0, 1}}, "expected between 0.05 and 20"},
+		"narrow region":      {Particles{X: []float32{1, 2}, Region: Region{1e17, 1e17 + 16, 0, 1}}, "too narrow"},
 		"no mass":            {Particles{X: []float32{1, 2}, Density: func(x, y float64) float64 { return 0 }}, "expected a positive number"},
 		"density of NaN":     {Particles{X: []float32{1, 2}, Density: func(x, y float64) float64 { return nan }}, "expected a positive number"},
 		"no images":          {Images{Height: 2, Width: 2}, "no image to draw"},
@@ -56,6 +57,13 @@ func TestBadInput(t *testing.T) {
 		"direction":          {Slice{X: []float32{1, 2}}, "expected a finite vector that is not zero"},
 		"slice of none":      {Slice{Theta: [2]float64{1, 0}}, "no point to draw"},
 		"matching of none":   {Matching{X: []float32{1}}, "1 finite values in X and 0 in Y"},
+		"plan of none":       {Plan{X: []float32{1, 2}}, "no point in Y"},
+		"plan in space":      {Plan{Dim: 3, X: make([]float32, 6), Y: make([]float32, 6)}, "Dim of Plan is 3"},
+		"plan of NaN":        {Plan{Dim: 1, X: []float32{1}, Y: []float32{float32(nan)}}, "Y of Plan has values that are not finite"},
+		"plan weights":       {Plan{Dim: 1, X: []float32{1}, Y: []float32{1}, B: []float64{1, 2}}, "B has 2 values and points Y has 1"},
+		"negative weight":    {Plan{Dim: 1, X: []float32{1}, Y: []float32{1}, A: []float64{-1}}, "weight A[0] of Plan is -1"},
+		"link":               {Plan{Dim: 1, X: []float32{1}, Y: []float32{1}, Links: []Link{{0, 1, 1}}}, "to point 1 of 1"},
+		"link mass":          {Plan{Dim: 1, X: []float32{1}, Y: []float32{1}, Links: []Link{{0, 0, nan}}}, "has mass NaN"},
 		"no plot":            {Plot{}, "set its field Plot"},
 		"plot of NaN on log": {Plot{Title: "broken", Plot: brokenPlot()}, `the figure "broken" could not be drawn`},
 		"too large":          {Plot{Plot: plot.New(), Width: 19000, Height: 19000}, "million pixels"},
@@ -93,6 +101,7 @@ func TestLeftOut(t *testing.T) {
 		{Particles{X: []float32{1, 2, 30, 4}, Region: Region{0, 5, 0, 5}}, "Not drawn: 1 point outside the region shown."},
 		{Dots{Rows: []string{"a"}, Conditions: []string{"b", "c", "d"}, Values: [][]float64{{1, nan, inf}}}, "Not drawn: 1 value that is not finite.|No value (NaN) for 1 of 3 combinations."},
 		{Images{X: []float32{0, float32(nan)}, Height: 1, Width: 1}, "Drawn in blue: 1 pixel value that is not finite."},
+		{Plan{X: []float32{1, 2}, Y: []float32{3, 4, 5, 6}, Links: []Link{{0, 0, 1}, {0, 1, 0.0009}, {0, 1, 0.0009}, {0, 1, 0.0009}, {0, 1, 0.0009}, {0, 1, 0.0009}, {0, 1, 0.0009}}}, "Too faint to draw: links that carry 1 % of the mass."},
 		{Matching{X: []float32{1, 2}, Y: []float32{float32(inf), 3}}, "Not drawn: 1 value that is not finite."},
 	} {
 		p, err := c.figure.illustrate()
@@ -138,6 +147,7 @@ func TestNeverPanics(t *testing.T) {
 			Particles{X: floats(2 * n), Region: Region{v[0], v[1], v[2], v[3]}, Width: 100},
 			Slice{X: floats(2 * n), Y: floats(2), Theta: [2]float64{v[0], v[1]}},
 			Matching{X: floats(n), Y: floats(n)},
+			Plan{Dim: 1 + rng.IntN(2), X: floats(2), Y: floats(2), A: values(1), Links: []Link{{Mass: v[3]}}, Width: 100},
 			Images{X: floats(n), Height: 1, Width: 1, Cols: rng.IntN(3) - 1},
 			Panels{Cells: []Figure{curves, nil}, Width: 200},
 		} {

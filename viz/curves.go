@@ -71,7 +71,7 @@ func (f Curves) illustrate() (*picture, error) {
 	}
 	chart.X = rangeX.Axis(f.X.Label, f.X.Min, f.X.Max)
 	if f.X.Min >= f.X.Max && !f.X.Log { // curves run from edge to edge
-		if rangeX.Min < rangeX.Max {
+		if !sheet.Close(rangeX.Min, rangeX.Max) {
 			chart.X.Min, chart.X.Max = rangeX.Min, rangeX.Max
 		}
 	}

@@ -63,3 +63,13 @@ func ExampleNewProgress() {
 		p.Set(step+1, "sliced W₂ 0.012")
 	}
 }
+
+func ExamplePlan() {
+	// What transport.Line.Solve finds for three heaps and two pits.
+	viz.Show(viz.Plan{
+		Title: "Three heaps into two pits", Dim: 1,
+		X: []float32{0, 1, 4}, A: []float64{0.2, 0.4, 0.4},
+		Y: []float32{0.5, 3}, B: []float64{0.5, 0.5},
+		Links: []viz.Link{{From: 0, To: 0, Mass: 0.2}, {From: 1, To: 0, Mass: 0.3}, {From: 1, To: 1, Mass: 0.1}, {From: 2, To: 1, Mass: 0.4}},
+	})
+}

@@ -170,7 +170,31 @@ func matchingFigure() Matching {
 	return f
 }
 
+// planPanels couples few weighted points of the plane with more and more of the others.
+func planPanels() Panels {
+	f := Panels{Title: "A plan that spreads", Cols: []string{"one to one", "to all"}}
+	for _, spread := range []float64{0.3, 3} {
+		plan := Plan{LabelX: "first coordinate", LabelY: "second", Names: [2]string{"from", "to"}}
+		for i := range 10 {
+			angle := 2 * math.Pi * float64(i) / 10
+			plan.X = append(plan.X, float32(math.Cos(angle)), float32(math.Sin(angle)))
+			plan.Y = append(plan.Y, float32(2*math.Cos(angle+0.2)), float32(2*math.Sin(angle+0.2)))
+			plan.A = append(plan.A, float64(1+i%3))
+			for j := range 10 {
+				apart := min((i-j+10)%10, (j-i+10)%10)
+				plan.Links = append(plan.Links, Link{i, j, plan.A[i] * math.Exp(-float64(apart*apart)/spread)})
+			}
+		}
+		f.Cells = append(f.Cells, plan)
+	}
+	return f
+}
+
 func TestFigures(t *testing.T) {
+	onLine := Plan{
+		Title: "Three heaps into two", Dim: 1, X: []float32{0, 1, 4}, Y: []float32{0.5, 3}, A: []float64{0.2, 0.4, 0.4}, B: []float64{0.5, 0.5},
+		Links: []Link{{0, 0, 0.2}, {1, 0, 0.3}, {1, 1, 0.1}, {2, 1, 0.4}}, Names: [2]string{"from", "to"}, LabelX: "x",
+	}
 	small := Curves{
 		Title: "Number of records against time", X: Axis{Label: "records"}, Y: Axis{Label: "time (s)"},
 		Lines: []Line{
@@ -186,7 +210,7 @@ func TestFigures(t *testing.T) {
 	for name, f := range map[string]illustrator{
 		"panels": flowPanels(), "curves": lossCurves(), "curves_linear": small, "dots": methodDots(),
 		"digits": digitTable(), "images": colourImages(), "particles": clouds,
-		"slice": sliceFigure(), "matching": matchingFigure(),
+		"slice": sliceFigure(), "matching": matchingFigure(), "plan": planPanels(), "plan_line": onLine,
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, f) })
 	}

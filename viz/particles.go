@@ -128,6 +128,9 @@ func (f Particles) region(clouds ...[]point) (Region, error) {
 		if len(x.Notes())+len(y.Notes()) > 0 || !(r.MinX < r.MaxX) || !(r.MinY < r.MaxY) {
 			return r, fmt.Errorf("viz: the region %+v of Particles is empty: expected finite MinX < MaxX and MinY < MaxY", r)
 		}
+		if sheet.Close(r.MinX, r.MaxX) || sheet.Close(r.MinY, r.MaxY) {
+			return r, fmt.Errorf("viz: the region %+v of Particles is too narrow for numbers on its axes: expected a billionth of the coordinates at least", r)
+		}
 		if ratio := (r.MaxY - r.MinY) / (r.MaxX - r.MinX); !(ratio > 0.05 && ratio < 20) {
 			return r, fmt.Errorf("viz: the region %+v of Particles is %.3g times as high as wide: expected between 0.05 and 20", r, ratio)
 		}
@@ -150,6 +153,8 @@ func fitted(clouds ...[]point) Region {
 	if longest == 0 {
 		longest = 1
 	}
+	// Far from the origin points that are (almost) equal need room that axes can tell from nothing.
+	longest = max(longest, 1e-6*max(math.Abs(x.Min), math.Abs(x.Max), math.Abs(y.Min), math.Abs(y.Max)))
 	halfX := max(x.Max-x.Min, longest/3)/2 + 0.06*longest
 	halfY := max(y.Max-y.Min, longest/3)/2 + 0.06*longest
 	midX, midY := (x.Min+x.Max)/2, (y.Min+y.Max)/2

@@ -210,7 +210,7 @@ func histograms(samples [2][]float64, names [2]string) (*sheet.Chart, error) {
 		return nil, errEmpty("a histogram", "value")
 	}
 	axis := span.Axis("", 0, 0)
-	if span.Min < span.Max {
+	if !sheet.Close(span.Min, span.Max) {
 		room := 0.04 * (span.Max - span.Min)
 		axis.Min, axis.Max = span.Min-room, span.Max+room
 	}

@@ -88,19 +88,19 @@ func plural(n int, one, many string) string {
 // these are finite and in order (the caller's own choice; equal values mean none).
 func (r *Range) Axis(label string, low, high float64) Axis {
 	a := Axis{Label: label, Log: r.Log, Min: r.Min, Max: r.Max}
-	if low < high && !close(low, high) && math.Abs(low) <= plottable && math.Abs(high) <= plottable && (!r.Log || low > 1/plottable) {
+	if low < high && !Close(low, high) && math.Abs(low) <= plottable && math.Abs(high) <= plottable && (!r.Log || low > 1/plottable) {
 		a.Min, a.Max = low, high
 		return a
 	}
 	if a.Log {
-		if close(a.Min, a.Max) {
+		if Close(a.Min, a.Max) {
 			a.Min, a.Max = a.Min/2, a.Max*2
 		}
 		room := math.Exp(0.04 * (math.Log(a.Max) - math.Log(a.Min)))
 		a.Min, a.Max = a.Min/room, a.Max*room
 		return a
 	}
-	if close(a.Min, a.Max) {
+	if Close(a.Min, a.Max) {
 		room := max(math.Abs(a.Min)/10, 0.5)
 		a.Min, a.Max = a.Min-room, a.Max+room
 		return a
@@ -116,8 +116,8 @@ func (r *Range) Axis(label string, low, high float64) Axis {
 	return a
 }
 
-// close reports whether two values are too near to each other for ticks between them.
-func close(low, high float64) bool {
+// Close reports whether two values are too near to each other for ticks between them.
+func Close(low, high float64) bool {
 	return high-low < max(1e-9*math.Abs(low), 1e-9*math.Abs(high), 1/plottable)
 }
 
