@@ -38,13 +38,13 @@ notebooks: ## execute the notebooks in place and export them to exports/*.html
 	@$(GO) run . notebooks --html
 
 # Other programs that benchmarks run beside ours. They are no part of the product.
-pinned := privacy/accountant/testdata/peers.txt
-set_up_peers := cmp -s $(pinned) .molehill/peers/pinned.txt || { \
+pinned := privacy/accountant/testdata/peers.txt transport/transporttest/testdata/peers.txt
+set_up_peers := cat $(pinned) | cmp -s - .molehill/peers/pinned.txt || { \
 	echo "Installing $(pinned) into .molehill/peers ..."; rm -rf .molehill/peers; \
-	python3 -m venv .molehill/peers && .molehill/peers/bin/pip install --quiet -r $(pinned) && \
-	cp $(pinned) .molehill/peers/pinned.txt; }
+	python3 -m venv .molehill/peers && .molehill/peers/bin/pip install --quiet $(pinned:%=-r %) && \
+	cat $(pinned) > .molehill/peers/pinned.txt; }
 
-bench: ## all benchmarks (PEERS=1: beside other accountants, installed from PyPI)
+bench: ## all benchmarks (PEERS=1: beside other libraries, installed from PyPI)
 	@$(if $(with_peers),$(set_up_peers))
 	@$(GO) test -p 1 -run '^$$' -bench . -benchmem $(packages)
 
