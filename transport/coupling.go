@@ -133,8 +133,9 @@ func Power[F Float](plan []Pair, x, y []F, p float64, byX, byY []float64) float6
 // their parts of it: in proportion to their shares, or equal parts where shares
 // is nil. Order sorts the shares as LevelsInOrder's does the weights.
 //
-// The plan is not unique where points coincide. This takes the mean over all
-// ways to break the tie, which does not depend on the order of the points.
+// The plan is not unique where points coincide. What each gets then depends on
+// the order of the points no more; at equal shares it is the mean over all ways
+// to break the tie.
 func ShareTies[F Float](sorted []F, given, shares []float64, order []int32) {
 	n := len(sorted)
 	share := func(rank int) float64 {

@@ -52,10 +52,10 @@ func (p Points) Subset(indices []int) Points {
 // names the first row at fault.
 func (p Points) Check() error {
 	switch {
+	case len(p.Data) == 0:
+		return fmt.Errorf("transport: no points; need at least one")
 	case p.Dim < 1:
 		return fmt.Errorf("transport: points of dimension %d; need at least 1", p.Dim)
-	case len(p.Data) == 0:
-		return fmt.Errorf("transport: no points; need at least one of dimension %d", p.Dim)
 	case len(p.Data)%p.Dim != 0:
 		return fmt.Errorf("transport: %d numbers do not divide into points of dimension %d", len(p.Data), p.Dim)
 	}

@@ -115,8 +115,8 @@ func TestPointsCheckNamesTheRow(t *testing.T) {
 	}
 	for name, bad := range map[string]Points{
 		"no points":        {Dim: 2},
+		"dimension 0":      {Data: []float32{1}},
 		"do not divide":    {Dim: 2, Data: []float32{1, 2, 3}},
-		"dimension 0":      {},
 		"point 1 has NaN":  {Dim: 2, Data: []float32{1, 2, float32(math.NaN()), 4}},
 		"point 0 has +Inf": {Dim: 2, Data: []float32{1, float32(math.Inf(1)), 3, 4}},
 	} {

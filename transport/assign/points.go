@@ -8,7 +8,9 @@ import (
 	"molehill/transport"
 )
 
-// Costs returns C[i, j] = cost(x_i, y_j), [n, m], row by row.
+// Costs returns C[i, j] = cost(x_i, y_j), [n, m], row by row, for points of one
+// dimension. A cost is any function of two points, for example
+// sinkhorn.SquaredL2.At.
 func Costs(x, y transport.Points, cost func(x, y []float32) float64) []float64 {
 	costs := make([]float64, 0, x.Len()*y.Len())
 	for i := range x.Len() {
@@ -20,15 +22,16 @@ func Costs(x, y transport.Points, cost func(x, y []float32) float64) []float64 {
 }
 
 // Match returns the optimal assignment of the points of y to those of x, one
-// each, under a ground cost. There must be as many of the one as of the other.
+// each, under a ground cost (see Costs). There must be as many of the one as of the other.
 func Match(x, y transport.Points, cost func(x, y []float32) float64) (Assignment, error) {
 	if cost == nil {
 		return Assignment{}, errors.New("assign: no cost; give a function of two points")
 	}
-	for _, p := range []transport.Points{x, y} {
-		if err := p.Check(); err != nil {
-			return Assignment{}, err
-		}
+	if err := x.Check(); err != nil {
+		return Assignment{}, fmt.Errorf("assign: x: %w", err)
+	}
+	if err := y.Check(); err != nil {
+		return Assignment{}, fmt.Errorf("assign: y: %w", err)
 	}
 	switch n := x.Len(); {
 	case x.Dim != y.Dim:

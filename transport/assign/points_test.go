@@ -117,7 +117,7 @@ func TestPointsRefuse(t *testing.T) {
 	}{
 		{one, two, 2, "1 and 2 points"},
 		{one, plane, 2, "dimension 1 and 2"},
-		{transport.Points{}, one, 2, "dimension 0"},
+		{transport.Points{}, one, 2, "no points"},
 		{one, transport.Points{Dim: 1}, 2, "no points"},
 		{one, transport.Points{Dim: 1, Data: []float32{float32(math.NaN())}}, 2, "NaN"},
 		{one, one, 0.5, "p ≥ 1"},

@@ -81,6 +81,9 @@ func (e *Executor) SolveAll(problems []sinkhorn.Problem, s sinkhorn.Solver) ([]*
 	if err := settings.Check(); err != nil {
 		return nil, err
 	}
+	if e.Engine == nil {
+		return nil, errors.New("graph: an Executor without an Engine; set it to that of a backend, for example of backend.Open()")
+	}
 	kind, err := e.kind(problems, s)
 	if err != nil {
 		return nil, err

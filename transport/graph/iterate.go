@@ -64,7 +64,7 @@ func (t transportation) iterate(startF, startG *Node) (f, g, iterations *Node) {
 			made := Add(state[2], Const(f.Graph(), int32(s.block)))
 			return []*Node{f, g, made, epsilon, Or(falling, far)}
 		})
-	f, g = out[0], out[1]
+	f, g = t.settle(c, a, b, out[0], out[1])
 	if t.zeroA != nil || t.zeroB != nil {
 		f, g = t.extend(c, a, b, f, g)
 	}
@@ -172,8 +172,7 @@ func without(c, zero *Node, inserted int) *Node {
 // underflows.
 func (t transportation) resume(c, a, b, f, g *Node) (*Node, *Node) {
 	if t.same {
-		f = MulScalar(Add(f, t.soften(c, b, f, -2)), 0.5)
-		return f, f
+		return t.settle(c, a, b, f, f)
 	}
 	if f == nil {
 		f = t.soften(c, b, g, -2)
@@ -181,6 +180,19 @@ func (t transportation) resume(c, a, b, f, g *Node) (*Node, *Node) {
 	g = t.soften(c, a, f, -1)
 	f = t.soften(c, b, g, -2)
 	return f, g
+}
+
+// settle makes the last half of an iteration once more, at ε itself and with sums
+// that nothing overflows. At a solution it changes nothing; where the limit cut
+// the iterations short, at a larger ε perhaps, the kernel of the potentials could
+// be infinite, and now its rows sum to 1.
+func (t transportation) settle(c, a, b, f, g *Node) (*Node, *Node) {
+	softened := t.soften(c, b, g, -2)
+	if t.same {
+		f = MulScalar(Add(f, softened), 0.5)
+		return f, f
+	}
+	return softened, g
 }
 
 // extend gives points without weight the potentials that the others imply.

@@ -8,6 +8,9 @@
 // Executor is the same for those who hold measures rather than nodes; its
 // methods return errors.
 //
+// The package shares its name with GoMLX's core/graph, which is dot-imported
+// beside it as a rule.
+//
 // Every leading axis is a batch: [batch..., n, d] are as many problems as the
 // product of batch, solved side by side.
 package graph
@@ -37,7 +40,8 @@ type Sinkhorn struct {
 	Cost    Cost    // nil: SquaredL2
 
 	// Iterations is the limit of full iterations, at least 1. They are made in
-	// blocks of ten, the last one whole.
+	// blocks of ten, the last one whole. Too few for ε to come down (see Scaling)
+	// leave potentials far from the solution: look at Converged.
 	Iterations int
 	// Tolerance stops the iterations once every problem of the batch has at most
 	// this MarginalError; 0: 1e-4. In single precision about 1e-7·max C/ε is the

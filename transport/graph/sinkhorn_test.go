@@ -241,3 +241,39 @@ func TestResume(t *testing.T) {
 		}
 	})
 }
+
+// However few iterations there are and however far ε has come down, the value is
+// a lower bound and the gradient that of a plan whose rows add up.
+func TestTooFewIterationsAreFinite(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		rng := rand.New(rand.NewPCG(17, 1))
+		x, y := normals(rng, 0, 20, 2), normals(rng, 2, 30, 2)
+		best, err := sinkhorn.Solver{Epsilon: 0.01}.Solve(sinkhorn.Problem{
+			X: transport.Uniform(x.points()), Y: transport.Uniform(y.points()), Cost: sinkhorn.SquaredL2,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := evaluate(t, b, func(in []*Node) []*Node {
+			var out []*Node
+			for _, iterations := range []int{1, 3, 10, 20} {
+				s := graph.Sinkhorn{Epsilon: 0.01, Iterations: iterations}
+				r, self := s.Solve(graph.Uniform(in[0]), graph.Uniform(in[1])), s.Solve(graph.Uniform(in[0]), graph.Uniform(in[0]))
+				out = append(out, r.Value, r.MarginalError, ReduceSum(r.Plan, -1), Gradient(r.Value, in[0])[0], self.Value, self.MarginalError)
+			}
+			return out
+		}, x, y)
+		for k := 0; k < len(out); k += 6 {
+			if !(out[k][0] <= best.Primal) || !(out[k+1][0] < 2) || !(out[k+5][0] < 40) || math.IsInf(out[k+4][0], 0) {
+				t.Errorf("value %v of at most %v, marginal error %v; self term %v, %v", out[k][0], best.Primal, out[k+1][0], out[k+4][0], out[k+5][0])
+			}
+			for i, row := range out[k+2] {
+				near(t, "row", []float64{row}, []float64{0.05}, 1e-9)
+				// |∂OT/∂x_i| ≤ a_i·2·max‖x_i − y_j‖, below a tenth of 10.
+				if g := math.Hypot(out[k+3][2*i], out[k+3][2*i+1]); !(g < 1) {
+					t.Errorf("gradient %v of point %d", g, i)
+				}
+			}
+		}
+	})
+}

@@ -9,7 +9,7 @@ import (
 // Divergence is a Sinkhorn loss of generated points X against real ones, of
 // 001. Its terms are transport costs with entropy, W_λ = OT_ε with ε = λ.
 type Divergence struct {
-	Value     float64
+	Value     float64   // of the terms' duals
 	ByX       []float64 // its derivative by X, [n, dim], by the envelope theorem
 	Terms     []*Result // of the transports, in the order of the formula
 	Converged bool      // all of them

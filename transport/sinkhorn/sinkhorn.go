@@ -69,7 +69,8 @@ type Result struct {
 
 	// Dual ≤ OT_ε ≤ Primal, whether converged or not: Dual is the value of the
 	// potentials, Primal that of a plan with the right marginals made from P
-	// (Altschuler, Weed & Rigollet 2017, Algorithm 2), or of P if unbalanced.
+	// (Altschuler, Weed & Rigollet 2017, Algorithm 2), or of P if unbalanced. The
+	// value to report is Dual: its error is of the order of MarginalError².
 	Dual, Primal float64
 
 	// Transport is ⟨C, P⟩ of the plan of Primal: its cost without the entropy.
@@ -164,8 +165,11 @@ func (s Solver) checked() (Solver, error) {
 	if !(s.Reach >= 0) || math.IsInf(s.Reach, 0) {
 		return s, fmt.Errorf("sinkhorn: reach ρ = %v; it must be positive and finite, or 0 to meet both marginals", s.Reach)
 	}
-	if !(s.Tolerance >= 0) || s.MaxIterations < 0 {
-		return s, fmt.Errorf("sinkhorn: tolerance %v within %d iterations; neither may be negative", s.Tolerance, s.MaxIterations)
+	if !(s.Tolerance >= 0) {
+		return s, fmt.Errorf("sinkhorn: tolerance %v; it must be positive, or 0 for 1e-6", s.Tolerance)
+	}
+	if s.MaxIterations < 0 {
+		return s, fmt.Errorf("sinkhorn: at most %d iterations; allow at least 1, or 0 for 10,000", s.MaxIterations)
 	}
 	if s.Tolerance == 0 {
 		s.Tolerance = 1e-6

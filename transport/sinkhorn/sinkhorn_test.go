@@ -328,7 +328,7 @@ func TestBadInput(t *testing.T) {
 		{"negative cost", Solver{Epsilon: 1}, Problem{x, y, Mixture{1, -1}}, "at least 0"},
 		{"cost without value", Solver{Epsilon: 1}, Problem{x, y, Func{}}, "Value"},
 		{"NaN cost", Solver{Epsilon: 1}, Problem{x, y, hole}, "is NaN; scale"},
-		{"no points", Solver{Epsilon: 1}, Problem{transport.Measure{}, y, SquaredL2}, "x: transport: points of dimension 0"},
+		{"no points", Solver{Epsilon: 1}, Problem{transport.Measure{}, y, SquaredL2}, "x: transport: no points"},
 		{"dimensions", Solver{Epsilon: 1}, Problem{transport.Uniform(cloud(5, 3, 1, 0)), y, SquaredL2}, "dimension 3 and 2"},
 		{"weights", Solver{Epsilon: 1}, Problem{x, transport.Measure{Points: y.Points, Weights: []float64{1, 2, 3, 4, 5, -1}}, SquaredL2}, "y: transport: weight 5 is -1"},
 		{"start", Solver{Epsilon: 1, Start: &Potentials{F: make([]float64, 5)}}, good, "sizes must agree"},

@@ -23,8 +23,10 @@ type Directions struct {
 }
 
 // Uniform draws count independent directions from the uniform distribution on
-// the sphere of R^dim (000 and 003, Algorithms 1 and 2).
+// the sphere of R^dim (000 and 003, Algorithms 1 and 2). It panics for a dimension
+// below 1, a negative count or no rng.
 func Uniform(dim, count int, rng *rand.Rand) Directions {
+	checkDraw(dim, count, rng)
 	u := Directions{Dim: dim, Count: count, Data: make([]float32, count*dim)}
 	for j := range count {
 		draw(u.Row(j), rng, nil)
@@ -37,8 +39,9 @@ func Uniform(dim, count int, rng *rand.Rand) Directions {
 // so sliced averages keep their mean; together they satisfy
 // ‖vU‖² = stacks·‖v‖² for every v, so that the sensitivity of a projection is
 // the same whichever way a record moves, and the smallest that any set of so
-// many unit directions can have.
+// many unit directions can have. It panics as Uniform does.
 func Orthonormal(dim, stacks int, rng *rand.Rand) Directions {
+	checkDraw(dim, stacks, rng)
 	u := Directions{Dim: dim, Count: dim * stacks, Data: make([]float32, stacks*dim*dim), Stack: dim}
 	basis := make([][]float64, 0, dim)
 	for s := range stacks {
@@ -48,6 +51,13 @@ func Orthonormal(dim, stacks int, rng *rand.Rand) Directions {
 		}
 	}
 	return u
+}
+
+// checkDraw panics with words where make or a nil rng would panic without.
+func checkDraw(dim, count int, rng *rand.Rand) {
+	if dim < 1 || count < 0 || rng == nil {
+		panic(fmt.Sprintf("sliced: %d × directions of dimension %d from rng %v; take at least 0, of dimension at least 1, and a source of random numbers", count, dim, rng))
+	}
 }
 
 // draw fills row with a uniform unit vector orthogonal to the given orthonormal

@@ -52,14 +52,15 @@ func newPairing(x, y transport.Measure, p float64, u Directions) (*pairing, erro
 		return nil, err
 	}
 	s := &pairing{p: p, scratch: sync.Pool{New: func() any { return new(scratch) }}}
-	for _, m := range []struct {
-		measure transport.Measure
-		side    **side
-	}{{x, &s.x}, {y, &s.y}} {
-		var err error
-		if *m.side, err = newSide(m.measure, u); err != nil {
-			return nil, err
-		}
+	if x.Dim != y.Dim && x.Len() > 0 && y.Len() > 0 {
+		return nil, fmt.Errorf("sliced: x has points of dimension %d and y of dimension %d; they must agree", x.Dim, y.Dim)
+	}
+	var err error
+	if s.x, err = newSide(x, u); err != nil {
+		return nil, fmt.Errorf("sliced: x: %w", err)
+	}
+	if s.y, err = newSide(y, u); err != nil {
+		return nil, fmt.Errorf("sliced: y: %w", err)
 	}
 	if x.Weights == nil && y.Weights == nil {
 		s.plan = transport.Couple(nil, transport.Levels(nil, x.Len()), transport.Levels(nil, y.Len()))
