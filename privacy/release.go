@@ -27,6 +27,10 @@ func (p Plan) Releaser(secret noise.Source) *Releaser {
 	return &Releaser{plan: p, secret: secret, label: fmt.Sprintf("release %x", plan), released: map[int][sha256.Size]byte{}}
 }
 
+// NoiseStd is the standard deviation of the noise, 0 for a plan without: what
+// those who use a release may know of it.
+func (r *Releaser) NoiseStd() float64 { return r.plan.NoiseStd }
+
 // Draw returns the rows that release step may look at, numbered from 0: those
 // that the plan's sampler draws, in the sampler's order. A release must keep
 // that order: which row stands where must not tell which rows were drawn. The

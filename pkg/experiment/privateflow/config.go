@@ -38,6 +38,10 @@ type Config struct {
 	Batch int `json:"batch"` // records a step, of a target that is released at each step
 	Bins  int `json:"bins"`  // of the quantile sketch
 
+	// Degree is the highest of the spherical harmonics whose means are released;
+	// 0 for harmonic.Degree's choice from the public numbers.
+	Degree int `json:"degree"`
+
 	// Published takes the paper's directions and noise for its claim of Epsilon
 	// in place of noise calibrated to prove it; the statement then says what can
 	// be proved.
@@ -67,7 +71,7 @@ func (c *Config) Check() error {
 		value, minimum int
 	}{
 		{"particles", c.Particles, 2}, {"steps", c.Steps, 1}, {"directions", c.Directions, 1},
-		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0},
+		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0}, {"degree", c.Degree, 0},
 	} {
 		if field.value < field.minimum {
 			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)

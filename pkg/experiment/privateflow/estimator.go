@@ -29,7 +29,7 @@ type Estimator interface {
 }
 
 func init() {
-	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}} {
+	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}} {
 		Estimators.Register(e)
 		experiment.Registry.Register(Experiment{e})
 	}

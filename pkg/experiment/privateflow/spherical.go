@@ -1,0 +1,153 @@
+package privateflow
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/privacy"
+	"molehill/privacy/audit"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/flow"
+	"molehill/transport/harmonic"
+)
+
+// spherical is the flow to a density made of noisy means of spherical harmonics.
+type spherical struct{}
+
+func (spherical) Describe() plugin.Info {
+	return plugin.Info{Name: "harmonic-flow", Version: "1", Source: "Molehill: docs/harmonic-sketch.md",
+		Summary: "private flow: means of spherical harmonics, released once, from which every direction's quantiles follow"}
+}
+
+func (spherical) Config(preset experiment.Preset) *Config {
+	c := base(preset)
+	c.Directions, c.StepSize, c.OnSphere = 144, 6, true
+	c.Steps = 120
+	if preset == experiment.Paper {
+		c.Steps = 400
+	}
+	c.check = func(c *Config) error {
+		if c.Published {
+			return fmt.Errorf("means of harmonics are not in the papers, so they have no published noise; leave published=false")
+		}
+		return nil
+	}
+	return &c
+}
+
+// degree returns the highest degree to release. The noise's multiplier of a single
+// release is that of any sensitivity, so it can choose what to release.
+func (spherical) degree(c *Config, n, dim int) (int, error) {
+	if c.Degree > 0 {
+		return c.Degree, nil
+	}
+	plan, err := privacy.Calibrate(privacy.Plan{Records: n, Steps: 1, Budget: c.budget(), Coordinates: 1,
+		Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne}})
+	if err != nil {
+		return 0, err
+	}
+	return harmonic.Degree(dim, n, plan.NoiseStd)
+}
+
+func (e spherical) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {
+	plan := privacy.Plan{Records: n, Steps: 1, Budget: c.budget()}
+	degree, err := e.degree(c, n, dim)
+	if err != nil {
+		return plan, nil, err
+	}
+	if plan.Sensitivity, err = harmonic.Sensitivity(dim, degree, n); err != nil {
+		return plan, nil, err
+	}
+	for l := 1; l <= degree; l++ {
+		plan.Coordinates += int(harmonic.Count(dim, l))
+	}
+	plan, err = privacy.Calibrate(plan)
+	return plan, nil, err
+}
+
+func (e spherical) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
+	degree, err := e.degree(c, records.Len(), records.Dim)
+	if err != nil {
+		return nil, err
+	}
+	return flow.NewSpherical(records, degree, directions(c, public), plan.Releaser(secret))
+}
+
+// Game asks for one bit an execution: which of two points of the sphere, as far
+// apart as any for the harmonics, the first record is.
+func (e spherical) Game(c *Config, n, dim int, plan privacy.Plan, public noise.Source) (audit.Game, error) {
+	degree, err := e.degree(c, n, dim)
+	if err != nil {
+		return audit.Game{}, err
+	}
+	basis, err := flow.SphericalBasis(dim, degree, public)
+	if err != nil {
+		return audit.Game{}, err
+	}
+	at := harmonic.Farthest(dim, degree)
+	var worlds [2]transport.Points
+	var sketches [2]*harmonic.Sketch
+	for world := range worlds {
+		records := transport.NewPoints(n, dim)
+		for i := range n {
+			records.Row(i)[0] = 1
+		}
+		if world == 1 {
+			records.Row(0)[0], records.Row(0)[1] = float32(at), float32(math.Sqrt(1-at*at))
+		}
+		worlds[world] = records
+		if sketches[world], err = harmonic.NewSketch(records, basis); err != nil {
+			return audit.Game{}, err
+		}
+	}
+	checked := map[bool]bool{}
+	return audit.Game{
+		Relation: privacy.ReplaceOne, Canaries: 1, Bits: 1, Executions: 4000, Gaussian: true,
+		Tested:    "a record that stands where all others do, replaced by one that the harmonics tell from it best, seen through the release of all means; the attacker knows the basis and all other records",
+		NotTested: notTested,
+		Play: func(_ context.Context, bits []bool, secret noise.Source) ([]float64, error) {
+			world := 0
+			if bits[0] {
+				world = 1
+			}
+			// The means before noise are the same whenever the records are; only
+			// their release is fresh.
+			released := *sketches[world]
+			released.Means = slices.Clone(released.Means)
+			if err := plan.Releaser(secret).Release(released.Means, plan.Sensitivity, 0); err != nil {
+				return nil, err
+			}
+			if !checked[bits[0]] {
+				target, err := e.Target(c, worlds[world], plan, public, secret)
+				if err != nil {
+					return nil, err
+				}
+				u, seen, err := target.At(0)
+				if err != nil {
+					return nil, err
+				}
+				told, err := released.Density(plan.NoiseStd).Quantiles(u, len(seen[0].Values))
+				if err != nil {
+					return nil, err
+				}
+				for j, q := range told {
+					if !slices.Equal(q.Values, seen[j].Values) {
+						return nil, errAnother
+					}
+				}
+				checked[bits[0]] = true
+			}
+			var score float64
+			for i, y := range released.Means {
+				zero, one := sketches[0].Means[i], sketches[1].Means[i]
+				score += (one - zero) * (y - (one+zero)/2)
+			}
+			return []float64{score / (plan.NoiseStd * plan.NoiseStd)}, nil
+		},
+	}, nil
+}

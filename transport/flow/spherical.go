@@ -1,0 +1,70 @@
+package flow
+
+import (
+	"fmt"
+
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/harmonic"
+	"molehill/transport/sliced"
+)
+
+// Spherical is a target that was released once, as means of spherical harmonics:
+// unlike Released it has quantile functions on every direction there is, and each
+// step takes fresh ones.
+type Spherical struct {
+	Density    *harmonic.Density
+	Directions Directions // of a step
+}
+
+// sphericalKnots is how many levels stand for a quantile function. A density of
+// low degree is smooth, so that these are more than it can use.
+const sphericalKnots = 256
+
+// At implements Target.
+func (t *Spherical) At(step int) (sliced.Directions, []transport.Quantile, error) {
+	u, err := t.Directions.Draw(t.Density.Dim(), step)
+	if err != nil {
+		return u, nil, err
+	}
+	quantiles, err := t.Density.Quantiles(u, sphericalKnots)
+	return u, quantiles, err
+}
+
+// NewSpherical releases the means of the harmonics up to a degree of records on
+// the unit sphere, once, with the noise of a plan made for harmonic.Sensitivity.
+// Records off the sphere are moved to the nearest point of it, and those without
+// a direction to its first basis vector.
+func NewSpherical(records transport.Points, degree int, directions Directions, release *privacy.Releaser) (*Spherical, error) {
+	rows, err := release.Draw(0)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != records.Len() {
+		return nil, fmt.Errorf("flow: a plan that draws %d of %d records; means of harmonics are released of all", len(rows), records.Len())
+	}
+	sensitivity, err := harmonic.Sensitivity(records.Dim, degree, records.Len())
+	if err != nil {
+		return nil, err
+	}
+	basis, err := SphericalBasis(records.Dim, degree, directions.Random)
+	if err != nil {
+		return nil, err
+	}
+	onSphere := records.Clone()
+	onSphere.OnSphere()
+	sketch, err := harmonic.NewSketch(onSphere, basis)
+	if err != nil {
+		return nil, err
+	}
+	if err := release.Release(sketch.Means, sensitivity, 0); err != nil {
+		return nil, err
+	}
+	return &Spherical{Density: sketch.Density(release.NoiseStd()), Directions: directions}, nil
+}
+
+// SphericalBasis is the basis of NewSpherical for directions drawn from public.
+func SphericalBasis(dim, degree int, public noise.Source) (*harmonic.Basis, error) {
+	return harmonic.NewBasis(dim, degree, public.Stream("harmonics", 0))
+}

@@ -1,0 +1,123 @@
+package flow
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
+	"molehill/transport"
+	"molehill/transport/harmonic"
+	"molehill/transport/sliced"
+)
+
+func sphericalPlan(t *testing.T, records transport.Points, degree int, epsilon float64) privacy.Plan {
+	t.Helper()
+	s, err := harmonic.Sensitivity(records.Dim, degree, records.Len())
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for l := 1; l <= degree; l++ {
+		size += int(harmonic.Count(records.Dim, l))
+	}
+	return calibrated(t, privacy.Plan{Sensitivity: s, Records: records.Len(), Steps: 1, Coordinates: size,
+		Budget: privacy.Budget{Epsilon: epsilon, Delta: 1e-6}})
+}
+
+// Particles find a cap of the sphere through a private release of its harmonics,
+// on fresh directions at each step.
+func TestSphericalFlowLandsOnItsTarget(t *testing.T) {
+	records := sphere(4, 20_000, 4)
+	for i := range records.Len() { // a cap of the sphere
+		records.Row(i)[0] += 2
+	}
+	records.OnSphere()
+	directions := Directions{Count: 20, Stack: true, Random: noise.Seeded(1)}
+	target, err := NewSpherical(records, 5, directions, sphericalPlan(t, records, 5, 1).Releaser(noise.Seeded(2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, first, err := target.At(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range first {
+		if !slices.IsSorted(q.Values) || q.Values[0] < -1 || q.Values[len(q.Values)-1] > 1 {
+			t.Fatalf("%v is no ascending row in [−1, 1]", q.Values)
+		}
+	}
+	if again, _, _ := target.At(3); !slices.Equal(again.Data, u.Data) {
+		t.Error("a step was answered twice with different directions")
+	}
+	if other, _, _ := target.At(4); slices.Equal(other.Data, u.Data) {
+		t.Error("two steps have the same directions")
+	}
+	f := Flow{StepSize: 2, Random: noise.Seeded(5)}
+	x := f.Start(4000, 4)
+	for step := range 80 {
+		if err := f.Step(x, target, step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.OnSphere()
+	d, err := sliced.SW2(x, records, sliced.Orthonormal(4, 20, noise.Seeded(6).Stream("score", 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Value > 0.015 { // 4,000 points of the cap itself are 0.006 from the others
+		t.Errorf("the particles are %v from the records", d.Value)
+	}
+}
+
+// Records that are no points of the sphere are moved onto it, so that one of them
+// moves the release no further than the sensitivity says; and a plan that draws
+// samples is refused.
+func TestSphericalBoundsWildRecords(t *testing.T) {
+	const n, degree = 50, 3
+	directions := Directions{Count: 4, Stack: true, Random: noise.Seeded(1)}
+	for name, wild := range map[string]float32{"far": 50, "NaN": float32(math.NaN()), "infinite": float32(math.Inf(1)), "zero": 0} {
+		records := sphere(7, n, 4)
+		plan := sphericalPlan(t, records, degree, 1e4)
+		neighbour := records.Clone()
+		for c := range neighbour.Row(11) {
+			neighbour.Row(11)[c] = wild
+		}
+		quantiles := func(x transport.Points) (values []float64) {
+			target, err := NewSpherical(x, degree, directions, plan.Releaser(noise.Seeded(2)))
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			_, q, err := target.At(0)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			for _, row := range q {
+				for _, v := range row.Values {
+					values = append(values, float64(v))
+				}
+			}
+			return values
+		}
+		before, after := quantiles(records), quantiles(neighbour)
+		var moved float64
+		for i := range before {
+			moved += math.Abs(before[i]-after[i]) / float64(len(before))
+		}
+		// One of n records moves a quantile function by at most 2/n in the mean, and
+		// what degree 3 makes of it by a little more.
+		if !(moved < 4./n) {
+			t.Errorf("a %s record moved the quantiles by %v in the mean", name, moved)
+		}
+	}
+	records := sphere(8, 100, 4)
+	s, _ := harmonic.Sensitivity(4, 2, 100)
+	plan := calibrated(t, privacy.Plan{Sensitivity: s, Sampler: sampling.FixedSize{Size: 10}, Records: 100, Steps: 1, Coordinates: 13,
+		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-5}})
+	if _, err := NewSpherical(records, 2, directions, plan.Releaser(noise.Seeded(2))); err == nil || !strings.Contains(err.Error(), "draws 10 of 100") {
+		t.Errorf("a plan for samples: %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+package harmonic
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"molehill/transport"
+)
+
+// Basis is an orthonormal basis of the harmonics of degrees 1 to Degree on the
+// sphere of R^Dim, with the uniform distribution for measure.
+//
+// It is made from random points of the sphere rather than from formulas with
+// angles: as many points θ_j as there are harmonics, whose zonal functions
+// x ↦ P_l(⟨θ_j, x⟩) are a basis with probability one, and the Cholesky factor of
+// their inner products, which makes it orthonormal.
+type Basis struct {
+	Dim, Degree int
+	degrees     []degree // of l = 1 … Degree
+}
+
+type degree struct {
+	points []float64     // θ_j, [size, Dim]
+	factor *mat.TriDense // C of C·Cᵀ = (P_l(⟨θ_i, θ_j⟩)), [size, size], lower
+	size   int
+}
+
+// NewBasis draws a basis. The same state of rng gives the same one, which is
+// public: it never depends on a record.
+func NewBasis(dim, highest int, rng *rand.Rand) (*Basis, error) {
+	if dim < 2 || highest < 1 {
+		return nil, fmt.Errorf("harmonic: a basis up to degree %d in %d dimensions; take at least degree 1 and 2 dimensions", highest, dim)
+	}
+	b := &Basis{Dim: dim, Degree: highest}
+	for l := 1; l <= highest; l++ {
+		count := Count(dim, l)
+		if count > MaxSize {
+			return nil, fmt.Errorf("harmonic: degree %d in %d dimensions has %.0f harmonics, of which at most %d can be handled; take a lower degree", l, dim, count, MaxSize)
+		}
+		d, err := newDegree(dim, l, int(count), rng)
+		if err != nil {
+			return nil, err
+		}
+		b.degrees = append(b.degrees, d)
+	}
+	return b, nil
+}
+
+func newDegree(dim, l, size int, rng *rand.Rand) (degree, error) {
+	d := degree{points: make([]float64, size*dim), size: size}
+	for i := range size {
+		row := d.points[i*dim : (i+1)*dim]
+		var squares float64
+		for squares == 0 {
+			for c := range row {
+				row[c] = rng.NormFloat64()
+				squares += row[c] * row[c]
+			}
+		}
+		for c := range row {
+			row[c] /= math.Sqrt(squares)
+		}
+	}
+	gram := mat.NewSymDense(size, nil)
+	r := newRecurrence(dim, l)
+	transport.Parallel(size, func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+		for j := i; j < size; j++ {
+			gram.SetSym(i, j, r.last(dot(d.points[i*dim:(i+1)*dim], d.points[j*dim:(j+1)*dim])))
+		}
+	})
+	var cholesky mat.Cholesky
+	if !cholesky.Factorize(gram) {
+		return d, fmt.Errorf("harmonic: the points drawn for degree %d do not tell its %d harmonics apart; draw others (another seed)", l, size)
+	}
+	d.factor = mat.NewTriDense(size, mat.Lower, nil)
+	cholesky.LTo(d.factor)
+	return d, nil
+}
+
+// Size is the number of harmonics.
+func (b *Basis) Size() int {
+	size := 0
+	for _, d := range b.degrees {
+		size += d.size
+	}
+	return size
+}
+
+// Means returns the mean of every harmonic over x, [Size], degree by degree, each
+// orthonormal: Σ_m Y_m(x)² = Count(Dim, l) at every point. x must be of norm 1
+// (transport.Points.OnSphere).
+func (b *Basis) Means(x transport.Points) ([]float64, error) {
+	if err := b.check(x); err != nil {
+		return nil, err
+	}
+	means := make([]float64, 0, b.Size())
+	for i, d := range b.degrees {
+		sums := d.sums(x, i+1)
+		for j := range sums {
+			sums[j] *= math.Sqrt(float64(d.size)) / float64(x.Len())
+		}
+		v := mat.NewVecDense(d.size, sums)
+		if err := v.SolveVec(d.factor, v); err != nil {
+			if _, imprecise := err.(mat.Condition); !imprecise {
+				return nil, fmt.Errorf("harmonic: degree %d: %w", i+1, err)
+			}
+		}
+		means = append(means, v.RawVector().Data...)
+	}
+	return means, nil
+}
+
+// sums returns Σ_i P_l(⟨θ_j, x_i⟩), [size]. Each core takes some of the θ_j, so
+// the order of every sum is that of the records.
+func (d degree) sums(x transport.Points, l int) []float64 {
+	const pointsAtOnce = 64
+	sums := make([]float64, d.size)
+	dim := x.Dim
+	r := newRecurrence(dim, l)
+	transport.Parallel((d.size+pointsAtOnce-1)/pointsAtOnce, func() []float64 {
+		return make([]float64, dim)
+	}, func(row []float64, block int) {
+		from, to := block*pointsAtOnce, min((block+1)*pointsAtOnce, d.size)
+		for i := range x.Len() {
+			unit(row, x.Row(i))
+			for j := from; j < to; j++ {
+				sums[j] += r.last(dot(row, d.points[j*dim:(j+1)*dim]))
+			}
+		}
+	})
+	return sums
+}
+
+// unit writes x, scaled to norm 1 in double precision, to dst: single precision
+// is off the sphere by its last digit.
+func unit(dst []float64, x []float32) {
+	var squares float64
+	for c, v := range x {
+		dst[c] = float64(v)
+		squares += dst[c] * dst[c]
+	}
+	for c := range dst {
+		dst[c] /= math.Sqrt(squares)
+	}
+}
+
+func dot(a, b []float64) float64 {
+	var sum float64
+	for c, v := range a {
+		sum += v * b[c]
+	}
+	return sum
+}
+
+// check returns an error unless x are points of the sphere.
+func (b *Basis) check(x transport.Points) error {
+	if err := x.Check(); err != nil {
+		return err
+	}
+	if x.Dim != b.Dim {
+		return fmt.Errorf("harmonic: points of dimension %d for a basis of dimension %d; they must agree", x.Dim, b.Dim)
+	}
+	for i := range x.Len() {
+		var squares float64
+		for _, v := range x.Row(i) {
+			squares += float64(v) * float64(v)
+		}
+		if !(math.Abs(squares-1) < 1e-5) {
+			return fmt.Errorf("harmonic: point %d has norm %.6g; bring points to norm 1 first (transport.Points.OnSphere)", i, math.Sqrt(squares))
+		}
+	}
+	return nil
+}

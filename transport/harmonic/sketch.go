@@ -1,0 +1,98 @@
+package harmonic
+
+import (
+	"fmt"
+	"math"
+
+	"molehill/privacy"
+	"molehill/transport"
+)
+
+// Sketch is what a release holds of n points: the means of their harmonics, those
+// of degree l times w_l.
+type Sketch struct {
+	Basis   *Basis
+	Weights []float64 // w_l, [Degree]
+	Records int       // n, public
+	Means   []float64 // [Basis.Size()]
+}
+
+// NewSketch computes the sketch of x, points of norm 1, with Weights.
+func NewSketch(x transport.Points, b *Basis) (*Sketch, error) {
+	means, err := b.Means(x)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sketch{Basis: b, Weights: Weights(b.Dim, b.Degree), Records: x.Len(), Means: means}
+	s.each(func(l int, means []float64) {
+		for j := range means {
+			means[j] *= s.Weights[l-1]
+		}
+	})
+	return s, nil
+}
+
+// each calls visit with the means of every degree.
+func (s *Sketch) each(visit func(l int, means []float64)) {
+	from := 0
+	for i, d := range s.Basis.degrees {
+		visit(i+1, s.Means[from:from+d.size])
+		from += d.size
+	}
+}
+
+// Sensitivity returns the ℓ₂-sensitivity of a sketch of n points of the sphere of
+// R^dim up to a degree, with Weights, when one of them is replaced.
+//
+// A point adds φ(x)/n with φ(x)_lm = w_l·Y_lm(x). By the addition theorem
+// ⟨φ(x), φ(x′)⟩ = K(⟨x, x′⟩) with K(t) = Σ_l w_l²·Count(l)·P_l(t), so
+//
+//	‖φ(x) − φ(x′)‖² = 2·(K(1) − K(⟨x, x′⟩)) ≤ 2·(K(1) − min K),
+//
+// which is attained, by points as far apart as the minimum says. The minimum is
+// bounded from below (kernel.lowest), and a part in 10⁴ is added for rounding:
+// the factorisation of a basis loses no more than its condition, 10⁷, times 10⁻¹⁶.
+func Sensitivity(dim, degree, n int) (privacy.Sensitivity, error) {
+	if dim < 2 || degree < 1 || n < 1 {
+		return privacy.Sensitivity{}, fmt.Errorf("harmonic: a sketch up to degree %d of %d records of dimension %d; take at least degree 1, 1 record and 2 dimensions", degree, n, dim)
+	}
+	k := newKernel(dim, Weights(dim, degree))
+	lowest, _ := k.lowest()
+	const rounding = 1 + 1e-4
+	return privacy.Sensitivity{
+		Value:    math.Sqrt(2*(k.norm()-lowest)) / float64(n) * rounding,
+		Relation: privacy.ReplaceOne,
+		Query:    fmt.Sprintf("means of the spherical harmonics of degrees 1 to %d", degree),
+		Source:   "√(2·(K(1) − min K))/n by the addition theorem (docs/harmonic-sketch.md)",
+	}, nil
+}
+
+// leastVariance keeps the fit of a density unique where there is no noise: moments
+// are met to a thousandth of what tells points a thousandth apart.
+const leastVariance = 1e-8
+
+// Density estimates where the points are from a sketch whose means carry Gaussian
+// noise of standard deviation noiseStd. Of every degree it keeps the share by
+// which its energy exceeds that of the noise (James & Stein 1961, the positive
+// part): all of it where there is no noise, nothing where there is nothing else.
+func (s *Sketch) Density(noiseStd float64) *Density {
+	d := &Density{basis: s.Basis}
+	s.each(func(l int, means []float64) {
+		part := s.Basis.degrees[l-1]
+		var energy float64
+		for _, v := range means {
+			energy += v * v
+		}
+		noise := noiseStd * noiseStd * float64(part.size)
+		kept := 0.
+		if energy > noise {
+			kept = (energy - noise) / energy
+		}
+		d.kept = append(d.kept, kept)
+		// A moment is the mean of Y(θ)·Y(x)/Count with ‖Y(θ)‖² = Count.
+		variance := noiseStd * noiseStd / (s.Weights[l-1] * s.Weights[l-1] * float64(part.size))
+		d.errors = append(d.errors, kept*variance+leastVariance)
+		d.zonal = append(d.zonal, part.coefficients(means, kept/s.Weights[l-1]))
+	})
+	return d
+}

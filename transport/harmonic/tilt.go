@@ -1,0 +1,161 @@
+package harmonic
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// intervals is the number of intervals of φ in [0, π], t = cos φ, on which
+// densities are added up.
+const intervals = 400
+
+// angles has what all projections share.
+type angles struct {
+	at     []float64   // cos φ, ascending, [intervals+1]
+	base   []float64   // logarithm of sin(φ)^(dim−2): the uniform distribution over φ
+	values [][]float64 // P_l(cos φ) of l = 1 … L
+}
+
+func newAngles(b *Basis) *angles {
+	a := &angles{at: make([]float64, intervals+1), base: make([]float64, intervals+1), values: make([][]float64, b.Degree)}
+	for l := range a.values {
+		a.values[l] = make([]float64, intervals+1)
+	}
+	p := make([]float64, b.Degree+1)
+	for i := range a.at {
+		sin, cos := math.Sincos(math.Pi * (1 - float64(i)/intervals))
+		a.at[i] = cos
+		if b.Dim > 2 {
+			a.base[i] = float64(b.Dim-2) * math.Log(max(sin, 1e-100))
+		}
+		zonal(p, b.Dim, cos)
+		for l := range a.values {
+			a.values[l][i] = p[l+1]
+		}
+	}
+	return a
+}
+
+// tilt is the density exp(Σ_l λ_l·P_l(t)), relative to the uniform distribution's
+// projection.
+type tilt struct {
+	*angles
+	lambda  []float64
+	mass    []float64 // over φ, of sum 1, [intervals+1]
+	mean    []float64 // E P_l
+	hessian *mat.SymDense
+	step    *mat.VecDense
+}
+
+func newTilt(a *angles) *tilt {
+	degree := len(a.values)
+	return &tilt{angles: a, lambda: make([]float64, degree), mass: make([]float64, intervals+1),
+		mean: make([]float64, degree), hessian: mat.NewSymDense(degree, nil), step: mat.NewVecDense(degree, nil)}
+}
+
+// fit finds the λ that minimise
+//
+//	log Z(λ) − Σ_l λ_l·c_l + ½·Σ_l v_l·λ_l²,   Z = ∫ exp(Σ_l λ_l·P_l),
+//
+// by Newton's method. The first terms are the dual of greatest entropy under
+// E P_l = c_l, and the last lets moments with an error of variance v_l be missed
+// by as much. It is strictly convex with v_l > 0, whatever c is.
+func (t *tilt) fit(c, v []float64) {
+	clear(t.lambda)
+	value := t.evaluate(c, v)
+	trial := make([]float64, len(c))
+	for range 50 {
+		var far float64
+		for a := range c {
+			gradient := t.mean[a] - c[a] + v[a]*t.lambda[a]
+			t.step.SetVec(a, -gradient)
+			far = max(far, math.Abs(gradient))
+			for b := a; b < len(c); b++ {
+				var sum float64
+				for i, m := range t.mass {
+					sum += m * t.values[a][i] * t.values[b][i]
+				}
+				sum -= t.mean[a] * t.mean[b]
+				if a == b {
+					sum += v[a]
+				}
+				t.hessian.SetSym(a, b, sum)
+			}
+		}
+		if far < 1e-7 {
+			return
+		}
+		var cholesky mat.Cholesky
+		if !cholesky.Factorize(t.hessian) {
+			return // as near as rounding allows
+		}
+		gradient := mat.VecDenseCopyOf(t.step)
+		if err := cholesky.SolveVecTo(t.step, t.step); err != nil {
+			if _, imprecise := err.(mat.Condition); !imprecise {
+				return
+			}
+		}
+		decrease := mat.Dot(gradient, t.step) // Newton's decrement², ≥ 0
+		copy(trial, t.lambda)
+		for size := 1.; ; size /= 2 {
+			for a := range t.lambda {
+				t.lambda[a] = trial[a] + size*t.step.AtVec(a)
+			}
+			if next := t.evaluate(c, v); next <= value-1e-4*size*decrease || size < 1e-6 {
+				value = next
+				break
+			}
+		}
+	}
+}
+
+// evaluate returns the value that fit minimises, and leaves mass and mean.
+func (t *tilt) evaluate(c, v []float64) float64 {
+	copy(t.mass, t.base)
+	for l, lambda := range t.lambda {
+		for i, p := range t.values[l] {
+			t.mass[i] += lambda * p
+		}
+	}
+	most := math.Inf(-1)
+	for _, m := range t.mass {
+		most = max(most, m)
+	}
+	var sum float64
+	for i, m := range t.mass {
+		t.mass[i] = math.Exp(m - most)
+		sum += t.mass[i]
+	}
+	for i := range t.mass {
+		t.mass[i] /= sum
+	}
+	value := most + math.Log(sum)
+	for l, lambda := range t.lambda {
+		t.mean[l] = dot(t.mass, t.values[l])
+		value += lambda * (v[l]*lambda/2 - c[l])
+	}
+	return value
+}
+
+// invert returns the values at levels (k+½)/knots, ascending.
+func (t *tilt) invert(knots int) []float32 {
+	values := make([]float32, knots)
+	below, i := 0., 1
+	step := (t.mass[0] + t.mass[1]) / 2
+	total := 1 - (t.mass[0]+t.mass[intervals])/2 // of the trapezoids
+	for k := range values {
+		level := total * (float64(k) + 0.5) / float64(knots)
+		for i < intervals && below+step < level {
+			below += step
+			i++
+			step = (t.mass[i-1] + t.mass[i]) / 2
+		}
+		part := 0.5
+		if step > 0 {
+			part = min(max((level-below)/step, 0), 1)
+		}
+		values[k] = float32(t.at[i-1] + part*(t.at[i]-t.at[i-1]))
+	}
+	return values
+}
