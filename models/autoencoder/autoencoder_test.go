@@ -26,14 +26,17 @@ func fresh(t testing.TB) *autoencoder.Autoencoder {
 	return a
 }
 
+// side is that of DefaultConfig.
+const side = 32
+
 // discs draws n images of a disc at a random place.
 func discs(n int, seed uint64) []float32 {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	images := make([]float32, 0, n*autoencoder.Side*autoencoder.Side)
+	images := make([]float32, 0, n*side*side)
 	for range n {
 		x, y, r := 8+16*rng.Float64(), 8+16*rng.Float64(), 3+4*rng.Float64()
-		for row := range autoencoder.Side {
-			for col := range autoencoder.Side {
+		for row := range side {
+			for col := range side {
 				d := r - math.Hypot(float64(col)-x, float64(row)-y)
 				images = append(images, float32(min(1, max(0, d))))
 			}
@@ -199,7 +202,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Config != a.Config || back.Meta.Dataset != "discs" || back.Meta.Format != 1 {
+	if back.Config != a.Config || back.Meta.Dataset != "discs" || back.Meta.Format != 2 {
 		t.Errorf("metadata came back as %+v", back.Meta)
 	}
 	var again bytes.Buffer

@@ -15,10 +15,14 @@ import (
 )
 
 // codeBatch is the number of rows that Encode and Decode pass through the
-// network at a time. One size means one compilation.
-const codeBatch = 250
+// network at a time: 250 of DefaultConfig, and as many of others as have
+// activations of about that size. One size means one compilation.
+func (c Config) codeBatch() int {
+	usual := DefaultConfig
+	return min(250, max(1, 250*usual.Side*usual.Side*usual.Width/(c.Side*c.Side*c.Width)))
+}
 
-// Encode maps images [n, 32·32·Channels] to latents [n, Latent] of norm at
+// Encode maps images [n, Side·Side·Channels] to latents [n, Latent] of norm at
 // most 1. Pixels are taken as in [0, 1]: values outside are clamped, NaN is 0,
 // so that each row has a defined, bounded latent that no other row influences.
 func (a *Autoencoder) Encode(ctx context.Context, b *backend.Backend, images []float32) ([]float32, error) {
@@ -26,10 +30,10 @@ func (a *Autoencoder) Encode(ctx context.Context, b *backend.Backend, images []f
 		return nil, err
 	}
 	c := a.Config
-	return a.apply(ctx, keyOf(b, "encode"), b, c.encoder(), images, []int{Side, Side, c.Channels}, c.Latent, pixel)
+	return a.apply(ctx, keyOf(b, "encode"), b, c.encoder(), images, c.frame(), c.Latent, pixel)
 }
 
-// Decode maps latents [n, Latent] to images [n, 32·32·Channels] in [0, 1].
+// Decode maps latents [n, Latent] to images [n, Side·Side·Channels] in [0, 1].
 // Coordinates that are not finite count as 0.
 func (a *Autoencoder) Decode(ctx context.Context, b *backend.Backend, latents []float32) ([]float32, error) {
 	c := a.Config
@@ -108,13 +112,14 @@ func (a *Autoencoder) apply(ctx context.Context, key programKey, b *backend.Back
 	if err != nil {
 		return nil, err
 	}
+	size := a.Config.codeBatch()
 	batch := func(first int) error {
-		last := min(first+codeBatch, n)
-		values := make([]float32, codeBatch*width)
+		last := min(first+size, n)
+		values := make([]float32, size*width)
 		for i, v := range rows[first*width : last*width] {
 			values[i] = clean(v)
 		}
-		x := tensors.FromFlatDataAndDimensions(values, append([]int{codeBatch}, in...)...)
+		x := tensors.FromFlatDataAndDimensions(values, append([]int{size}, in...)...)
 		outputs, err := p.exec.Call(append([]any{x}, p.weights...)...)
 		if err != nil {
 			return fmt.Errorf("autoencoder: %s on %s: %w", key.name, b, err)
@@ -133,12 +138,12 @@ func (a *Autoencoder) apply(ctx context.Context, key programKey, b *backend.Back
 		return nil, err
 	}
 	var next atomic.Int64
-	next.Store(codeBatch)
+	next.Store(int64(size))
 	workers, ctx := errgroup.WithContext(ctx)
 	for range 2 {
 		workers.Go(func() error {
 			for {
-				first := int(next.Add(codeBatch)) - codeBatch
+				first := int(next.Add(int64(size))) - size
 				if first >= n {
 					return nil
 				}

@@ -28,8 +28,10 @@ func Shipped() []string {
 }
 
 // Default returns the autoencoder that ships for a data set, trained on public
-// images: for mnist on the public half of the partition whose digest is in
-// Meta.Split, for glyphs on images that are public by construction.
+// images: for mnist and fashion-mnist on the public half of the partition whose
+// digest is in Meta.Split, for glyphs on images that are public by construction.
+// For celeba none ship: they would come from pictures of real people, whose terms
+// do not allow it.
 func Default(dataset string) (*Autoencoder, error) {
 	file, err := shipped.Open("weights/" + dataset + ".npz")
 	if err != nil {
@@ -64,5 +66,5 @@ func Curve(dataset string) ([]Step, error) {
 
 func notShipped(dataset string) error {
 	return fmt.Errorf("autoencoder: no weights ship for data set %q, only for %s; train some with: molehill run autoencoder --set dataset=%s",
-		dataset, strings.Join(Shipped(), " and "), dataset)
+		dataset, strings.Join(Shipped(), ", "), dataset)
 }

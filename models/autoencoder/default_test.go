@@ -41,11 +41,11 @@ func trainingImages(t *testing.T, name string, meta autoencoder.Meta) (train, te
 	if train.Len() != meta.Images {
 		t.Fatalf("%d training images, the weights were trained on %d", train.Len(), meta.Images)
 	}
-	return train.Pad(autoencoder.Side, autoencoder.Side), splits.Test
+	return train.Pad(meta.Config.Side, meta.Config.Side), splits.Test
 }
 
 // Training again from the shipped metadata follows the shipped loss curve: its
-// first steps on MNIST, more of them and glyphs too if there is time.
+// first steps on MNIST, more of them and the others too if there is time.
 func TestTrainingAgainFollowsTheShippedCurve(t *testing.T) {
 	thorough := os.Getenv("MOLEHILL_THOROUGH") != ""
 	for _, name := range autoencoder.Shipped() {
@@ -120,7 +120,7 @@ func TestDefaultReconstructs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			images := splits.Test.Pad(autoencoder.Side, autoencoder.Side).X[:100*a.Config.Dim()]
+			images := splits.Test.Pad(a.Config.Side, a.Config.Side).X[:100*a.Config.Dim()]
 			latents, err := a.Encode(context.Background(), b, images)
 			if err != nil {
 				t.Fatal(err)

@@ -6,14 +6,11 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gomlx/gomlx/ml/train/optimizer"
 
 	"molehill/models/backend"
-	"molehill/models/layer"
+	"molehill/models/train"
 )
 
 // TrainConfig, the images and the autoencoder's initial weights determine a
@@ -65,7 +62,7 @@ type Step struct {
 	Loss  float64 `json:"loss"`  // mean squared error of the batch, before the step
 }
 
-// Train trains the autoencoder on images [n, 32·32·Channels], which must be
+// Train trains the autoencoder on images [n, Side·Side·Channels], which must be
 // public, and calls progress, if not nil, after each step. On success the
 // autoencoder has the new weights and Meta describes how it got them; on error
 // it is unchanged. Whoever wants to stop and continue drives a Training.
@@ -107,12 +104,12 @@ type Training struct {
 	total int
 	loss  float64 // of the last step
 
-	store *model.Store
-	exec  *model.Exec
+	trainer *train.Trainer
+	program *train.Program
 }
 
 // NewTraining prepares to train a, from the weights it has, on images
-// [n, 32·32·Channels]. The caller must not change images until Close.
+// [n, Side·Side·Channels]. The caller must not change images until Close.
 func NewTraining(a *Autoencoder, b *backend.Backend, images []float32, c TrainConfig) (*Training, error) {
 	n, err := a.Config.countImages(images)
 	if err != nil {
@@ -122,43 +119,21 @@ func NewTraining(a *Autoencoder, b *backend.Backend, images []float32, c TrainCo
 		return nil, err
 	}
 	t := &Training{target: a, config: c, on: b, images: images, n: n, epoch: -1, total: c.Epochs * (n / c.Batch)}
-	t.store = model.NewStore()
-	for _, p := range a.params {
-		value := tensors.FromFlatDataAndDimensions(p.Value, p.Shape...)
-		if _, err := t.store.CreateVariable("/"+p.Name, value); err != nil {
-			return nil, fmt.Errorf("autoencoder: %s: %w", p.Name, err)
-		}
+	if t.trainer, err = train.New(b, a.Config.network(), a.params); err != nil {
+		return nil, fmt.Errorf("autoencoder: %w", err)
 	}
-	if err := t.compile(); err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-// compile prepares the step's graph: reconstruct, compare, differentiate, and
-// let Adam (Kingma and Ba 2015, with the ε = 1e-8 of the paper) move the
-// weights.
-func (t *Training) compile() (err error) {
-	network := t.target.Config.network()
-	specs := network.Params()
-	t.exec, err = model.NewExec(t.on.Engine, t.store, func(scope *model.Scope, images, rate *graph.Node) *graph.Node {
-		g := images.Graph()
-		weights := make([]*graph.Node, len(specs))
-		for i, spec := range specs {
-			weights[i] = scope.GetVariable(spec.Name).NodeValue(g)
-		}
-		difference := graph.Sub(network.Apply(images, weights), images)
+	// Reconstruct and compare.
+	t.program, err = t.trainer.Program(func(network train.Apply, inputs []*graph.Node) ([]*graph.Node, *graph.Node) {
+		images := inputs[0]
+		difference := graph.Sub(network(images), images)
 		// By image first: the Go backend adds up one by one, and float32
 		// loses the fourth digit over a whole batch of pixels.
-		loss := graph.ReduceAllMean(graph.ReduceMean(graph.Square(difference), 1, 2, 3))
-		optimizer.LearningRateVar(scope, dtypes.Float32, t.config.LearningRate).SetNodeValue(rate)
-		optimizer.Adam().Epsilon(1e-8).Done().UpdateGraph(scope, g, loss)
-		return loss
+		return nil, graph.ReduceAllMean(graph.ReduceMean(graph.Square(difference), 1, 2, 3))
 	})
 	if err != nil {
-		return fmt.Errorf("autoencoder: training on %s: %w", t.on, err)
+		return nil, fmt.Errorf("autoencoder: %w", err)
 	}
-	return nil
+	return t, nil
 }
 
 // Done says whether all steps are made.
@@ -166,8 +141,7 @@ func (t *Training) Done() bool { return t.step >= t.total }
 
 // Close releases what the training holds on the backend.
 func (t *Training) Close() {
-	t.exec.Finalize()
-	t.store.Finalize()
+	t.trainer.Close()
 }
 
 // Step makes one step.
@@ -176,15 +150,12 @@ func (t *Training) Step() (Step, error) {
 		return Step{}, fmt.Errorf("autoencoder: all %d steps of the training are made", t.total)
 	}
 	c := t.target.Config
-	images := tensors.FromFlatDataAndDimensions(t.batch(t.step), t.config.Batch, Side, Side, c.Channels)
-	rate := float32(t.config.rate(t.step, t.total))
-	loss, err := t.exec.Call1(images, rate)
+	images := tensors.FromFlatDataAndDimensions(t.batch(t.step), append([]int{t.config.Batch}, c.frame()...)...)
+	loss, _, err := t.program.Run(t.config.rate(t.step, t.total), images)
 	if err != nil {
-		return Step{}, fmt.Errorf("autoencoder: step %d of the training on %s: %w", t.step+1, t.on, err)
+		return Step{}, fmt.Errorf("autoencoder: step %d of the training: %w", t.step+1, err)
 	}
-	images.MustFinalizeAll()
-	t.loss = float64(tensors.ToScalar[float32](loss))
-	loss.MustFinalizeAll()
+	t.loss = loss
 	t.step++
 	if math.IsNaN(t.loss) || math.IsInf(t.loss, 0) {
 		return Step{}, fmt.Errorf("autoencoder: the loss is %v after %d steps; train with a smaller learning rate than %v", t.loss, t.step, t.config.LearningRate)
@@ -214,34 +185,13 @@ func (t *Training) batch(step int) []float32 {
 // Commit gives the autoencoder the weights reached so far and writes into its
 // Meta how they came about.
 func (t *Training) Commit() error {
-	specs := t.target.Config.network().Params()
-	params := make(layer.Params, len(specs))
-	for i, spec := range specs {
-		value, err := t.value("/" + spec.Name)
-		if err != nil {
-			return err
-		}
-		params[i] = layer.Param{Spec: spec, Value: value}
+	params, err := t.trainer.Params()
+	if err != nil {
+		return fmt.Errorf("autoencoder: %w", err)
 	}
 	t.target.setParams(params)
 	meta := &t.target.Meta
 	meta.Training, meta.Images, meta.Steps, meta.Loss = t.config, t.n, t.step, t.loss
 	meta.Backend, meta.Versions = t.on.String(), versions()
 	return nil
-}
-
-// value copies a variable from the backend.
-func (t *Training) value(path string) ([]float32, error) {
-	v := t.store.GetVariable(path)
-	if v == nil {
-		return nil, fmt.Errorf("autoencoder: the training has no variable %s", path)
-	}
-	tensor, err := v.Value()
-	if err == nil {
-		var values []float32
-		if values, err = tensors.CopyFlatData[float32](tensor); err == nil {
-			return values, nil
-		}
-	}
-	return nil, fmt.Errorf("autoencoder: reading %s from %s: %w", path, t.on, err)
 }

@@ -13,9 +13,9 @@ const (
 	// Products. The Go backend's own convolution is serial: a training step of
 	// the autoencoder takes 15 times longer with it.
 	Auto Method = iota
-	// Native is the backend's own convolution, for odd kernels only: for even
-	// ones GoMLX 0.28.2 pads its gradient by the input with one row and column
-	// too few on one side and shifts it by a pixel. They take Products.
+	// Native is the backend's own convolution. Even kernels get a row and a column
+	// of zeros: GoMLX 0.28.2 pads the gradient of even ones by the input with one
+	// row and column too few on one side, which shifts it by a pixel.
 	Native
 	// Products is slices, concatenations and one matrix product.
 	Products
@@ -36,28 +36,35 @@ type Conv2D struct {
 func (c Conv2D) Params() []Spec {
 	fanIn := c.Kernel * c.Kernel * c.In
 	return []Spec{
-		{c.Name + ".weight", []int{c.Kernel, c.Kernel, c.In, c.Out}, fanIn},
-		{c.Name + ".bias", []int{c.Out}, fanIn},
+		{Name: c.Name + ".weight", Shape: []int{c.Kernel, c.Kernel, c.In, c.Out}, FanIn: fanIn},
+		{Name: c.Name + ".bias", Shape: []int{c.Out}, FanIn: fanIn},
 	}
 }
 
 // Apply implements Layer.
 func (c Conv2D) Apply(x *Node, weights []*Node) *Node {
-	weight, bias := weights[0], weights[1]
-	var y *Node
-	if c.native(x) {
-		padding := [2]int{c.Padding, c.Padding}
-		y = Convolve(x, weight).Strides(c.Stride).PaddingPerDim([][2]int{padding, padding}).Done()
-	} else {
-		y = c.products(pad(x, c.Padding), weight)
+	y := c.convolve(x, weights[0])
+	return Add(y, ExpandLeftToRank(weights[1], y.Rank()))
+}
+
+// convolve is Apply without bias.
+func (c Conv2D) convolve(x, weight *Node) *Node {
+	if !c.native(x) {
+		return c.products(pad(x, c.Padding), weight)
 	}
-	return Add(y, ExpandLeftToRank(bias, y.Rank()))
+	padding := [2]int{c.Padding, c.Padding}
+	if c.Kernel%2 == 0 { // see Native
+		for _, axis := range []int{0, 1} {
+			weight = Concatenate([]*Node{weight, zerosBeside(weight, axis, 1)}, axis)
+		}
+		padding[1]++
+	}
+	return Convolve(x, weight).Strides(c.Stride).PaddingPerDim([][2]int{padding, padding}).Done()
 }
 
 // native says whether to leave the convolution of x to the backend.
 func (c Conv2D) native(x *Node) bool {
-	wanted := c.Method == Native || c.Method == Auto && !onGoBackend(x) && min(c.In, c.Out) >= 8
-	return wanted && c.Kernel%2 == 1
+	return c.Method == Native || c.Method == Auto && !onGoBackend(x) && min(c.In, c.Out) >= 8
 }
 
 // products convolves with one matrix product. A kernel index along an axis can
@@ -126,48 +133,18 @@ func pad(x *Node, width int) *Node {
 		return x
 	}
 	for _, axis := range []int{1, 2} {
-		shape := x.Shape().Clone()
-		shape.Dimensions[axis] = width
-		zeros := Zeros(x.Graph(), shape)
+		zeros := zerosBeside(x, axis, width)
 		x = Concatenate([]*Node{zeros, x, zeros}, axis)
 	}
 	return x
 }
 
+// zerosBeside is what to concatenate x with to extend it by width along axis.
+func zerosBeside(x *Node, axis, width int) *Node {
+	shape := x.Shape().Clone()
+	shape.Dimensions[axis] = width
+	return Zeros(x.Graph(), shape)
+}
+
 // onGoBackend says whether the graph of x runs on GoMLX's Go backend.
 func onGoBackend(x *Node) bool { return x.Graph().Backend().String() == "go" }
-
-// ConvTranspose2 is the transposed convolution with kernel 2 and stride 2,
-// which doubles height and width: [batch, h, w, In] to [batch, 2h, 2w, Out].
-// Its windows do not overlap, so it is a matrix product whose outputs are laid
-// out as 2×2 blocks; GoMLX has no gradient for transposed convolutions in
-// general. There are two products, one for each row of the blocks, because the
-// Go backend interleaves rows much faster than it transposes. (With kernel 3, stride 1 and padding 1 a transposed convolution is
-// a Conv2D with a mirrored kernel.)
-type ConvTranspose2 struct {
-	Name    string
-	In, Out int // channels
-}
-
-// Params implements Layer: weight [In, 2, 2, Out] and bias [Out].
-func (c ConvTranspose2) Params() []Spec {
-	fanIn := 4 * c.Out // as PyTorch counts it for transposed convolutions
-	return []Spec{
-		{c.Name + ".weight", []int{c.In, 2, 2, c.Out}, fanIn},
-		{c.Name + ".bias", []int{c.Out}, fanIn},
-	}
-}
-
-// Apply implements Layer.
-func (c ConvTranspose2) Apply(x *Node, weights []*Node) *Node {
-	weight, bias := weights[0], weights[1]
-	n, h, w := x.Shape().Dimensions[0], x.Shape().Dimensions[1], x.Shape().Dimensions[2]
-	x = Reshape(x, n*h*w, c.In)
-	rows := make([]*Node, 2) // the upper and the lower rows of all blocks
-	for i := range rows {
-		half := Reshape(SliceAxis(weight, 1, AxisElem(i)), c.In, 2*c.Out)
-		rows[i] = Reshape(Dot(x, half).Product(), n*h, 1, w*2*c.Out)
-	}
-	y := Reshape(Concatenate(rows, 1), n, 2*h, 2*w, c.Out)
-	return Add(y, ExpandLeftToRank(bias, y.Rank()))
-}

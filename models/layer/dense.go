@@ -13,8 +13,8 @@ type Dense struct {
 // Params implements Layer: weight [In, Out] and bias [Out].
 func (d Dense) Params() []Spec {
 	return []Spec{
-		{d.Name + ".weight", []int{d.In, d.Out}, d.In},
-		{d.Name + ".bias", []int{d.Out}, d.In},
+		{Name: d.Name + ".weight", Shape: []int{d.In, d.Out}, FanIn: d.In},
+		{Name: d.Name + ".bias", Shape: []int{d.Out}, FanIn: d.In},
 	}
 }
 
@@ -26,6 +26,11 @@ func (d Dense) Apply(x *Node, weights []*Node) *Node {
 
 // ReLU is max(x, 0).
 var ReLU = Func(func(x *Node) *Node { return MaxScalar(x, 0) })
+
+// LeakyReLU is x where x is positive, slope·x elsewhere, for slope in [0, 1].
+func LeakyReLU(slope float64) Func {
+	return func(x *Node) *Node { return Max(x, MulScalar(x, slope)) }
+}
 
 // Flatten joins all axes but the first: [batch, …] to [batch, size].
 var Flatten = Func(func(x *Node) *Node { return Reshape(x, x.Shape().Dimensions[0], -1) })

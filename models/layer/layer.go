@@ -26,11 +26,31 @@ type Layer interface {
 	Apply(x *Node, weights []*Node) *Node
 }
 
+// Learner is a layer that behaves differently while it is trained.
+type Learner interface {
+	Layer
+	// Train builds the graph of a training step on x. It returns, beside the
+	// result, the value after the step of each Tracked parameter, and nil for
+	// the others, in Apply's order.
+	Train(x *Node, weights []*Node) (y *Node, after []*Node)
+}
+
+// Train builds l's graph for a training step on x; see Learner. A layer that is
+// none is applied.
+func Train(l Layer, x *Node, weights []*Node) (y *Node, after []*Node) {
+	if learner, ok := l.(Learner); ok {
+		return learner.Train(x, weights)
+	}
+	return l.Apply(x, weights), make([]*Node, len(weights))
+}
+
 // Spec describes a parameter.
 type Spec struct {
-	Name  string // unique within the network, e.g. "encoder.conv1.weight"
-	Shape []int
-	FanIn int // number of inputs that each output sums
+	Name    string // unique within the network, e.g. "encoder.conv1.weight"
+	Shape   []int
+	FanIn   int     // number of inputs that each output sums; 0 for a parameter that starts at Start
+	Start   float32 // first value, where FanIn is 0
+	Tracked bool    // a statistic that a Learner's Train replaces and no optimiser moves
 }
 
 // Size is the number of values in the parameter.
@@ -52,16 +72,18 @@ type Param struct {
 type Params []Param
 
 // Init draws the parameters of l uniformly from ±1/√FanIn, PyTorch's default
-// for convolutions and linear layers (He et al. 2015 with a = √5). The same
-// seed gives the same values on every machine and backend.
+// for convolutions and linear layers (He et al. 2015 with a = √5), but for
+// those that have a Start. The same seed gives the same values on every machine
+// and backend.
 func Init(l Layer, seed uint64) Params {
 	rng := rand.New(rand.NewPCG(seed, 0x6d6f6c6568696c6c)) // "molehill": a stream of its own
 	params := Params{}
 	for _, spec := range l.Params() {
-		bound := 1 / math.Sqrt(float64(spec.FanIn))
 		value := make([]float32, spec.Size())
 		for i := range value {
-			value[i] = float32(bound * (2*rng.Float64() - 1))
+			if value[i] = spec.Start; spec.FanIn > 0 {
+				value[i] = float32(1 / math.Sqrt(float64(spec.FanIn)) * (2*rng.Float64() - 1))
+			}
 		}
 		params = append(params, Param{spec, value})
 	}
@@ -82,14 +104,30 @@ func (s Sequence) Params() []Spec {
 
 // Apply implements Layer.
 func (s Sequence) Apply(x *Node, weights []*Node) *Node {
-	if need := len(s.Params()); len(weights) != need {
-		panic(fmt.Errorf("layer: a sequence of %d parameters was given %d", need, len(weights)))
-	}
+	s.expect(weights)
 	for _, l := range s {
 		n := len(l.Params())
 		x, weights = l.Apply(x, weights[:n]), weights[n:]
 	}
 	return x
+}
+
+// Train implements Learner.
+func (s Sequence) Train(x *Node, weights []*Node) (*Node, []*Node) {
+	s.expect(weights)
+	var after []*Node
+	for _, l := range s {
+		n := len(l.Params())
+		y, moved := Train(l, x, weights[:n])
+		x, weights, after = y, weights[n:], append(after, moved...)
+	}
+	return x, after
+}
+
+func (s Sequence) expect(weights []*Node) {
+	if need := len(s.Params()); len(weights) != need {
+		panic(fmt.Errorf("layer: a sequence of %d parameters was given %d", need, len(weights)))
+	}
 }
 
 // Func is a layer without parameters.

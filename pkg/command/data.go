@@ -5,14 +5,22 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"molehill/models/inception"
 	"molehill/pkg/dataset"
 )
+
+// network is the name under which `data fetch` and `data verify` know the network
+// of package inception, which is no data set.
+const network = "inception"
+
+func isNetwork(name string) bool { return name == network }
 
 func data() *cobra.Command {
 	cmd := &cobra.Command{Use: "data", Short: "data sets: list, fetch, verify", Args: subcommand,
@@ -33,6 +41,13 @@ type presence struct {
 func present(cmd *cobra.Command, source dataset.Source) (presence, error) {
 	info := source.Describe()
 	p := presence{Name: info.Name, Summary: info.Summary, Public: source.Public(), State: "generated"}
+	if byHand, ok := source.(dataset.ByHand); ok {
+		p.State = "missing"
+		if where, err := byHand.Where(""); err == nil {
+			p.State, p.Where = "ready", where
+		}
+		return p, nil
+	}
 	fetcher, ok := source.(dataset.Fetcher)
 	if !ok {
 		return p, nil
@@ -98,6 +113,9 @@ func fetchers(names []string) ([]dataset.Fetcher, error) {
 		if err != nil {
 			return nil, err
 		}
+		if byHand, ok := source.(dataset.ByHand); ok {
+			return nil, fmt.Errorf("%s cannot be fetched, and has no checksums: %s", name, byHand.Obtain())
+		}
 		f, ok := source.(dataset.Fetcher)
 		if !ok {
 			return nil, fmt.Errorf("%s needs no files: it is generated", name)
@@ -112,26 +130,37 @@ func dataFetch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fetch NAME...",
 		Short: "download data sets from their mirrors, verified; what was interrupted goes on",
+		Long:  "download data sets from their mirrors, verified; what was interrupted goes on.\n\n`molehill data fetch " + network + "` gets the network that the metric fid needs: 89 MB.",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sources, err := fetchers(args)
-			if err != nil {
-				return err
+			names := slices.DeleteFunc(slices.Clone(args), isNetwork)
+			var sources []dataset.Fetcher
+			if len(names) > 0 {
+				var err error
+				if sources, err = fetchers(names); err != nil {
+					return err
+				}
 			}
 			bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionShowBytes(true), progressbar.OptionFullWidth(),
 				progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond),
 				progressbar.OptionSetVisibility(terminal(os.Stderr)))
 			defer bar.Close()
+			report := func(p dataset.Progress) {
+				bar.Describe(p.File)
+				bar.ChangeMax64(p.Total)
+				_ = bar.Set64(p.Done) // a bar that cannot be drawn is no reason to stop
+			}
 			for _, source := range sources {
-				err := dataset.Fetch(cmd.Context(), source, dir, func(p dataset.Progress) {
-					bar.Describe(p.File)
-					bar.ChangeMax64(p.Total)
-					_ = bar.Set64(p.Done) // a bar that cannot be drawn is no reason to stop
-				})
-				if err != nil {
+				if err := dataset.Fetch(cmd.Context(), source, dir, report); err != nil {
 					return err
 				}
 				fmt.Fprintln(cmd.OutOrStdout(), source.Describe().Name, "is there and verified")
+			}
+			if len(names) < len(args) {
+				if err := inception.Fetch(cmd.Context(), dir, report); err != nil {
+					return err
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), network, "is there and verified")
 			}
 			return nil
 		},
@@ -146,9 +175,13 @@ func dataVerify() *cobra.Command {
 		Use:   "verify [NAME...]",
 		Short: "compare the files of data sets with their checksums",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sources, err := fetchers(args)
-			if err != nil {
-				return err
+			names := slices.DeleteFunc(slices.Clone(args), isNetwork)
+			var sources []dataset.Fetcher
+			if len(names) > 0 || len(args) == 0 {
+				var err error
+				if sources, err = fetchers(names); err != nil {
+					return err
+				}
 			}
 			bad := 0
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -165,6 +198,16 @@ func dataVerify() *cobra.Command {
 					}
 					fmt.Fprintf(w, "%s\t%s\t%s\n", source.Describe().Name, s.Path, verdict)
 				}
+			}
+			if len(names) < len(args) {
+				where, verdict := "", "ok"
+				if n, err := inception.Open(dir); err != nil {
+					bad++
+					verdict = err.Error()
+				} else if where = n.Origin; n.Dim() != inception.Full {
+					verdict = fmt.Sprintf("ok, but cut: for %s, not for fid", n.Metric())
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\n", network, where, verdict)
 			}
 			if err := w.Flush(); err != nil {
 				return err

@@ -76,6 +76,9 @@ func examine(cmd *cobra.Command) []finding {
 		f := finding{Subject: "data", OK: err == nil && (p.State == "ready" || p.State == "generated"), Found: strings.TrimSpace(p.Name + ": " + p.State + " " + p.Where)}
 		if !f.OK {
 			f.Advice = "molehill data fetch " + p.Name
+			if byHand, ok := source.(dataset.ByHand); ok {
+				f.Advice = byHand.Obtain()
+			}
 		}
 		findings = append(findings, f)
 	}

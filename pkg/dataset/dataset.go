@@ -1,5 +1,5 @@
-// Package dataset gives experiments their records: MNIST and Fashion-MNIST
-// from files, a mixture of five Gaussians and digits drawn from fonts without
+// Package dataset gives experiments their records: MNIST, Fashion-MNIST and
+// CelebA from files, a mixture of five Gaussians and digits drawn from fonts without
 // any, and whatever else is registered.
 //
 //	splits, err := dataset.Load(ctx, "mnist", dataset.Options{})
@@ -66,16 +66,32 @@ func (d *Dataset) Subset(indices []int) *Dataset {
 // Draw returns n rows drawn without replacement, in their order in d, and all
 // of d if n is 0. Asking for more rows than there are is an error.
 func (d *Dataset) Draw(n int, seed uint64) (*Dataset, error) {
-	if n < 0 || n > d.Len() {
-		return nil, fmt.Errorf("data set %q: expected 1 to %d rows (or 0 for all) to be asked for, found %d; change N",
-			d.Name, d.Len(), n)
+	rows, err := drawn(d.Name, d.Len(), n, seed)
+	if err != nil {
+		return nil, err
 	}
-	if n == 0 || n == d.Len() {
+	if rows == nil {
 		return d, nil
 	}
-	s := d.Subset(sorted(draw.New("rows", seed).Permutation(d.Len())[:n]))
-	s.Origin = fmt.Sprintf("%s, %d of %d rows drawn by seed %d", d.Origin, n, d.Len(), seed)
+	s := d.Subset(rows)
+	s.Origin = drawnOrigin(d.Origin, n, d.Len(), seed)
 	return s, nil
+}
+
+// drawn returns the n of all rows that Draw takes, in rising order, and nil for
+// all of them.
+func drawn(name string, all, n int, seed uint64) ([]int, error) {
+	switch {
+	case n < 0 || n > all:
+		return nil, fmt.Errorf("data set %q: expected 1 to %d rows (or 0 for all) to be asked for, found %d; change N", name, all, n)
+	case n == 0 || n == all:
+		return nil, nil
+	}
+	return sorted(draw.New("rows", seed).Permutation(all)[:n]), nil
+}
+
+func drawnOrigin(origin string, n, all int, seed uint64) string {
+	return fmt.Sprintf("%s, %d of %d rows drawn by seed %d", origin, n, all, seed)
 }
 
 // Pad returns a copy whose images stand in the middle of a frame of zeros,

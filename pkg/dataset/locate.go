@@ -20,11 +20,16 @@ const FolderVariable = "MOLEHILL_DATA"
 type NotFoundError struct {
 	Name   string   // of the data set
 	Looked []string // where, and what was missing there
+	Obtain string   // how to get the files; "" for those that can be fetched
 }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("data set %q not found: expected its files in one of these folders, found %s; run `molehill data fetch %s`, or set %s to the folder that has %s/",
-		e.Name, strings.Join(e.Looked, "; "), e.Name, FolderVariable, e.Name)
+	obtain := e.Obtain
+	if obtain == "" {
+		obtain = fmt.Sprintf("run `molehill data fetch %s`", e.Name)
+	}
+	return fmt.Sprintf("data set %q not found: expected its files in one of these folders, found %s; %s, or set %s to the folder that has %s/",
+		e.Name, strings.Join(e.Looked, "; "), obtain, FolderVariable, e.Name)
 }
 
 // CacheFolder returns the data folder in the user's cache, where Fetch puts

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"molehill/pkg/plugin"
 )
@@ -32,6 +33,48 @@ type Options struct {
 	// usual number where they are generated. Rows for testing are always
 	// whole, so that the measures of different runs compare.
 	N int
+	// Label names what labels the rows of a Labelled data set: an attribute of
+	// celeba, such as "Smiling". "" gives rows without labels there.
+	Label string
+	// Progress, if not nil, is told of work that takes more than two seconds,
+	// from one goroutine at a time.
+	Progress func(what string, done, total int)
+}
+
+// patience is how long work has to take before Options.Progress is told of it.
+const patience = 2 * time.Second
+
+// tell returns a function that tells Progress how many of total are done, once
+// the work has taken the patience, and not too often then. It is nil if nobody
+// wants to know.
+func (o Options) tell(what string, total int, patience time.Duration) func(done int) {
+	if o.Progress == nil {
+		return nil
+	}
+	next, told := time.Now().Add(patience), false
+	return func(done int) {
+		if now := time.Now(); now.After(next) || told && done == total {
+			next, told = now.Add(200*time.Millisecond), true
+			o.Progress(what, done, total)
+		}
+	}
+}
+
+// Labelled is a source whose labels are chosen by Options.Label.
+type Labelled interface{ Labelled() }
+
+// Restricted is a source with terms that those who see its rows, or pictures
+// made from them, have to know.
+type Restricted interface{ Restriction() string }
+
+// ByHand is a source with files that no program may fetch.
+type ByHand interface {
+	Source
+	// Where returns the folder in which Load finds the files for Options.Dir,
+	// or a *NotFoundError.
+	Where(dir string) (string, error)
+	// Obtain says how to get the files and where to put them.
+	Obtain() string
 }
 
 // Registry has every source by its name.
@@ -42,6 +85,9 @@ func Load(ctx context.Context, name string, o Options) (*Splits, error) {
 	source, err := Registry.Lookup(name)
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := source.(Labelled); !ok && o.Label != "" {
+		return nil, fmt.Errorf("data set %q: expected no choice of labels, as it has one set of them or none, found Label %q; leave it empty", name, o.Label)
 	}
 	splits, err := source.Load(ctx, o)
 	if err != nil {
@@ -70,8 +116,14 @@ func generated(name string, n, usual int) (int, error) {
 // files, or by the program that draws them.
 type Pinned interface{ Pinned() }
 
+// Digester is a source that can tell its rows from others faster than Digest,
+// which loads them.
+type Digester interface {
+	Digest(ctx context.Context, o Options) (string, error)
+}
+
 // Digest tells the rows of a data set from others of the same name: "" for a
-// source that is Pinned, else the SHA-256 of what it loads.
+// source that is Pinned, else a SHA-256 of what it loads.
 func Digest(ctx context.Context, name string, o Options) (string, error) {
 	source, err := Registry.Lookup(name)
 	if err != nil {
@@ -79,6 +131,9 @@ func Digest(ctx context.Context, name string, o Options) (string, error) {
 	}
 	if _, pinned := source.(Pinned); pinned {
 		return "", nil
+	}
+	if digester, ok := source.(Digester); ok {
+		return digester.Digest(ctx, o)
 	}
 	splits, err := Load(ctx, name, o)
 	if err != nil {

@@ -13,10 +13,12 @@ import (
 type Value struct {
 	Value         float64 `json:"value"`
 	StandardError float64 `json:"standard_error,omitempty"`
+	Note          string  `json:"note,omitempty"` // what to know when reading it, one line
 }
 
-// Metric compares generated points with real ones, both [·, dim]. Lower is
-// better. rng draws whatever the metric draws; the same state gives the same
+// Metric compares generated points with real ones, both [·, dim]: latents,
+// pixels, or what a network sees in images, as the metric says. Lower is better,
+// unless the metric says otherwise. rng draws whatever the metric draws; the same state gives the same
 // value.
 type Metric interface {
 	plugin.Plugin
@@ -33,6 +35,9 @@ const DefaultStacks = 64
 func init() {
 	Registry.Register(SlicedW2{Stacks: DefaultStacks})
 	Registry.Register(W2{Sample: DefaultSample})
+	Registry.Register(NearestNeighbour{Sample: DefaultNeighbours})
+	Registry.Register(FID)
+	Registry.Register(FID768)
 }
 
 // SlicedW2 is the sliced Wasserstein distance SW₂ over Stacks orthonormal bases
@@ -55,5 +60,5 @@ func (m SlicedW2) Measure(generated, real transport.Points, rng *rand.Rand) (Val
 		return Value{}, err
 	}
 	d, err := sliced.SW2(generated, real, sliced.Orthonormal(generated.Dim, m.Stacks, rng))
-	return Value{d.Value, d.StandardError}, err
+	return Value{Value: d.Value, StandardError: d.StandardError}, err
 }

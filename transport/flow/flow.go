@@ -3,10 +3,11 @@
 // 003 ("Differentially Private Gradient Flow based on the Sliced Wasserstein
 // Distance") or through a quantile sketch.
 //
-// There is one flow. What differs between the methods is what it knows of the
-// target: a Target answers each step with directions and a quantile function on
-// each. The private targets get theirs from a privacy.Releaser, so that after
-// the release nothing goes back to the records.
+// There is one flow. What differs between the methods is what it knows of where
+// to go: a Guide gives particles their velocities. Most guides are Slices of a
+// Target, which answers each step with directions and a quantile function on each.
+// The private ones get theirs from a privacy.Releaser, so that after the release
+// nothing goes back to the records.
 package flow
 
 import (
@@ -18,7 +19,26 @@ import (
 	"molehill/transport/sliced"
 )
 
-// Target is where particles shall go.
+// Guide says how particles shall move.
+type Guide interface {
+	// Drift returns the velocities of the particles x at a step of f, [n, Dim]. The
+	// same step and particles always get the same answer.
+	Drift(f Flow, x transport.Points, step int) ([]float32, error)
+}
+
+// Slices is the guide that follows the sliced Wasserstein distance to a target.
+type Slices struct{ Target }
+
+// Drift implements Guide.
+func (s Slices) Drift(f Flow, x transport.Points, step int) ([]float32, error) {
+	directions, quantiles, err := s.At(step)
+	if err != nil {
+		return nil, err
+	}
+	return f.Drift(x, directions, quantiles, step)
+}
+
+// Target is where particles shall go, as seen along directions.
 type Target interface {
 	// At returns the directions of a step and the target's quantile function on
 	// each of them. The same step always gets the same answer.
@@ -72,12 +92,8 @@ func (f Flow) Start(n, dim int) transport.Points {
 // Step moves the particles x, [n, Dim], in place. The result depends on x, the
 // step's number and the sources of randomness alone, not on how many cores
 // compute it.
-func (f Flow) Step(x transport.Points, target Target, step int) error {
-	directions, quantiles, err := target.At(step)
-	if err != nil {
-		return err
-	}
-	drift, err := f.Drift(x, directions, quantiles, step)
+func (f Flow) Step(x transport.Points, guide Guide, step int) error {
+	drift, err := guide.Drift(f, x, step)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func TestFlowReachesItsTarget(t *testing.T) {
 	eval := sliced.Orthonormal(dim, 50, rng)
 	before, _ := sliced.SW2(x, y, eval)
 	for step := range 60 {
-		if err := f.Step(x, target, step); err != nil {
+		if err := f.Step(x, Slices{target}, step); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestDiffusionHasItsVariance(t *testing.T) {
 	x := f.Start(n, dim)
 	before := x.Clone()
 	target := Open{Points: before, Directions: Directions{Count: dim, Stack: true, Random: noise.Seeded(5)}}
-	if err := f.Step(x, target, 0); err != nil {
+	if err := f.Step(x, Slices{target}, 0); err != nil {
 		t.Fatal(err)
 	}
 	var squares float64
@@ -163,7 +163,7 @@ func TestFlowDoesNotDependOnCores(t *testing.T) {
 		target := Open{Points: y, Directions: Directions{Count: 80, Stack: true, Random: noise.Seeded(7)}}
 		x := f.Start(2500, 8)
 		for step := range 3 {
-			if err := f.Step(x, target, step); err != nil {
+			if err := f.Step(x, Slices{target}, step); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -59,7 +59,7 @@ func TestSphericalFlowLandsOnItsTarget(t *testing.T) {
 	f := Flow{StepSize: 2, Random: noise.Seeded(5)}
 	x := f.Start(4000, 4)
 	for step := range 80 {
-		if err := f.Step(x, target, step); err != nil {
+		if err := f.Step(x, Slices{target}, step); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -292,3 +292,21 @@ func TestFolderThatCannotBeMade(t *testing.T) {
 		t.Errorf("%v, want *DiskError", err)
 	}
 }
+
+func TestFileOfUnknownSum(t *testing.T) {
+	// Only the size is compared: that of another file is refused, and its
+	// content is up to the reader.
+	short := newMirror(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(content[1:]) })
+	damaged := newMirror(t, corrupt)
+	f, folder := fileFrom(short, damaged), t.TempDir()
+	f.SHA256 = ""
+	if err := (Downloader{}).Get(context.Background(), f, folder); err != nil {
+		t.Fatal(err)
+	}
+	whole(t, f, folder)
+	os.Truncate(f.In(folder), 10)
+	var mismatch *MismatchError
+	if err := f.Check(f.In(folder)); !errors.As(err, &mismatch) {
+		t.Errorf("%v, want *MismatchError", err)
+	}
+}

@@ -34,11 +34,11 @@ func (e presampled) Game(c *Config, n, dim int, plan privacy.Plan, public noise.
 		NotTested: notTested,
 		Play: func(_ context.Context, bits []bool, secret noise.Source) ([]float64, error) {
 			records := canaries(bits, n, along)
-			target, err := e.Target(c, records, plan, public, secret)
+			guide, err := e.Guide(c, records, plan, public, secret)
 			if err != nil {
 				return nil, err
 			}
-			table, err := rows(records, u, target.(*flow.Released).Quantiles, plan.Releaser(secret), 0)
+			table, err := rows(records, u, guide.(flow.Slices).Target.(*flow.Released).Quantiles, plan.Releaser(secret), 0)
 			if err != nil {
 				return nil, err
 			}
@@ -83,7 +83,7 @@ func (e resampled) Game(c *Config, n, dim int, plan privacy.Plan, public noise.S
 					records.Row(i)[k] = v
 				}
 			}
-			target, err := e.Target(c, records, plan, public, secret)
+			guide, err := e.Guide(c, records, plan, public, secret)
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +93,7 @@ func (e resampled) Game(c *Config, n, dim int, plan privacy.Plan, public noise.S
 				if err := ctx.Err(); err != nil {
 					return nil, err
 				}
-				u, answered, err := target.At(step)
+				u, answered, err := guide.(flow.Slices).At(step)
 				if err != nil {
 					return nil, err
 				}
@@ -206,7 +206,7 @@ func (e sketched) Game(c *Config, n, dim int, plan privacy.Plan, public noise.So
 				return nil, err
 			}
 			if !checked[bits[0]] {
-				target, err := e.Target(c, worlds[world], plan, public, secret)
+				guide, err := e.Guide(c, worlds[world], plan, public, secret)
 				if err != nil {
 					return nil, err
 				}
@@ -215,7 +215,7 @@ func (e sketched) Game(c *Config, n, dim int, plan privacy.Plan, public noise.So
 					noisy.Means[j] = released[j*c.Bins : (j+1)*c.Bins]
 				}
 				for j, q := range noisy.Quantiles(latentDiameter / 2) {
-					if !slices.Equal(q.Values, target.(*flow.Released).Quantiles[j].Values) {
+					if !slices.Equal(q.Values, guide.(flow.Slices).Target.(*flow.Released).Quantiles[j].Values) {
 						return nil, errAnother
 					}
 				}

@@ -14,6 +14,7 @@ import (
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
+	"molehill/transport/flow"
 	"molehill/transport/sliced"
 )
 
@@ -213,14 +214,14 @@ func told(t *testing.T, c *Config, plan privacy.Plan) audit.Game {
 	play := func(_ context.Context, bits []bool, secret noise.Source) ([]float64, error) {
 		data := canaries(nil, records, other)
 		copy(data.Row(0), canaries(bits, 1, canary).Row(0))
-		target, err := resampled{}.Target(c, data, plan, public, secret)
+		guide, err := resampled{}.Guide(c, data, plan, public, secret)
 		if err != nil {
 			return nil, err
 		}
 		release, places := plan.Releaser(secret), secret.Stream("places", 0)
 		var score float64
 		for step := range plan.Steps {
-			u, answered, err := target.At(step)
+			u, answered, err := guide.(flow.Slices).At(step)
 			if err != nil {
 				return nil, err
 			}

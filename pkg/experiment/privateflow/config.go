@@ -35,12 +35,19 @@ type Config struct {
 	PerStep    int     `json:"per_step"`   // M_θ, of a target that is released once
 	Stack      bool    `json:"stack"`      // orthonormal bases in place of independent directions
 
+	Learner      string  `json:"learner"`       // what follows the guide: particles or a generator
+	Generated    int     `json:"generated"`     // points that a generator makes at each step
+	LearningRate float64 `json:"learning_rate"` // of a generator
+
 	Batch int `json:"batch"` // records a step, of a target that is released at each step
 	Bins  int `json:"bins"`  // of the quantile sketch
 
 	// Degree is the highest of the spherical harmonics whose means are released;
 	// 0 for harmonic.Degree's choice from the public numbers.
 	Degree int `json:"degree"`
+
+	Features int     `json:"features"` // pairs of random Fourier features of a mean embedding
+	Scale    float64 `json:"scale"`    // length scale of its kernel, public
 
 	// Published takes the paper's directions and noise for its claim of Epsilon
 	// in place of noise calibrated to prove it; the statement then says what can
@@ -71,7 +78,7 @@ func (c *Config) Check() error {
 		value, minimum int
 	}{
 		{"particles", c.Particles, 2}, {"steps", c.Steps, 1}, {"directions", c.Directions, 1},
-		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0}, {"degree", c.Degree, 0},
+		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0}, {"degree", c.Degree, 0}, {"features", c.Features, 0},
 	} {
 		if field.value < field.minimum {
 			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
@@ -79,6 +86,14 @@ func (c *Config) Check() error {
 	}
 	if !(c.StepSize > 0) || !(c.Diffusion >= 0) {
 		return fmt.Errorf("step_size is %v and diffusion %v; the first must be above 0, the other at least 0", c.StepSize, c.Diffusion)
+	}
+	switch {
+	case c.Learner != Particles && c.Learner != Generator:
+		return fmt.Errorf("learner is %q; it is %q or %q", c.Learner, Particles, Generator)
+	case c.Learner == Generator && (c.Generated < 2 || !(c.LearningRate > 0)):
+		return fmt.Errorf("generated is %d and learning_rate %v; a generator takes at least 2 points a step and a rate above 0", c.Generated, c.LearningRate)
+	case c.Learner == Generator && c.Diffusion > 0:
+		return fmt.Errorf("diffusion is %v; it moves particles, and a generator has none, so set it to 0", c.Diffusion)
 	}
 	if _, err := dataset.Registry.Lookup(c.Dataset); err != nil {
 		return err

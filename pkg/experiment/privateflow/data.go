@@ -63,7 +63,7 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	}
 	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Config.Dim()}
 	encode := func(images *dataset.Dataset) (transport.Points, error) {
-		padded := images.Pad(autoencoder.Side, autoencoder.Side)
+		padded := images.Pad(model.Config.Side, model.Config.Side)
 		latents, err := latentsOf(ctx, b, model, padded, say)
 		return transport.Points{Dim: model.Config.Latent, Data: latents}, err
 	}
@@ -82,7 +82,7 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	d.Private.OnSphere()
 	shown := *splits.Test // its first images
 	shown.X = shown.X[:min(sampleImages, shown.Len())*shown.Dim()]
-	d.HeldOut = shown.Pad(autoencoder.Side, autoencoder.Side).X
+	d.HeldOut = shown.Pad(model.Config.Side, model.Config.Side).X
 	d.NotCovered = []string{
 		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),
 		fmt.Sprintf("other runs on the same records: each makes releases of its own, even one that differs in a setting after the release; `molehill budget status %s` tells what all of them cost together", name),

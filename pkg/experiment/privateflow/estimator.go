@@ -16,7 +16,7 @@ import (
 )
 
 // Estimator is a way to learn where the records are: what it promises, and the
-// target it makes of them.
+// guide it makes of them.
 type Estimator interface {
 	plugin.Plugin
 	// Config returns the settings of a preset for MNIST.
@@ -24,12 +24,12 @@ type Estimator interface {
 	// Plan returns the promise for n records of dimension dim, and what the
 	// paper claims for the same noise.
 	Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, []privacy.Claim, error)
-	// Target makes the target of the records, through the plan's releaser.
-	Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error)
+	// Guide looks at the records through the plan's releaser.
+	Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error)
 }
 
 func init() {
-	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}} {
+	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}, normal{}, embedded{}, dpswgen, once21, merf, harmonicGenerator} {
 		Estimators.Register(e)
 		experiment.Registry.Register(Experiment{e})
 	}
@@ -42,7 +42,7 @@ func directions(c *Config, public noise.Source) flow.Directions {
 // base are the settings that the flows share: the public code's, at the
 // paper's size or at one that two cores finish in seconds.
 func base(preset experiment.Preset) Config {
-	c := Config{Dataset: "mnist", Epsilon: 10, Delta: 1e-5, Stack: true, Directions: 72, PerStep: 72, Batch: 250, Bins: 16, StepSize: 3}
+	c := Config{Dataset: "mnist", Epsilon: 10, Delta: 1e-5, Stack: true, Directions: 72, PerStep: 72, Batch: 250, Bins: 16, StepSize: 3, Learner: Particles}
 	if preset == experiment.Paper {
 		c.Particles, c.Steps = 10_000, 4200 // 35 epochs of 30,000/250 batches
 		return c
@@ -79,8 +79,8 @@ func (open) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy
 		Sensitivity: privacy.Sensitivity{Relation: privacy.ReplaceOne, Query: "all records"}}, nil, nil
 }
 
-func (open) Target(c *Config, records transport.Points, _ privacy.Plan, public, _ noise.Source) (flow.Target, error) {
-	return flow.Open{Points: records, Directions: directions(c, public)}, nil
+func (open) Guide(c *Config, records transport.Points, _ privacy.Plan, public, _ noise.Source) (flow.Guide, error) {
+	return flow.Slices{Target: flow.Open{Points: records, Directions: directions(c, public)}}, nil
 }
 
 // resampled is DPSWflow-r.
@@ -156,8 +156,8 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 	return plan, claims, nil
 }
 
-func (resampled) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
-	return flow.Resampled{Records: records, Directions: directions(c, public), Diameter: latentDiameter, Release: plan.Releaser(secret)}, nil
+func (resampled) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
+	return flow.Slices{Target: flow.Resampled{Records: records, Directions: directions(c, public), Diameter: latentDiameter, Release: plan.Releaser(secret)}}, nil
 }
 
 // presampled is DPSWflow.
@@ -214,8 +214,9 @@ func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan
 		Note: "Lemma 1's sensitivity; the formula is proved for ε ≤ 1 only"}}, nil
 }
 
-func (presampled) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
-	return flow.NewPresampled(records, directions(c, public), c.PerStep, latentDiameter, plan.Releaser(secret))
+func (presampled) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
+	target, err := flow.NewPresampled(records, directions(c, public), c.PerStep, latentDiameter, plan.Releaser(secret))
+	return flow.Slices{Target: target}, err
 }
 
 // sketched is the quantile-sketch flow.
@@ -261,8 +262,9 @@ func (sketched) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, 
 	return plan, nil, err
 }
 
-func (sketched) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
-	return flow.NewSketched(records, directions(c, public), c.Bins, c.PerStep, latentDiameter, plan.Releaser(secret))
+func (sketched) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
+	target, err := flow.NewSketched(records, directions(c, public), c.Bins, c.PerStep, latentDiameter, plan.Releaser(secret))
+	return flow.Slices{Target: target}, err
 }
 
 // publishedSensitivity is 2·√w(N_θ, δ): Lemma 1 for unit-norm rows, at δ/2 a

@@ -8,7 +8,6 @@ import (
 	"io"
 	"time"
 
-	"molehill/models/autoencoder"
 	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
 	"molehill/pkg/plugin"
@@ -75,7 +74,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	target, err := e.Target(c, records, plan, public, secret)
+	guide, err := e.Guide(c, records, plan, public, secret)
 	if err != nil {
 		return result, err
 	}
@@ -83,7 +82,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if c.SmoothParticles {
 		f.Smoothing = plan.NoiseStd
 	}
-	x, err := e.move(ctx, r, c, f, target, data)
+	x, err := e.move(ctx, r, c, f, guide, data)
 	if err != nil {
 		return result, err
 	}
@@ -93,45 +92,50 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	return result, paid.Commit(ctx)
 }
 
-// move runs the flow from the last checkpoint to its last step.
-func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow, target flow.Target, data *Data) (transport.Points, error) {
-	if err := f.Check(); err != nil {
+// move follows the guide from the last checkpoint to the last step.
+func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow, guide flow.Guide, data *Data) (transport.Points, error) {
+	l, err := newLearner(c, f, guide, data.Private.Dim, data.Backend, f.Random)
+	if err != nil {
 		return transport.Points{}, err
 	}
-	x := f.Start(c.Particles, data.Private.Dim)
-	done, _, err := r.Restore(func(_ int, from io.Reader) error { return binary.Read(from, binary.LittleEndian, x.Data) })
+	defer l.close()
+	done, _, err := r.Restore(func(done int, from io.Reader) error { return l.restore(from, done) })
 	if err != nil {
-		return x, err
+		return transport.Points{}, err
 	}
 	began, saved := time.Now(), time.Now()
 	first := done
 	for done < c.Steps {
 		if err := ctx.Err(); err != nil {
-			return x, err
+			return transport.Points{}, err
 		}
-		if err := f.Step(x, target, done); err != nil {
-			return x, fmt.Errorf("step %d: %w", done, err)
+		if err := l.step(done); err != nil {
+			return transport.Points{}, fmt.Errorf("step %d: %w", done, err)
 		}
 		done++
 		event := run.Event{Step: done, Total: c.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}
 		if done%max(1, c.Steps/40) == 0 || done == c.Steps {
+			x, err := l.points()
+			if err != nil {
+				return transport.Points{}, err
+			}
 			d, err := data.distance(c.place(x), progressStacks, r.Spec.Seed)
 			if err != nil {
-				return x, err
+				return transport.Points{}, err
 			}
 			event.Values = run.Values{"sliced W₂": d.Value}
 		}
 		if err := r.Emit(event); err != nil {
-			return x, err
+			return transport.Points{}, err
 		}
 		if time.Since(saved) > checkpointEvery || done == c.Steps {
-			if err := r.Checkpoint(done, func(to io.Writer) error { return binary.Write(to, binary.LittleEndian, x.Data) }); err != nil {
-				return x, err
+			if err := r.Checkpoint(done, func(to io.Writer) error { return l.save(to, done) }); err != nil {
+				return transport.Points{}, err
 			}
 			saved = time.Now()
 		}
 	}
-	return x, nil
+	return l.points()
 }
 
 // place returns the particles where they are scored and decoded.
@@ -194,7 +198,8 @@ func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data
 			return result, err
 		}
 	}
-	grid := viz.Images{X: images, Height: autoencoder.Side, Width: autoencoder.Side, Channels: data.Pixels / autoencoder.Side / autoencoder.Side}
+	shape := data.model.Config
+	grid := viz.Images{X: images, Height: shape.Side, Width: shape.Side, Channels: shape.Channels}
 	if err := r.WriteFile("samples.png", grid.PNG); err != nil {
 		return result, err
 	}

@@ -2,7 +2,6 @@ package privateflow
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -31,12 +30,7 @@ func (spherical) Config(preset experiment.Preset) *Config {
 	if preset == experiment.Paper {
 		c.Steps = 400
 	}
-	c.check = func(c *Config) error {
-		if c.Published {
-			return fmt.Errorf("means of harmonics are not in the papers, so they have no published noise; leave published=false")
-		}
-		return nil
-	}
+	c.check = unpublished
 	return &c
 }
 
@@ -55,27 +49,25 @@ func (spherical) degree(c *Config, n, dim int) (int, error) {
 }
 
 func (e spherical) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {
-	plan := privacy.Plan{Records: n, Steps: 1, Budget: c.budget()}
 	degree, err := e.degree(c, n, dim)
 	if err != nil {
-		return plan, nil, err
+		return privacy.Plan{}, nil, err
 	}
-	if plan.Sensitivity, err = harmonic.Sensitivity(dim, degree, n); err != nil {
-		return plan, nil, err
-	}
+	size := 0
 	for l := 1; l <= degree; l++ {
-		plan.Coordinates += int(harmonic.Count(dim, l))
+		size += int(harmonic.Count(dim, l))
 	}
-	plan, err = privacy.Calibrate(plan)
-	return plan, nil, err
+	s, err := harmonic.Sensitivity(dim, degree, n)
+	return once(c, n, size, s, err)
 }
 
-func (e spherical) Target(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Target, error) {
+func (e spherical) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
 	degree, err := e.degree(c, records.Len(), records.Dim)
 	if err != nil {
 		return nil, err
 	}
-	return flow.NewSpherical(records, degree, directions(c, public), plan.Releaser(secret))
+	target, err := flow.NewSpherical(records, degree, directions(c, public), plan.Releaser(secret))
+	return flow.Slices{Target: target}, err
 }
 
 // Game asks for one bit an execution: which of two points of the sphere, as far
@@ -123,11 +115,11 @@ func (e spherical) Game(c *Config, n, dim int, plan privacy.Plan, public noise.S
 				return nil, err
 			}
 			if !checked[bits[0]] {
-				target, err := e.Target(c, worlds[world], plan, public, secret)
+				guide, err := e.Guide(c, worlds[world], plan, public, secret)
 				if err != nil {
 					return nil, err
 				}
-				u, seen, err := target.At(0)
+				u, seen, err := guide.(flow.Slices).At(0)
 				if err != nil {
 					return nil, err
 				}

@@ -84,7 +84,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 		if err := ctx.Err(); err != nil {
 			return run.Result{}, err
 		}
-		if err := f.Step(x, toward, step); err != nil {
+		if err := f.Step(x, flow.Slices{Target: toward}, step); err != nil {
 			return run.Result{}, err
 		}
 		event := run.Event{Step: step + 1, Total: c.Steps, Rate: float64(step+1) / time.Since(began).Seconds()}

@@ -18,53 +18,37 @@ import (
 
 func init() { experiment.Registry.Register(Autoencoder{}) }
 
-// Config are the settings of 003's public code (Adam, 10⁻³, batches of 250),
-// but for the number of epochs and the decay of the rate.
-type Config struct {
-	Dataset string `json:"dataset"`
-	Latent  int    `json:"latent"` // dimension
-	autoencoder.TrainConfig
-}
-
-// Check implements experiment.Config.
-func (c *Config) Check() error {
-	if _, err := dataset.Registry.Lookup(c.Dataset); err != nil {
-		return err
-	}
-	if c.Epochs < 1 || c.Batch < 1 || !(c.LearningRate > 0) {
-		return fmt.Errorf("epochs %d, batch %d, learning_rate %v; need at least 1, 1 and more than 0", c.Epochs, c.Batch, c.LearningRate)
-	}
-	return nil
-}
-
-// Autoencoder trains the autoencoder of 003 C.2.
+// Autoencoder trains the autoencoders of 003 C.2.
 type Autoencoder struct{}
 
 // Describe implements plugin.Plugin.
 func (Autoencoder) Describe() plugin.Info {
-	return plugin.Info{Name: "autoencoder", Version: "1", Source: "003 C.2; Liutkus et al. 2019",
-		Summary: "train the convolutional autoencoder on the public half of an image data set"}
+	return plugin.Info{Name: "autoencoder", Version: "2", Source: "003 C.2; Liutkus et al. 2019; Radford et al. 2016",
+		Summary: "train the autoencoder of an image data set on its public half: the convolutional one, or for celeba the one after DCGAN"}
 }
 
-// Config implements experiment.Experiment. The quick preset makes one pass over
-// the images; paper is what the shipped weights were trained with.
+// Config implements experiment.Experiment.
 func (Autoencoder) Config(preset experiment.Preset) experiment.Config {
-	c := &Config{Dataset: "mnist", Latent: autoencoder.DefaultConfig.Latent, TrainConfig: autoencoder.DefaultTrainConfig}
-	if preset == experiment.Quick {
-		c.Epochs = 1
-	}
+	c := &Config{Dataset: "mnist", TrainConfig: autoencoder.DefaultTrainConfig, preset: preset}
+	c.Epochs, c.Batch = 0, 0 // what the data set asks for
 	return c
 }
 
 // checkpointEvery bounds what a killed training has to do again.
 const checkpointEvery = 20 * time.Second
 
-// Run implements experiment.Experiment. It leaves weights.npz, which
-// autoencoder.Load reads, and the curve "loss". The order of images and the
-// initial weights come from the run's seed.
+// Run implements experiment.Experiment. It leaves
+//
+//	weights.npz         which autoencoder.Load reads
+//	loss.csv, loss.png  the loss of every step
+//	reconstruction.png  held-out images, and below each what the network makes of it
+//
+// and the curve "loss". The order of images and the initial weights come from
+// the run's seed. Where images show real people, reconstruction.png does, and is
+// not to be shared.
 func (Autoencoder) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	images, split, err := publicImages(ctx, c.Dataset)
+	images, err := load(ctx, r, c)
 	if err != nil {
 		return result, err
 	}
@@ -72,74 +56,120 @@ func (Autoencoder) Run(ctx context.Context, r *run.Run, config experiment.Config
 	if err != nil {
 		return result, err
 	}
-	if err := r.Describe(b.String(), images.Origin); err != nil {
+	if err := r.Describe(b.String(), images.public.Origin); err != nil {
 		return result, err
 	}
-	model, err := autoencoder.New(autoencoder.Config{Channels: images.Channels, Latent: c.Latent}, r.Spec.Seed)
+	model, err := autoencoder.New(c.model(images.public.Channels), r.Spec.Seed)
 	if err != nil {
 		return result, err
 	}
+	if err := fit(ctx, r, b, model, images.public, c); err != nil {
+		return result, err
+	}
+	model.Meta.Dataset, model.Meta.Split = c.Dataset, images.split
+	if err := r.WriteFile("weights.npz", model.Save); err != nil {
+		return result, err
+	}
+	if err := writeCurve(r); err != nil {
+		return result, err
+	}
+	heldOut, err := writeGrid(ctx, r, b, model, images)
+	if err != nil {
+		return result, err
+	}
+	note := "mean squared error per pixel value: of the last batch, of public images, and of held-out ones"
+	if images.restriction != "" {
+		note += ". " + images.restriction + "; that goes for reconstruction.png"
+	}
+	return run.Result{Metrics: run.Values{"loss": model.Meta.Loss, "held-out loss": heldOut}, Note: note}, nil
+}
+
+// fit trains the model, from the run's last checkpoint if it has one.
+func fit(ctx context.Context, r *run.Run, b *backend.Backend, model *autoencoder.Autoencoder, images *dataset.Dataset, c *Config) error {
 	c.TrainConfig.Seed = r.Spec.Seed
 	training, err := autoencoder.NewTraining(model, b, images.X, c.TrainConfig)
 	if err != nil {
-		return result, err
+		return err
 	}
 	defer training.Close()
 	if _, _, err := r.Restore(func(_ int, from io.Reader) error { return training.Restore(from) }); err != nil {
-		return result, err
+		return err
 	}
-	var last autoencoder.Step
 	began, saved, steps := time.Now(), time.Now(), 0
 	for !training.Done() {
 		if err := ctx.Err(); err != nil {
-			return result, err
+			return err
 		}
-		if last, err = training.Step(); err != nil {
-			return result, err
+		last, err := training.Step()
+		if err != nil {
+			return err
 		}
 		steps++
 		event := run.Event{Step: last.Step, Total: last.Total, Rate: float64(steps) / time.Since(began).Seconds(), Values: run.Values{"loss": last.Loss}}
 		if err := r.Emit(event); err != nil {
-			return result, err
+			return err
 		}
-		if time.Since(saved) > checkpointEvery {
+		// After the last step too: the curve is complete with it.
+		if time.Since(saved) > checkpointEvery || training.Done() {
 			if err := r.Checkpoint(last.Step, training.Save); err != nil {
-				return result, err
+				return err
 			}
 			saved = time.Now()
 		}
 	}
-	if err := training.Commit(); err != nil {
-		return result, err
-	}
-	model.Meta.Dataset, model.Meta.Split = c.Dataset, split
-	return run.Result{Metrics: run.Values{"loss": model.Meta.Loss}, Note: "mean squared error of the last batch, of public images"},
-		r.WriteFile("weights.npz", model.Save)
+	return training.Commit()
 }
 
-// publicImages returns rows that anybody may see: the public half of a data
-// set, with the digest of the split that says which it is, or as many rows of a
-// set that is public as a whole.
-func publicImages(ctx context.Context, name string) (*dataset.Dataset, string, error) {
-	source, err := dataset.Registry.Lookup(name)
+// images is what a training may see.
+type images struct {
+	public      *dataset.Dataset
+	heldOut     *dataset.Dataset // counts as public too
+	split       string           // digest of the split that says which rows are public; "" if all are
+	restriction string           // on showing them
+}
+
+// load returns rows that anybody may see: the public half of a data set, or as
+// many rows of a set that is public as a whole.
+func load(ctx context.Context, r *run.Run, c *Config) (images, error) {
+	source, err := dataset.Registry.Lookup(c.Dataset)
 	if err != nil {
-		return nil, "", err
+		return images{}, err
 	}
-	options, digest := dataset.Options{Seed: experiment.SplitSeed}, ""
+	options := dataset.Options{Seed: experiment.SplitSeed, Progress: func(what string, done, total int) {
+		// No steps of the training, which an interrupted run goes back to. What
+		// cannot be told is done all the same.
+		_ = r.Emit(run.Event{Message: fmt.Sprintf("%s: %d of %d", what, done, total)})
+	}}
 	if source.Public() {
 		options.N = publicRows
 	}
-	splits, err := dataset.Load(ctx, name, options)
+	splits, err := dataset.Load(ctx, c.Dataset, options)
 	if err != nil {
-		return nil, "", err
+		return images{}, err
 	}
-	images := splits.Train
+	all := images{public: splits.Train}
+	if restricted, ok := source.(dataset.Restricted); ok {
+		all.restriction = restricted.Restriction()
+	}
 	if !source.Public() {
-		partition := dataset.PublicPrivate(images.Len(), experiment.SplitSeed)
-		images, digest = images.Subset(partition.Public), partition.Digest
+		partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
+		all.public, all.split = splits.Train.Subset(partition.Public), partition.Digest
 	}
-	return images.Pad(autoencoder.Side, autoencoder.Side), digest, nil
+	shown := *splits.Test // its first images
+	shown.X = shown.X[:min(heldOutImages, shown.Len())*shown.Dim()]
+	for _, d := range []**dataset.Dataset{&all.public, &all.heldOut} {
+		if d == &all.heldOut {
+			*d = &shown
+		}
+		if (*d).Height > c.Side || (*d).Width > c.Side {
+			return images{}, fmt.Errorf("images of %s have %d×%d pixels, side is %d; add --set side=%[2]d", c.Dataset, (*d).Height, (*d).Width, c.Side)
+		}
+		*d = (*d).Pad(c.Side, c.Side)
+	}
+	return all, nil
 }
 
-// publicRows is the size of MNIST's public half.
-const publicRows = 30_000
+const (
+	publicRows    = 30_000 // the size of MNIST's public half
+	heldOutImages = 400    // that measure the result
+)

@@ -1,0 +1,85 @@
+package privateflow
+
+import (
+	"fmt"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/flow"
+)
+
+// once completes a plan for a single release of all records.
+func once(c *Config, n, coordinates int, s privacy.Sensitivity, err error) (privacy.Plan, []privacy.Claim, error) {
+	if err != nil {
+		return privacy.Plan{}, nil, err
+	}
+	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: s, Records: n, Steps: 1, Budget: c.budget(), Coordinates: coordinates})
+	return plan, nil, err
+}
+
+// unpublished refuses a paper's noise for a method that has none.
+func unpublished(c *Config) error {
+	if c.Published {
+		return fmt.Errorf("003 has no noise for this method; leave published=false")
+	}
+	return nil
+}
+
+// normal is the baseline of two moments.
+type normal struct{}
+
+func (normal) Describe() plugin.Info {
+	return plugin.Info{Name: "private-normal", Version: "1", Source: "Molehill: a baseline",
+		Summary: "private baseline: mean and second moments, released once; particles flow to the normal distribution that has them"}
+}
+
+func (normal) Config(preset experiment.Preset) *Config {
+	c := base(preset)
+	c.Directions, c.StepSize, c.OnSphere, c.Steps = 144, 6, true, 60
+	c.check = unpublished
+	return &c
+}
+
+func (normal) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {
+	s, err := flow.MomentsSensitivity(n, latentDiameter/2)
+	return once(c, n, flow.MomentsCount(dim), s, err)
+}
+
+func (normal) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
+	target, err := flow.NewNormal(records, latentDiameter/2, directions(c, public), plan.Releaser(secret))
+	return flow.Slices{Target: target}, err
+}
+
+// embedded is the mean embedding of DP-MERF in latent space.
+type embedded struct{}
+
+func (embedded) Describe() plugin.Info {
+	return plugin.Info{Name: "embedding-flow", Version: "1", Source: "Harder et al. 2021; Arbel et al. 2019",
+		Summary: "private baseline: particles that descend the maximum mean discrepancy to a mean embedding, released once"}
+}
+
+func (embedded) Config(preset experiment.Preset) *Config {
+	c := base(preset)
+	// On the unit sphere most points are √2 apart. A length scale of that order is
+	// the usual choice, and it is public.
+	c.Features, c.Scale, c.OnSphere, c.StepSize, c.Steps = 400, 0.7, true, 1, 150
+	c.check = func(c *Config) error {
+		if c.Features < 1 || !(c.Scale > 0) {
+			return fmt.Errorf("features is %d and scale %v; take at least 1 feature, and a scale above 0", c.Features, c.Scale)
+		}
+		return unpublished(c)
+	}
+	return &c
+}
+
+func (embedded) Plan(c *Config, n, _ int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {
+	s, err := flow.EmbeddingSensitivity(n)
+	return once(c, n, 2*c.Features, s, err)
+}
+
+func (embedded) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
+	return flow.NewEmbedding(records, c.Features, c.Scale, public, plan.Releaser(secret))
+}

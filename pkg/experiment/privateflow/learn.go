@@ -1,0 +1,102 @@
+package privateflow
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"molehill/models/backend"
+	"molehill/models/generator"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/flow"
+)
+
+// What follows a guide (Config.Learner).
+const (
+	Particles = "particles" // points that move
+	Generator = "generator" // a network, whose output moves (models/generator)
+)
+
+// learner follows a guide, step by step.
+type learner interface {
+	step(step int) error
+	// points are what has been learned, as many as Config.Particles.
+	points() (transport.Points, error)
+	save(to io.Writer, done int) error
+	restore(from io.Reader, done int) error
+	close()
+}
+
+func newLearner(c *Config, f flow.Flow, guide flow.Guide, dim int, b *backend.Backend, public noise.Source) (learner, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	if c.Learner != Generator {
+		return &particles{f, guide, f.Start(c.Particles, dim)}, nil
+	}
+	g, err := generator.New(b, generator.Config{Noise: dim, Output: dim}, public.Stream("generator", 0).Uint64())
+	if err != nil {
+		return nil, err
+	}
+	return &generating{c, f, guide, g, dim, public}, nil
+}
+
+// particles move along the guide's drift.
+type particles struct {
+	flow  flow.Flow
+	guide flow.Guide
+	x     transport.Points
+}
+
+func (p *particles) step(step int) error               { return p.flow.Step(p.x, p.guide, step) }
+func (p *particles) points() (transport.Points, error) { return p.x, nil }
+func (p *particles) close()                            {}
+func (p *particles) save(to io.Writer, _ int) error {
+	return binary.Write(to, binary.LittleEndian, p.x.Data)
+}
+func (p *particles) restore(from io.Reader, _ int) error {
+	return binary.Read(from, binary.LittleEndian, p.x.Data)
+}
+
+// generating is a generator whose output would move along the guide's drift.
+type generating struct {
+	config *Config
+	flow   flow.Flow
+	guide  flow.Guide
+	made   *generator.Generator
+	dim    int
+	public noise.Source
+}
+
+func (n *generating) step(step int) error {
+	z, err := n.noise(n.config.Generated, "generator input", step)
+	if err != nil {
+		return err
+	}
+	return n.made.Step(z, n.config.LearningRate, func(x transport.Points) ([]float32, error) {
+		return n.guide.Drift(n.flow, x, step)
+	})
+}
+
+// points are those of one input, so that measurements on the way compare.
+func (n *generating) points() (transport.Points, error) {
+	z, err := n.noise(n.config.Particles, "generated", 0)
+	if err != nil {
+		return z, err
+	}
+	return n.made.Generate(z)
+}
+
+// noise is a generator's input: it never touches a record and needs no secrecy.
+func (n *generating) noise(rows int, label string, step int) (transport.Points, error) {
+	z := transport.NewPoints(rows, n.dim)
+	if err := n.public.Normal(z.Data, 1, label, step); err != nil {
+		return z, fmt.Errorf("the generator's input: %w", err)
+	}
+	return z, nil
+}
+
+func (n *generating) save(to io.Writer, done int) error      { return n.made.Save(to, done) }
+func (n *generating) restore(from io.Reader, done int) error { return n.made.Restore(from, done) }
+func (n *generating) close()                                 { n.made.Close() }

@@ -1,0 +1,162 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"molehill/pkg/plugin"
+	"molehill/transport"
+)
+
+// Classifier says which class each of some points is of: numbers from 0 on. It
+// should have learnt from public points.
+type Classifier interface {
+	Classes() int
+	Classify(transport.Points) ([]int, error)
+}
+
+// Histograms compares how often classes occur among generated and real points.
+type Histograms struct {
+	Generated, Real []float64 // [classes], shares
+
+	// TotalVariation is ½ Σ |p − q|: the share of points that would have to
+	// change class. Floor is its expectation where both sides have the same
+	// law, in the normal approximation.
+	TotalVariation, Floor float64
+
+	// ChiSquared is ½ Σ (p − q)²/(p + q), the symmetric χ² distance, from 0 to
+	// 1 (Le Cam 1986; also called triangular discrimination).
+	ChiSquared float64
+}
+
+// CompareHistograms compares the labels of generated and real points, numbers
+// below classes.
+func CompareHistograms(generated, real []int, classes int) (Histograms, error) {
+	p, err := shares(generated, classes)
+	if err != nil {
+		return Histograms{}, fmt.Errorf("metric: generated points: %w", err)
+	}
+	q, err := shares(real, classes)
+	if err != nil {
+		return Histograms{}, fmt.Errorf("metric: real points: %w", err)
+	}
+	h := Histograms{Generated: p, Real: q}
+	n, m := float64(len(generated)), float64(len(real))
+	for c := range classes {
+		d := p[c] - q[c]
+		h.TotalVariation += math.Abs(d) / 2
+		if d != 0 {
+			h.ChiSquared += d * d / (p[c] + q[c]) / 2
+		}
+		// Under one law the difference is about normal, of mean absolute value
+		// √(2/π) standard deviations.
+		pooled := (n*p[c] + m*q[c]) / (n + m)
+		h.Floor += math.Sqrt(2/math.Pi*pooled*(1-pooled)*(1/n+1/m)) / 2
+	}
+	return h, nil
+}
+
+func shares(labels []int, classes int) ([]float64, error) {
+	if classes < 1 || len(labels) == 0 {
+		return nil, fmt.Errorf("%d labels of %d classes; need at least one of each", len(labels), classes)
+	}
+	counts := make([]float64, classes)
+	for i, label := range labels {
+		if label < 0 || label >= classes {
+			return nil, fmt.Errorf("point %d has the label %d; expected 0 to %d", i, label, classes-1)
+		}
+		counts[label]++
+	}
+	for c := range counts {
+		counts[c] /= float64(len(labels))
+	}
+	return counts, nil
+}
+
+// ClassHistogram is the total variation between the classes of generated and of
+// real points, as a classifier sees both: what it gets wrong it gets wrong on
+// both sides. It is not in the Registry, because it needs its classifier.
+type ClassHistogram struct{ Classifier Classifier }
+
+// Describe implements plugin.Plugin.
+func (ClassHistogram) Describe() plugin.Info {
+	return plugin.Info{
+		Name:    "class-histogram",
+		Summary: "total variation between the classes of generated and of held-out points, as a classifier of public points sees them",
+		Version: "1",
+		Source:  "½ Σ |p − q|",
+	}
+}
+
+// Measure implements Metric; nothing is drawn. The note holds the χ² distance
+// and the total variation that equal laws would have.
+func (m ClassHistogram) Measure(generated, real transport.Points, _ *rand.Rand) (Value, error) {
+	var labels [2][]int
+	for side, p := range []transport.Points{generated, real} {
+		if err := p.Check(); err != nil {
+			return Value{}, err
+		}
+		var err error
+		if labels[side], err = m.Classifier.Classify(p); err != nil {
+			return Value{}, err
+		}
+	}
+	h, err := CompareHistograms(labels[0], labels[1], m.Classifier.Classes())
+	if err != nil {
+		return Value{}, err
+	}
+	return Value{Value: h.TotalVariation, Note: fmt.Sprintf("samples of one law have %.4f; χ² distance %.4f", h.Floor, h.ChiSquared)}, nil
+}
+
+// KNN classifies a point as most of its K nearest labelled points are, in the
+// Euclidean distance; among classes that occur equally often, as the one with
+// the nearest point.
+type KNN struct {
+	K      int
+	Points transport.Points // labelled, public
+	Labels []int            // [n], numbers from 0 on
+}
+
+// Classes implements Classifier: one more than the largest label.
+func (c KNN) Classes() (classes int) {
+	for _, label := range c.Labels {
+		classes = max(classes, label+1)
+	}
+	return classes
+}
+
+// Classify implements Classifier.
+func (c KNN) Classify(p transport.Points) ([]int, error) {
+	for _, p := range []transport.Points{c.Points, p} {
+		if err := p.Check(); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Labels) != c.Points.Len() || c.K < 1 || c.K > c.Points.Len() {
+		return nil, fmt.Errorf("metric: %d labels of %d points, %d of which vote; need a label for each, and at least one voter", len(c.Labels), c.Points.Len(), c.K)
+	}
+	if _, err := shares(c.Labels, c.Classes()); err != nil {
+		return nil, fmt.Errorf("metric: labelled points: %w", err)
+	}
+	found, err := nearest(p, c.Points, c.K, false)
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]int, p.Len())
+	for i, voters := range found {
+		votes := make(map[int]int, c.K)
+		most := 0
+		for _, v := range voters {
+			votes[c.Labels[v.index]]++
+			most = max(most, votes[c.Labels[v.index]])
+		}
+		for _, v := range voters { // nearest first
+			if votes[c.Labels[v.index]] == most {
+				labels[i] = c.Labels[v.index]
+				break
+			}
+		}
+	}
+	return labels, nil
+}

@@ -1,0 +1,99 @@
+package metric
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/transport"
+)
+
+func TestHistogramsOfKnownLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		p, q      []int
+		total, χ2 float64
+	}{
+		"equal":    {[]int{0, 1, 2, 2}, []int{2, 0, 1, 2, 2, 0, 1, 2}, 0, 0},
+		"disjoint": {[]int{0, 0}, []int{1, 2}, 1, 1},
+		// ¾ and ¼ against ¼ and ¾: ½·(½+½), and ½·(¼/1 + ¼/1).
+		"half": {[]int{0, 0, 0, 1}, []int{0, 1, 1, 1}, 0.5, 0.25},
+	} {
+		h, err := CompareHistograms(c.p, c.q, 3)
+		if err != nil || math.Abs(h.TotalVariation-c.total) > 1e-12 || math.Abs(h.ChiSquared-c.χ2) > 1e-12 {
+			t.Errorf("%s: %+v, %v; want %v and %v", name, h, err, c.total, c.χ2)
+		}
+	}
+}
+
+func TestHistogramFloorIsItsExpectation(t *testing.T) {
+	// 400 pairs of samples of one law: the mean total variation is the floor
+	// within 3 %, of which its standard error is 1 and the normal approximation's
+	// error less than 1.
+	rng := rand.New(rand.NewPCG(8, 1))
+	labels := func(n int) []int {
+		l := make([]int, n)
+		for i := range l {
+			l[i] = min(9, int(10*rng.Float64()*rng.Float64()*1.5))
+		}
+		return l
+	}
+	var total, floor float64
+	for range 400 {
+		h, err := CompareHistograms(labels(500), labels(800), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total, floor = total+h.TotalVariation/400, floor+h.Floor/400
+	}
+	if math.Abs(total/floor-1) > 0.03 {
+		t.Errorf("total variation %v on average, floor %v", total, floor)
+	}
+}
+
+func TestKNN(t *testing.T) {
+	line := func(v ...float32) transport.Points { return transport.Points{Dim: 1, Data: v} }
+	c := KNN{K: 3, Points: line(0, 1, 2, 10, 11, 12), Labels: []int{0, 0, 1, 2, 2, 1}}
+	if c.Classes() != 3 {
+		t.Errorf("%d classes, want 3", c.Classes())
+	}
+	for k, want := range map[int][]int{
+		1: {0, 1, 2, 1},
+		3: {0, 0, 2, 2}, // (0 0 1), (1 0 0), (2 2 1), (1 2 2)
+		2: {0, 1, 2, 1}, // one vote each: the nearest decides
+	} {
+		c.K = k
+		got, err := c.Classify(line(-1, 2.2, 10.1, 13))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d neighbours: %v, %v; want %v", k, got, err, want)
+		}
+	}
+}
+
+func TestClassHistogramSeesMissingClasses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	blobs := func(n int, classes ...int) (transport.Points, []int) {
+		p, labels := normals(rng, n, 2), make([]int, n)
+		for i := range n {
+			labels[i] = classes[i%len(classes)]
+			p.Row(i)[0] += 20 * float32(labels[i])
+		}
+		return p, labels
+	}
+	public, labels := blobs(300, 0, 1, 2)
+	var m Metric = ClassHistogram{KNN{5, public, labels}}
+	real, _ := blobs(300, 0, 1, 2)
+	whole, _ := blobs(600, 0, 1, 2)
+	part, _ := blobs(300, 0, 1)
+	if v, err := m.Measure(whole, real, rng); err != nil || v.Value > 1e-9 || !strings.Contains(v.Note, "χ²") {
+		t.Errorf("%+v, %v; want 0", v, err)
+	}
+	// ½·(1/6 + 1/6 + 1/3).
+	if v, err := m.Measure(part, real, rng); err != nil || math.Abs(v.Value-1./3) > 1e-9 {
+		t.Errorf("%+v, %v; want 1/3", v, err)
+	}
+	if _, err := m.Measure(transport.Points{Dim: 2}, real, rng); err == nil {
+		t.Error("no points have a histogram")
+	}
+}

@@ -1,0 +1,73 @@
+//go:build goexperiment.simd && amd64
+
+package metric
+
+import "simd/archsimd"
+
+func init() {
+	switch {
+	case archsimd.X86.AVX512():
+		products = products512
+	case archsimd.X86.AVX2() && archsimd.X86.FMA():
+		products = products256
+	}
+}
+
+// products512 keeps the sums of four points of the panel and two vectors of the
+// tile in registers at a time, as the compiler has 16.
+func products512(dst, panel, tile []float32) {
+	for from := 0; from < tileRows; from += 32 {
+		for first := 0; first < panelRows; first += 4 {
+			var s0, t0, s1, t1, s2, t2, s3, t3 archsimd.Float32x16
+			x, y := panel[first:], tile[from:]
+			for len(x) >= 4 && len(y) >= 32 {
+				a, b := (*[4]float32)(x), (*[32]float32)(y)
+				left, right := archsimd.LoadFloat32x16((*[16]float32)(b[:16])), archsimd.LoadFloat32x16((*[16]float32)(b[16:]))
+				v := archsimd.BroadcastFloat32x16(a[0])
+				s0, t0 = v.MulAdd(left, s0), v.MulAdd(right, t0)
+				v = archsimd.BroadcastFloat32x16(a[1])
+				s1, t1 = v.MulAdd(left, s1), v.MulAdd(right, t1)
+				v = archsimd.BroadcastFloat32x16(a[2])
+				s2, t2 = v.MulAdd(left, s2), v.MulAdd(right, t2)
+				v = archsimd.BroadcastFloat32x16(a[3])
+				s3, t3 = v.MulAdd(left, s3), v.MulAdd(right, t3)
+				x, y = x[min(panelRows, len(x)):], y[min(tileRows, len(y)):]
+			}
+			for r, s := range [4][2]archsimd.Float32x16{{s0, t0}, {s1, t1}, {s2, t2}, {s3, t3}} {
+				to := dst[(first+r)*tileRows+from:]
+				s[0].StoreSlice(to)
+				s[1].StoreSlice(to[16:])
+			}
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// products256 is products512 with vectors of 8.
+func products256(dst, panel, tile []float32) {
+	for from := 0; from < tileRows; from += 16 {
+		for first := 0; first < panelRows; first += 4 {
+			var s0, t0, s1, t1, s2, t2, s3, t3 archsimd.Float32x8
+			x, y := panel[first:], tile[from:]
+			for len(x) >= 4 && len(y) >= 16 {
+				a, b := (*[4]float32)(x), (*[16]float32)(y)
+				left, right := archsimd.LoadFloat32x8((*[8]float32)(b[:8])), archsimd.LoadFloat32x8((*[8]float32)(b[8:]))
+				v := archsimd.BroadcastFloat32x8(a[0])
+				s0, t0 = v.MulAdd(left, s0), v.MulAdd(right, t0)
+				v = archsimd.BroadcastFloat32x8(a[1])
+				s1, t1 = v.MulAdd(left, s1), v.MulAdd(right, t1)
+				v = archsimd.BroadcastFloat32x8(a[2])
+				s2, t2 = v.MulAdd(left, s2), v.MulAdd(right, t2)
+				v = archsimd.BroadcastFloat32x8(a[3])
+				s3, t3 = v.MulAdd(left, s3), v.MulAdd(right, t3)
+				x, y = x[min(panelRows, len(x)):], y[min(tileRows, len(y)):]
+			}
+			for r, s := range [4][2]archsimd.Float32x8{{s0, t0}, {s1, t1}, {s2, t2}, {s3, t3}} {
+				to := dst[(first+r)*tileRows+from:]
+				s[0].StoreSlice(to)
+				s[1].StoreSlice(to[8:])
+			}
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}

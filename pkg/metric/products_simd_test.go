@@ -1,0 +1,14 @@
+//go:build goexperiment.simd && amd64
+
+package metric
+
+import "simd/archsimd"
+
+func init() {
+	if archsimd.X86.AVX512() {
+		vectorKernels["512 bits"] = products512
+	}
+	if archsimd.X86.AVX2() && archsimd.X86.FMA() {
+		vectorKernels["256 bits"] = products256
+	}
+}
