@@ -60,7 +60,11 @@ func LevelsInOrder(levels, weights []float64, order []int32) {
 // convex cost on the line: the coupling of order statistics (north-west corner
 // rule; the R_ij of 004, Proposition 3.1), at most n+m−1 pairs of ranks in
 // ascending order, with masses above 0 that add up to 1. The samples are given
-// by their Levels, [n] and [m]. Masses below 2⁻⁵¹ may be dropped.
+// by their Levels, [n] and [m].
+//
+// Levels are rounded to 2⁻⁵³, so a mass of at most 2⁻⁵¹ cannot be told from
+// rounding and is left out, however far it would go: of weights 1 and 1e-16 the
+// second does not count.
 func Couple(plan []Pair, left, right []float64) []Pair {
 	last := 0.
 	for i, j := 0, 0; i < len(left) && j < len(right); {
@@ -93,16 +97,32 @@ type Float interface{ ~float32 | ~float64 }
 // with sign(0) = 0. Where points coincide, these are of one plan among many:
 // see ShareTies.
 func Power[F Float](plan []Pair, x, y []F, p float64, byX, byY []float64) float64 {
+	return PowerIn(1, plan, x, y, p, byX, byY)
+}
+
+// Farthest returns the largest |x_i − y_j| of a plan's pairs.
+func Farthest[F Float](plan []Pair, x, y []F) float64 {
+	var farthest float64
+	for _, pair := range plan {
+		farthest = max(farthest, math.Abs(float64(x[pair.I])-float64(y[pair.J])))
+	}
+	return farthest
+}
+
+// PowerIn is Power of distances in a unit other than 1, so that W_p^p does not
+// overflow or vanish: W_p^p is unit^p times what it returns, and its derivatives
+// are unit^(p−1) times what it writes. Of all units Farthest is the safest.
+func PowerIn[F Float](unit float64, plan []Pair, x, y []F, p float64, byX, byY []float64) float64 {
 	clear(byX)
 	clear(byY)
 	var total float64
 	switch {
-	case p == 2 && byX == nil:
+	case p == 2 && unit == 1 && byX == nil:
 		for _, pair := range plan {
 			d := float64(x[pair.I]) - float64(y[pair.J])
 			total += pair.Mass * d * d
 		}
-	case p == 2:
+	case p == 2 && unit == 1:
 		for _, pair := range plan {
 			d := float64(x[pair.I]) - float64(y[pair.J])
 			slope := pair.Mass * d
@@ -113,7 +133,7 @@ func Power[F Float](plan []Pair, x, y []F, p float64, byX, byY []float64) float6
 	default:
 		for _, pair := range plan {
 			d := float64(x[pair.I]) - float64(y[pair.J])
-			length := math.Abs(d)
+			length := math.Abs(d) / unit
 			slope := pair.Mass // of what is proportional to |d| at p = 1
 			if p != 1 {
 				slope *= math.Pow(length, p-1)

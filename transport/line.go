@@ -28,8 +28,9 @@ type ranked struct {
 }
 
 // Solve sorts both samples and couples them, in O((n+m)·log(n+m)) time and O(n+m)
-// memory. It returns an error for samples that are empty or not finite, and for
-// weights that CheckWeights refuses.
+// memory. Masses of at most 2⁻⁵¹ of a sample do not count (Couple). It returns an
+// error for samples that are empty or not finite, and for weights that
+// CheckWeights refuses.
 func (l Line) Solve() (*Coupling, error) {
 	x, err := rank("x", l.X, l.A)
 	if err != nil {
@@ -129,24 +130,17 @@ func (c *Coupling) Cost(p float64) (float64, error) {
 	return cost, finite(cost, p)
 }
 
-// Distance returns W_p, p ≥ 1, to full precision also where W_p^p would overflow
-// or vanish.
+// Distance returns W_p, p ≥ 1, of the Plan, to full precision also where W_p^p
+// would overflow or vanish.
 func (c *Coupling) Distance(p float64) (float64, error) {
 	if err := CheckPower(p); err != nil {
 		return 0, err
 	}
-	var farthest float64
-	for _, pair := range c.plan {
-		farthest = max(farthest, math.Abs(c.x.at[pair.I]-c.y.at[pair.J]))
-	}
+	farthest := Farthest(c.plan, c.x.at, c.y.at)
 	if err := finite(farthest, 1); err != nil || farthest == 0 {
 		return 0, err
 	}
-	var total float64
-	for _, pair := range c.plan {
-		total += pair.Mass * math.Pow(math.Abs(c.x.at[pair.I]-c.y.at[pair.J])/farthest, p)
-	}
-	return farthest * math.Pow(total, 1/p), nil
+	return farthest * math.Pow(PowerIn(farthest, c.plan, c.x.at, c.y.at, p, nil, nil), 1/p), nil
 }
 
 // Map returns the barycentric map of the plan at the points of X, [n]: the mean of

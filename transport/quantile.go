@@ -1,6 +1,9 @@
 package transport
 
-import "sort"
+import (
+	"math"
+	"sort"
+)
 
 // Quantile is a piecewise linear quantile function u ↦ F⁻¹(u) through evenly
 // spaced knots: Values[i] stands at u = First + i·Step. Before the first and
@@ -24,10 +27,13 @@ func BinQuantile(means []float32) Quantile {
 	return Quantile{Values: means, First: step / 2, Step: step}
 }
 
-// At returns the value at level u in [0, 1].
+// At returns the value at level u in [0, 1], or NaN if there are no knots.
 func (q Quantile) At(u float64) float32 {
 	last := len(q.Values) - 1
-	if last == 0 {
+	switch last {
+	case -1:
+		return float32(math.NaN())
+	case 0:
 		return q.Values[0]
 	}
 	position := (u - q.First) / q.Step
@@ -37,12 +43,10 @@ func (q Quantile) At(u float64) float32 {
 }
 
 // CDF returns F(z) of the sorted sample: the inverse of SampleQuantile, in
-// [0, 1]. Among equal values it takes the middle of the jump.
+// [0, 1]. Among equal values it takes the middle of the jump, which of a sample
+// of one value is 0.5. Of an empty sample it is NaN.
 func CDF(sorted []float32, z float32) float64 {
 	last := len(sorted) - 1
-	if last == 0 {
-		return 0.5
-	}
 	// sorted[below-1] < z ≤ sorted[below], and above counts the values ≤ z.
 	below := sort.Search(len(sorted), func(i int) bool { return sorted[i] >= z })
 	above := below
@@ -56,6 +60,10 @@ func CDF(sorted []float32, z float32) float64 {
 func level(sorted []float32, below, notAbove int, z float32) float64 {
 	last := len(sorted) - 1
 	switch {
+	case last < 0:
+		return math.NaN()
+	case last == 0 && notAbove > below: // all values are one
+		return 0.5
 	case notAbove > below: // z is one of the values
 		return float64(below+notAbove-1) / 2 / float64(last)
 	case below == 0:
@@ -70,12 +78,6 @@ func level(sorted []float32, below, notAbove int, z float32) float64 {
 // CDFs writes F(z) to levels for every z of the ascending queries, in one walk
 // through both: levels[i] = CDF(sorted, queries[i]).
 func CDFs(levels []float64, sorted, queries []float32) {
-	if len(sorted) == 1 {
-		for i := range queries {
-			levels[i] = 0.5
-		}
-		return
-	}
 	below := 0
 	for i, z := range queries {
 		for below < len(sorted) && sorted[below] < z {

@@ -37,6 +37,20 @@ const (
 // a mass of 2⁻⁵⁰ that rounding may send as far as there are points. The last one
 // limits what large p can be asked for.
 func (l SmoothedLine) Cost(p float64) (cost, bound float64, err error) {
+	if cost, bound, err = l.RelativeCost(p); err != nil {
+		return 0, 0, err
+	}
+	scale := math.Pow(l.Sigma, p)
+	cost, bound = scale*cost, scale*bound
+	if err := finite(cost, p); err != nil {
+		return 0, 0, err
+	}
+	return cost, bound, finite(bound, p)
+}
+
+// RelativeCost is Cost in the unit of σ, W_p^p/σ^p, which neither overflows nor
+// vanishes because the points are large or small.
+func (l SmoothedLine) RelativeCost(p float64) (cost, bound float64, err error) {
 	if err := CheckPower(p); err != nil {
 		return 0, 0, err
 	}
@@ -74,11 +88,9 @@ func (l SmoothedLine) Cost(p float64) (cost, bound float64, err error) {
 			spread += math.Abs(fine - coarse)
 		}
 	}
-	scale := math.Pow(l.Sigma, p)
 	width := (last-origin)/l.Sigma + 2*reach/float64(nodesPerSigma)
 	// Quantile functions that are off by η move W_p by η.
-	bound = scale * (spread + math.Pow(math.Pow(cost, 1/p)+quantileError, p) - cost + straying*math.Pow(width, p))
-	cost *= scale
+	bound = spread + math.Pow(math.Pow(cost, 1/p)+quantileError, p) - cost + straying*math.Pow(width, p)
 	if err := finite(cost, p); err != nil {
 		return 0, 0, err
 	}

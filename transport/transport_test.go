@@ -182,3 +182,22 @@ func BenchmarkSort(b *testing.B) {
 		}
 	})
 }
+
+// What there is nothing to say about is NaN, and no panic.
+func TestQuantilesOfNothingAndOfOne(t *testing.T) {
+	for name, v := range map[string]float64{
+		"Quantile":       float64(Quantile{}.At(0.5)),
+		"SampleQuantile": float64(SampleQuantile(nil).At(0.5)),
+		"BinQuantile":    float64(BinQuantile(nil).At(0.5)),
+		"CDF":            CDF(nil, 1),
+	} {
+		if !math.IsNaN(v) {
+			t.Errorf("%s of nothing: %v", name, v)
+		}
+	}
+	levels := make([]float64, 3)
+	CDFs(levels, []float32{0}, []float32{-5, 0, 5})
+	if levels[0] != 0 || levels[1] != 0.5 || levels[2] != 1 || CDF([]float32{0}, 5) != 1 {
+		t.Errorf("F of one value below, at and above it: %v, want 0, 0.5 and 1", levels)
+	}
+}

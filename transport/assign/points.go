@@ -50,27 +50,57 @@ func Match(x, y transport.Points, cost func(x, y []float32) float64) (Assignment
 //	W_p(x, y) = (min over permutations σ of (1/n)·Σ_i ‖x_i − y_σ(i)‖₂^p)^(1/p)
 //
 // It is exact up to rounding: the least W_p of all plans, not only of
-// assignments.
+// assignments. Lengths are in units of the longest one of the assignment, so
+// that no power overflows or vanishes. Where that is much shorter than the
+// farthest pair and p is large, more than one assignment is needed to find it.
 func Wasserstein(x, y transport.Points, p float64) (float64, error) {
 	if !(p >= 1) || math.IsInf(p, 0) {
 		return 0, fmt.Errorf("assign: the order of W_p is p = %v; want a finite p ≥ 1", p)
 	}
-	a, err := Match(x, y, func(x, y []float32) float64 {
-		var squares float64
-		for k := range x {
-			d := float64(x[k]) - float64(y[k])
-			squares += d * d
-		}
-		switch p {
-		case 1:
-			return math.Sqrt(squares)
-		case 2:
-			return squares
-		}
-		return math.Pow(squares, p/2)
-	})
+	cost := distance
+	if p > 1 && p <= 2 { // no power of float32's range is out of float64's
+		cost = func(x, y []float32) float64 { return math.Pow(distance(x, y), p) }
+	}
+	a, err := Match(x, y, cost)
 	if err != nil {
 		return 0, err
 	}
-	return math.Pow(a.Total/float64(x.Len()), 1/p), nil
+	if p <= 2 {
+		return math.Pow(a.Total/float64(x.Len()), 1/p), nil
+	}
+	// No power of this assignment is above 1, so that of W_p costs at most n.
+	for {
+		unit := longest(x, y, a)
+		if unit == 0 {
+			return 0, nil
+		}
+		a, err = Match(x, y, func(x, y []float32) float64 {
+			return min(math.Pow(distance(x, y)/unit, p), 2*Limit) // more than n: in no optimal assignment
+		})
+		if err != nil {
+			return 0, err
+		}
+		if a.Total > 0x1p-1000 { // nothing that counts has vanished
+			return unit * math.Pow(a.Total/float64(x.Len()), 1/p), nil
+		}
+	}
+}
+
+// distance is ‖x−y‖₂.
+func distance(x, y []float32) float64 {
+	var squares float64
+	for k := range x {
+		d := float64(x[k]) - float64(y[k])
+		squares += d * d
+	}
+	return math.Sqrt(squares)
+}
+
+// longest returns the largest distance of an assignment.
+func longest(x, y transport.Points, a Assignment) float64 {
+	var longest float64
+	for i, j := range a.Column {
+		longest = max(longest, distance(x.Row(i), y.Row(j)))
+	}
+	return longest
 }

@@ -13,25 +13,33 @@ type evaluation struct{ value, transport, plan, err *Node }
 // it is f_i plus the same for all i (balanced; weights are divided by their sum,
 // which removes it).
 func (t transportation) evaluate(f, g *Node) evaluation {
-	density := Exp(Div(Sub(Add(InsertAxes(f, -1), InsertAxes(g, -2)), t.c), t.epsilon))
+	exponents := Div(Sub(Add(InsertAxes(f, -1), InsertAxes(g, -2)), t.c), t.epsilon)
 	product := Mul(InsertAxes(t.a, -1), InsertAxes(t.b, -2))
-	live := Mul(density, product)
+	live := Mul(Exp(exponents), product)
 	plan := StopGradient(live)
 	a, b := StopGradient(t.a), StopGradient(t.b)
+	size := number(f, 1)
+	if t.unbalanced {
+		size = MulScalar(Add(ReduceSum(a, -1), ReduceSum(b, -1)), 0.5)
+	}
 	fa, gb := f, g
 	if t.unbalanced {
 		fa, gb = StopGradient(t.conjugate(f)), StopGradient(t.conjugate(g))
 		a, b = Mul(a, Exp(Neg(Div(f, t.reach)))), Mul(b, Exp(Neg(Div(g, t.reach))))
 	}
 	dual := Add(ReduceSum(Mul(t.a, fa), -1), ReduceSum(Mul(t.b, gb), -1))
-	excess := Sub(ReduceSum(live, -1, -2), ReduceSum(product, -1, -2))
+	// Its gradient is that of P − a⊗b. Its value is of what exponentials differ from
+	// 1 by, of which a large ε leaves nothing in a difference.
+	excess := ReduceSum(Sub(live, product), -1, -2)
+	exact := ReduceSum(Mul(product, Expm1(exponents)), -1, -2)
+	excess = Add(StopGradient(exact), Sub(excess, StopGradient(excess)))
 	rows := ReduceSum(Abs(Sub(ReduceSum(plan, -1), a)), -1)
 	columns := ReduceSum(Abs(Sub(ReduceSum(plan, -2), b)), -1)
 	return evaluation{
 		value:     Sub(dual, Mul(t.epsilon, excess)),
 		transport: ReduceSum(Mul(plan, t.c), -1, -2),
 		plan:      plan,
-		err:       Add(rows, columns),
+		err:       Div(Add(rows, columns), size),
 	}
 }
 

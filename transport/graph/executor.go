@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/gomlx/compute"
@@ -24,6 +25,8 @@ type Executor struct {
 
 	// Cost takes the place of the problems' costs, which on a graph can be
 	// sinkhorn.Mixture and sinkhorn.Euclidean only. Set it before the first call.
+	// It must be symmetric, c(x, y) = c(y, x), if X and Y of a problem have the same
+	// slices; a copy of one of them does for a cost that is not.
 	Cost Cost
 
 	Double    bool // compute in float64
@@ -57,7 +60,9 @@ type Result struct {
 }
 
 // Solve returns the solution of p, or as near as it came: look at Converged.
-// Settings are the Solver's, with Tolerance 1e-4 for 0; Online is ignored. A
+// Settings are the Solver's, with Tolerance 1e-4 for 0; Online and Watch are
+// ignored. In single precision a solution is no better than the costs are: see
+// Sinkhorn.Tolerance. A
 // problem with the same slices for X and Y is a self term and takes half the
 // time.
 func (e *Executor) Solve(p sinkhorn.Problem, s sinkhorn.Solver) (*Result, error) {
@@ -104,7 +109,7 @@ func (e *Executor) SolveAll(problems []sinkhorn.Problem, s sinkhorn.Solver) ([]*
 	results, err := e.results(outputs, len(problems), kind)
 	for i, r := range results {
 		r.Converged = r.MarginalError <= settings.tolerance()
-		for _, v := range []float64{r.Dual, r.Transport, r.MarginalError} {
+		for _, v := range slices.Concat([]float64{r.Dual, r.Transport, r.MarginalError}, r.F, r.G) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return nil, fmt.Errorf("graph: problem %d of %d has a result of %v: its costs, or its costs over ε = %v, overflow; divide the points by a constant, or set Double", i, len(results), v, s.Epsilon)
 			}

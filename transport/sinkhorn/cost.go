@@ -4,7 +4,7 @@ import "math"
 
 // Cost is a ground cost c(x, y) between points of R^dim. The costs of this
 // package are computed many at a time; any other implementation works too, one
-// pair at a time.
+// pair at a time, if several goroutines may use it at once.
 type Cost interface {
 	// At returns c(x, y); x and y are [dim].
 	At(x, y []float32) float64
@@ -33,7 +33,8 @@ var L2 Cost = Euclidean{}
 // Euclidean is ‖x−y‖₂.
 type Euclidean struct{}
 
-// Func is a cost of one's own.
+// Func is a cost of one's own. Its functions are called by several goroutines at
+// once.
 type Func struct {
 	Value func(x, y []float32) float64
 	// Slopes adds weight·∂c/∂x to dx and weight·∂c/∂y to dy, each [dim] or nil.
@@ -88,8 +89,20 @@ func (c Euclidean) ByY(dst []float64, x, y []float32, weight float64) { c.ByX(ds
 // At implements Cost.
 func (c Func) At(x, y []float32) float64 { return c.Value(x, y) }
 
-// ByX implements Cost.
-func (c Func) ByX(dst []float64, x, y []float32, weight float64) { c.Slopes(dst, nil, x, y, weight) }
+// ByX implements Cost. Without Slopes what it adds is NaN.
+func (c Func) ByX(dst []float64, x, y []float32, weight float64) { c.slopes(dst, nil, x, y, weight) }
 
-// ByY implements Cost.
-func (c Func) ByY(dst []float64, x, y []float32, weight float64) { c.Slopes(nil, dst, x, y, weight) }
+// ByY implements Cost. Without Slopes what it adds is NaN.
+func (c Func) ByY(dst []float64, x, y []float32, weight float64) { c.slopes(nil, dst, x, y, weight) }
+
+func (c Func) slopes(dx, dy []float64, x, y []float32, weight float64) {
+	if c.Slopes != nil {
+		c.Slopes(dx, dy, x, y, weight)
+		return
+	}
+	for _, d := range [][]float64{dx, dy} {
+		for k := range d {
+			d[k] = math.NaN()
+		}
+	}
+}

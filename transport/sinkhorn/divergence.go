@@ -51,6 +51,9 @@ func (s Solver) Debiased(x, y, x2, y2 transport.Measure, c Cost) (*Divergence, e
 // of Debiased by X and X′; W(Y, ·) does not depend on X and is left out. ByX is
 // by all n + n′ points.
 func (s Solver) SemiDebiased(x transport.Points, y transport.Measure, p float64, c Cost) (*Divergence, error) {
+	if err := x.Check(); err != nil {
+		return nil, fmt.Errorf("sinkhorn: x: %w", err)
+	}
 	n, extra, err := Mixed(x.Len(), p)
 	if err != nil {
 		return nil, err
@@ -124,6 +127,12 @@ func (s Solver) divergence(terms []term, x transport.Measure) (*Divergence, erro
 // appended, [n, dim+classes]: what makes any cost one that tells classes apart
 // (001 Sections 4.4 and Appendix, with α_c = 15).
 func Labelled(p transport.Points, labels []int, classes int, alpha float64) (transport.Points, error) {
+	if err := p.Check(); err != nil {
+		return transport.Points{}, fmt.Errorf("sinkhorn: %w", err)
+	}
+	if bytes := 4 * float64(p.Len()) * (float64(p.Dim) + float64(classes)); classes < 1 || bytes > float64(MemoryLimit) {
+		return transport.Points{}, fmt.Errorf("sinkhorn: labels of %d classes for %d points; want at least 1 class, and points that fit into %.1f GiB (MemoryLimit)", classes, p.Len(), float64(MemoryLimit)/(1<<30))
+	}
 	if len(labels) != p.Len() {
 		return transport.Points{}, fmt.Errorf("sinkhorn: %d labels for %d points; give one a point", len(labels), p.Len())
 	}

@@ -10,18 +10,24 @@ import (
 // caller's units and indices.
 func (r *Result) finish(tolerance float64) {
 	s := r.solution
+	if s.reach == 0 && s.flat() {
+		s.refine() // from potentials that may be rounding and nothing else
+		s.refine()
+	}
+	s.loadColumns()
 	if s.reach == 0 {
 		r.finishBalanced()
 	} else {
 		r.finishUnbalanced()
 	}
+	r.MarginalError /= s.mass
 	r.Converged = r.MarginalError <= tolerance
 	r.F, r.G = r.potentials()
+	s.loadColumns() // for the plan's readers, who may be many
 }
 
 // planRows calls visit with every row of the plan.
 func (s *state) planRows(start func(chunk int), visit func(w scratch, chunk, i int, costs []float64, sum float64)) {
-	s.loadColumns()
 	rate := 1 / s.epsilon
 	s.byRow(false, start, func(w scratch, chunk, i int, costs []float64) {
 		visit(w, chunk, i, costs, kernel.PlanRow(w.plan, s.v, costs, s.f[i]+s.logA[i], rate))
@@ -122,6 +128,12 @@ func (r *Result) finishBalanced() {
 	if missing > 0 && missingAlso > 0 {
 		r.spread(missingRows, missingColumns, missing, missingAlso)
 	}
+	if s.flat() { // of a⊗b, which is as good there
+		product := s.independent()
+		r.Dual = s.epsilon * (dual - product.excess)
+		r.Primal, r.Transport = product.cost, product.cost
+	}
+	r.Dual, r.Primal, r.Transport = r.Dual+s.rows.offset, r.Primal+s.rows.offset, r.Transport+s.rows.offset
 }
 
 // spread adds the plan missingRows⊗missingColumns to what Primal and Transport
@@ -169,6 +181,14 @@ func relativeEntropy(p, q float64) float64 {
 	return p * math.Log(p/q)
 }
 
+// divergence is p·log(p/q) − p + q, of which little is left where p is near q.
+func divergence(p, q float64) float64 {
+	if more := (p - q) / q; math.Abs(more) < 0.5 {
+		return q * ((1+more)*math.Log1p(more) - more)
+	}
+	return relativeEntropy(p, q) - p + q
+}
+
 func (r *Result) finishUnbalanced() {
 	s := r.solution
 	rows := make([]float64, len(s.a))
@@ -194,9 +214,13 @@ func (r *Result) finishUnbalanced() {
 			sum := sums[i]
 			// a·e^(−f/ρ) − a, and KL(sum | a).
 			dual -= rho * a * math.Expm1(-potentials[i]*s.epsilon/rho)
-			penalty += rho * (relativeEntropy(sum, a) - sum + a)
-			_, moved := s.step(potentials[i], sum, logShares[i]-math.Log(sum))
-			r.MarginalError += moved
+			penalty += rho * divergence(sum, a)
+			if sum < smallest { // and what it should be is as little
+				r.MarginalError += math.Abs(sum - a*math.Exp(min(-potentials[i]*s.epsilon/rho, 600)))
+				continue
+			}
+			logSum := math.Log(sum)
+			r.MarginalError += moved(logSum, s.change(potentials[i], logShares[i]-logSum))
 		}
 	}
 	side(s.a, s.logA, s.f, rows, &massA)
@@ -207,6 +231,11 @@ func (r *Result) finishUnbalanced() {
 	zeros := make([]float64, max(len(s.a), len(s.b)))
 	r.Dual = dual - s.epsilon*(mass-massA*massB)
 	r.Primal = s.regularised(rows, s.sums, zeros, zeros, massA*massB) + penalty
+	if s.flat() {
+		plan := s.independent()
+		r.Dual = dual - s.epsilon*plan.excess
+		r.Primal = r.Transport + s.epsilon*plan.divergence + penalty
+	}
 }
 
 // potentials returns those of all points in the unit of the cost.
@@ -229,15 +258,15 @@ func (r *Result) potentials() (f, g []float64) {
 		}
 	}
 	f, g = make([]float64, r.kept.n), make([]float64, r.kept.m)
-	place(f, s.f, r.kept.x, s.epsilon)
-	place(g, s.g, r.kept.y, s.epsilon)
+	place(f, s.f, r.kept.x, s.epsilon, s.rows.offset/2)
+	place(g, s.g, r.kept.y, s.epsilon, s.rows.offset/2)
 	return f, g
 }
 
-// place writes values·factor to the indices of dst, nil for all.
-func place(dst, values []float64, indices []int, factor float64) {
+// place writes values·factor + offset to the indices of dst, nil for all.
+func place(dst, values []float64, indices []int, factor, offset float64) {
 	for i, v := range values {
-		dst[index(indices, i)] = v * factor
+		dst[index(indices, i)] = v*factor + offset
 	}
 }
 
@@ -246,26 +275,34 @@ func place(dst, values []float64, indices []int, factor float64) {
 func (r *Result) extend(p Problem) {
 	s := r.solution
 	costs := make([]float64, max(len(s.a), len(s.b)))
-	if r.kept.x != nil {
-		for i, w := range p.X.Weights {
-			if w == 0 {
-				for j := range s.b {
-					costs[j] = p.Cost.At(p.X.Row(i), s.rows.y.Row(j))
-				}
-				r.F[i] = s.epsilon * s.softMinimum(costs[:len(s.b)], s.g, s.logB)
-			}
+	offset := s.rows.offset
+	for _, i := range dropped(r.kept.x, r.kept.n) {
+		for j := range s.b {
+			costs[j] = p.Cost.At(p.X.Row(i), s.rows.y.Row(j)) - offset
+		}
+		r.F[i] = s.epsilon*s.softMinimum(costs[:len(s.b)], s.g, s.logB) + offset/2
+	}
+	for _, j := range dropped(r.kept.y, r.kept.m) {
+		for i := range s.a {
+			costs[i] = p.Cost.At(s.rows.x.Row(i), p.Y.Row(j)) - offset
+		}
+		r.G[j] = s.epsilon*s.softMinimum(costs[:len(s.a)], s.f, s.logA) + offset/2
+	}
+}
+
+// dropped returns which of 0 … n−1 are not kept; nil keeps all.
+func dropped(kept []int, n int) (indices []int) {
+	if kept == nil {
+		return nil
+	}
+	for i := range n {
+		if len(kept) > 0 && kept[0] == i {
+			kept = kept[1:]
+		} else {
+			indices = append(indices, i)
 		}
 	}
-	if r.kept.y != nil {
-		for j, w := range p.Y.Weights {
-			if w == 0 {
-				for i := range s.a {
-					costs[i] = p.Cost.At(s.rows.x.Row(i), p.Y.Row(j))
-				}
-				r.G[j] = s.epsilon * s.softMinimum(costs[:len(s.a)], s.f, s.logA)
-			}
-		}
-	}
+	return indices
 }
 
 // softMinimum is −κ·log Σ_j w_j·exp(g_j − c_j/ε), a potential in units of ε.

@@ -17,7 +17,7 @@ const (
 func (s Solver) iterate(r *Result, spread float64) {
 	state := r.solution
 	sweep := func(omega float64) float64 {
-		off := state.sweep(omega)
+		off := state.sweep(omega) / state.mass
 		r.Iterations++
 		if s.Watch != nil {
 			s.Watch(r.Iterations, off)

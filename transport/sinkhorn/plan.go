@@ -16,7 +16,7 @@ func (r *Result) Plan() ([]float64, error) {
 	plan := make([]float64, n*m)
 	s := r.solution
 	s.planRows(func(int) {}, func(w scratch, _, i int, _ []float64, _ float64) {
-		place(plan[index(r.kept.x, i)*m:][:m], w.plan, r.kept.y, 1)
+		place(plan[index(r.kept.x, i)*m:][:m], w.plan, r.kept.y, 1, 0)
 	})
 	return plan, nil
 }
@@ -85,6 +85,8 @@ func (r *Result) Gradient() (byX, byY []float64, err error) {
 func (s *state) transposed() *state {
 	t := newState(newRows(s.rows.y, s.rows.x, transposedCost(s.rows.cost), s.rows.workers), s.b, s.a, s.reach, false)
 	t.f, t.g, t.epsilon = s.g, s.f, s.epsilon
+	t.rows.offset = s.rows.offset
+	t.loadColumns()
 	return t
 }
 
@@ -122,7 +124,8 @@ func (s *state) pull(by []float64, indices []int) {
 		return
 	}
 	// Σ_j w_ij·(x_i−y_j) = (Σ_j w_ij)·x_i − (W·Y)_i, a product again, with W = 2P
-	// for squares and P/‖x−y‖ for distances.
+	// for squares and P/‖x−y‖ for distances. Near pairs, whose w is large, would
+	// cancel in it.
 	transposed := make([]float64, dim*m)
 	for j := range m {
 		for k, v := range y.Row(j) {
@@ -134,15 +137,18 @@ func (s *state) pull(by []float64, indices []int) {
 		pulled, sums := make([]float64, rowsAtOnce*dim), make([]float64, rowsAtOnce)
 		for i := range to - from {
 			row := block[i*m : (i+1)*m]
+			dst := by[index(indices, from+i)*dim:][:dim]
 			switch c := s.rows.cost.(type) {
 			case Mixture:
 				scale(row, 2*c.Squared)
 			case Euclidean:
 				for j, distance := range costs[i*m : (i+1)*m] {
-					if distance > 0 {
-						row[j] /= distance
-					} else {
+					distance += s.rows.offset
+					if s.rows.near(from+i, j, distance*distance) || distance == 0 {
+						c.ByX(dst, x.Row(from+i), y.Row(j), row[j])
 						row[j] = 0
+					} else {
+						row[j] /= distance
 					}
 				}
 			}
@@ -163,7 +169,6 @@ func (s *state) pull(by []float64, indices []int) {
 // planBlocks calls visit with blocks of rows of the plan, [rowsAtOnce, m], and
 // their costs.
 func (s *state) planBlocks(visit func(block []float64, from, to int, costs []float64)) {
-	s.loadColumns()
 	n, m := len(s.a), len(s.b)
 	each(len(s.columns), s.rows.workers, func() scratch {
 		return scratch{costs: make([]float64, rowsAtOnce*m), plan: make([]float64, rowsAtOnce*m)}

@@ -18,10 +18,11 @@ func (s *state) rescueRow(plan, costs []float64, u, logA float64) (update, peak 
 	return logA - u - peak - math.Log(inner), peak
 }
 
-// rescueColumns updates g_j of columns whose sums left the range.
-func (s *state) rescueColumns(lost []int) {
+// rescueColumns updates g_j of columns whose sums left the range, and returns how
+// much mass that moves.
+func (s *state) rescueColumns(lost []int) (off float64) {
 	if len(lost) == 0 {
-		return
+		return 0
 	}
 	m, rate := len(s.b), 1/s.epsilon
 	w := s.scratch()
@@ -47,7 +48,9 @@ func (s *state) rescueColumns(lost []int) {
 	}
 	for k, j := range lost {
 		update := -s.g[j] - peaks[k] - math.Log(sums[k])
-		change, _ := s.step(s.g[j], 0, update)
+		change := s.change(s.g[j], update)
+		off += moved(s.logB[j]-update, change)
 		s.g[j] += change
 	}
+	return off
 }

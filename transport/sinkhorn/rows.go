@@ -15,6 +15,8 @@ type rows struct {
 	cost    Cost
 	workers int       // 0: all cores
 	held    []float64 // [n, m], or nil
+	offset  float64   // what is taken off every cost
+	size    float64   // of the largest of them, then
 
 	// Squares are a product: ‖x−y‖² = (−2x, ‖x‖², 1)·(y, 1, ‖y‖²). Points are
 	// taken from the mean of y, so that what cancels is no larger than the
@@ -22,6 +24,8 @@ type rows struct {
 	// coincide are at distance 0 exactly.
 	left  []float64      // [n, rounded up to fours, dim+2]
 	right *kernel.Panels // [dim+2, m]
+	// ‖x‖² and ‖y‖² from there, [n] and [m].
+	squaresX, squaresY []float64
 
 	// Other costs of this package take many columns of y at a time.
 	columns []float32 // y transposed, [dim, m]
@@ -59,13 +63,16 @@ func (r *rows) square() {
 	r.left = kernel.Buffer((n + 3) / 4 * 4 * inner)
 	norms := centered(r.left, inner, r.x, center, -2)
 	for i := range n {
-		r.left[i*inner+dim], r.left[i*inner+dim+1] = norms[i]/4, 1
+		norms[i] /= 4 // of −2x
+		r.left[i*inner+dim], r.left[i*inner+dim+1] = norms[i], 1
 	}
+	r.squaresX = norms
 	right := kernel.Buffer((m + 3) / 4 * 4 * inner)
 	norms = centered(right, inner, r.y, center, 1)
 	for j := range m {
 		right[j*inner+dim], right[j*inner+dim+1] = 1, norms[j]
 	}
+	r.squaresY = norms
 	r.right = kernel.NewPanels(inner, m, right)
 	kernel.Discard(right)
 }
@@ -143,7 +150,30 @@ func (r *rows) at(buffer []float64, from, to, first int) []float64 {
 	return buffer
 }
 
+// takeOff takes an offset off every cost from now on.
+func (r *rows) takeOff(offset float64) {
+	r.offset = offset
+	for k := range r.held {
+		r.held[k] -= offset
+	}
+}
+
 func (r *rows) fill(dst []float64, from, to, first int) {
+	r.costs(dst, from, to, first)
+	if r.offset != 0 {
+		for k := range dst[:(to-from)*r.y.Len()] {
+			dst[k] -= r.offset
+		}
+	}
+}
+
+// near says whether a squared distance is so much less than the norms it was made
+// from that rounding has eaten into it. What is further has half of its digits.
+func (r *rows) near(i, j int, square float64) bool {
+	return square < 1e-8*(r.squaresX[i]+r.squaresY[j])
+}
+
+func (r *rows) costs(dst []float64, from, to, first int) {
 	m := r.y.Len()
 	switch c := r.cost.(type) {
 	case Mixture:
@@ -162,8 +192,15 @@ func (r *rows) fill(dst []float64, from, to, first int) {
 		}
 	case Euclidean:
 		r.right.Product(dst, r.left[from*r.right.Inner:], to-from, first)
-		for i, square := range dst[:(to-from)*m] {
-			dst[i] = math.Sqrt(max(0, square))
+		for i := from; i < to; i++ {
+			row := dst[(i-from)*m : (i-from+1)*m]
+			for j := first; j < m; j++ {
+				if r.near(i, j, row[j]) {
+					row[j] = c.At(r.x.Row(i), r.y.Row(j))
+				} else {
+					row[j] = math.Sqrt(row[j])
+				}
+			}
 		}
 	default:
 		for i := from; i < to; i++ {

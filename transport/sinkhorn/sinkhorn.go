@@ -7,7 +7,11 @@ package sinkhorn
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
 
 	"molehill/transport"
 )
@@ -30,13 +34,15 @@ type Solver struct {
 
 	// Reach is ρ > 0 of unbalanced transport: the marginals need not be met, but
 	// cost ρ·KL(P1|a) + ρ·KL(Pᵀ1|b), and weights are taken as they are
-	// (Chizat et al. 2018). 0 asks for both marginals.
+	// (Chizat et al. 2018), with sums from 1e-100 to 1e100. 0 asks for both
+	// marginals.
 	Reach float64
 
 	Tolerance     float64 // on MarginalError; 0: 1e-6
 	MaxIterations int     // 0: 10,000
 
 	// Start are potentials to start from, as another Result has them; nil: none.
+	// Balanced ones are brought within the range that a solution's can have.
 	Start *Potentials
 
 	// Online never holds the cost matrix, but computes its rows whenever they
@@ -44,7 +50,8 @@ type Solver struct {
 	// MemoryLimit is short.
 	Online bool
 
-	// Watch, if set, is told of every iteration.
+	// Watch, if set, is told of every iteration: by one goroutine at a time, but
+	// SolveAll does not say of which problem.
 	Watch func(iteration int, marginalError float64)
 }
 
@@ -56,14 +63,16 @@ type Solver struct {
 // ⟨b, G⟩.
 type Potentials struct{ F, G []float64 }
 
-// Result is what Solve found.
+// Result is what Solve found. It holds on to the points of the problem, which
+// are not to change as long as its methods are used; those are for several
+// goroutines at once.
 type Result struct {
 	Potentials
 	Iterations int // updates of both potentials, over all ε on the way
 
 	// MarginalError is ‖P1−a‖₁ + ‖Pᵀ1−b‖₁. In unbalanced transport, where the
 	// optimal plan has marginals of its own, it is how far one more update would
-	// move them.
+	// move them, over the mean of the masses of x and y.
 	MarginalError float64
 	Converged     bool // MarginalError ≤ Tolerance
 
@@ -80,12 +89,16 @@ type Result struct {
 	kept     kept
 }
 
-// kept are the indices of points that weigh something. The others take no part
-// in the iterations.
+// kept are the indices of points that weigh something: more than negligible of
+// all. The others take no part in the iterations.
 type kept struct {
 	x, y []int // nil: all
 	n, m int   // of the problem
 }
+
+// negligible is the part of a measure's mass that its logarithm would be of no use
+// for, and that no sum in double precision could be changed by.
+const negligible = 1e-250
 
 // MemoryLimit is the most bytes that a cost matrix or a plan may take; programs
 // may change it.
@@ -100,6 +113,14 @@ func (s Solver) SolveAll(problems []Problem) ([]*Result, error) {
 	if len(problems) == 1 {
 		r, err := s.Solve(problems[0])
 		return []*Result{r}, err
+	}
+	if watch := s.Watch; watch != nil {
+		var mu sync.Mutex
+		s.Watch = func(iteration int, marginalError float64) {
+			mu.Lock()
+			defer mu.Unlock()
+			watch(iteration, marginalError)
+		}
 	}
 	results, errs := make([]*Result, len(problems)), make([]error, len(problems))
 	each(len(problems), 0, func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
@@ -118,15 +139,20 @@ func (s Solver) solve(p Problem, workers int) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.check(); err != nil {
+	if p, err = p.checked(); err != nil {
 		return nil, err
 	}
-	k := kept{x: positive(p.X.Weights), y: positive(p.Y.Weights), n: p.X.Len(), m: p.Y.Len()}
+	k := kept{n: p.X.Len(), m: p.Y.Len()}
 	same := p.same()
-	x, a := k.side(p.X, k.x, s.Reach)
+	x, a, err := s.side("x", p.X, &k.x)
+	if err != nil {
+		return nil, err
+	}
 	y, b := x, a
-	if !same {
-		y, b = k.side(p.Y, k.y, s.Reach)
+	if same {
+		k.y = k.x
+	} else if y, b, err = s.side("y", p.Y, &k.y); err != nil {
+		return nil, err
 	}
 	if bytes := int64(len(a)) * int64(len(b)) * 8; !s.Online && bytes > MemoryLimit {
 		return nil, fmt.Errorf("sinkhorn: the costs of %d and %d points take %.1f GiB, more than the %.1f GiB allowed (MemoryLimit); set Online to compute them as they are needed",
@@ -138,9 +164,18 @@ func (s Solver) solve(p Problem, workers int) (*Result, error) {
 		return nil, err
 	}
 	spread := high - low
+	if math.IsInf(spread, 0) {
+		return nil, fmt.Errorf("sinkhorn: costs from %v to %v; their difference overflows, divide them by a constant", low, high)
+	}
 	if limit := max(math.Abs(low), math.Abs(high)) * 1e-12; s.Epsilon < limit {
 		return nil, fmt.Errorf("sinkhorn: ε = %v for costs up to %v; double precision needs at least %.2g", s.Epsilon, max(math.Abs(low), math.Abs(high)), limit)
 	}
+	if s.Reach == 0 && (low > spread || high < -spread) {
+		// Plans of mass 1 all cost so much, and precision is for the rest.
+		matrix.takeOff(low)
+		low, high = 0, spread
+	}
+	matrix.size = max(math.Abs(low), math.Abs(high))
 	solution := newState(matrix, a, b, s.Reach, same)
 	solution.epsilon = s.Epsilon
 	if bytes := int64(len(a)) * int64(len(b)) * 16; !s.Online && bytes <= MemoryLimit {
@@ -148,13 +183,18 @@ func (s Solver) solve(p Problem, workers int) (*Result, error) {
 	}
 	r := &Result{solution: solution, kept: k}
 	if s.Start != nil {
-		if err := k.start(solution, s.Start); err != nil {
+		if err := k.start(solution, s.Start, low, high); err != nil {
 			return nil, err
 		}
 		spread = 0
 	}
 	s.iterate(r, spread)
 	r.extend(p)
+	for _, values := range [][]float64{{r.Dual, r.Primal, r.Transport, r.MarginalError}, r.F, r.G} {
+		if sum := floats.Sum(values); math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return nil, fmt.Errorf("sinkhorn: a result of %v for costs from %v to %v at ε = %v; double precision does not reach that far, divide the points or the weights by a constant", sum, low, high, s.Epsilon)
+		}
+	}
 	return r, nil
 }
 
@@ -180,29 +220,42 @@ func (s Solver) checked() (Solver, error) {
 	return s, nil
 }
 
-func (p Problem) check() error {
+// checked returns the problem with a cost that is no pointer, if it is one of this
+// package.
+func (p Problem) checked() (Problem, error) {
 	if err := p.X.Check(); err != nil {
-		return fmt.Errorf("sinkhorn: x: %w", err)
+		return p, fmt.Errorf("sinkhorn: x: %w", err)
 	}
 	if err := p.Y.Check(); err != nil {
-		return fmt.Errorf("sinkhorn: y: %w", err)
+		return p, fmt.Errorf("sinkhorn: y: %w", err)
 	}
 	if p.X.Dim != p.Y.Dim {
-		return fmt.Errorf("sinkhorn: points of dimension %d and %d; both sides need the same", p.X.Dim, p.Y.Dim)
+		return p, fmt.Errorf("sinkhorn: points of dimension %d and %d; both sides need the same", p.X.Dim, p.Y.Dim)
+	}
+	if v := reflect.ValueOf(p.Cost); v.Kind() == reflect.Pointer && v.IsNil() {
+		p.Cost = nil
+	}
+	switch c := p.Cost.(type) {
+	case *Mixture:
+		p.Cost = *c
+	case *Euclidean:
+		p.Cost = *c
+	case *Func:
+		p.Cost = *c
 	}
 	switch c := p.Cost.(type) {
 	case nil:
-		return fmt.Errorf("sinkhorn: no cost; SquaredL2 is the usual one")
+		return p, fmt.Errorf("sinkhorn: no cost; SquaredL2 is the usual one")
 	case Mixture:
 		if !(c.Squared >= 0 && c.Absolute >= 0 && c.Squared+c.Absolute > 0) || math.IsInf(c.Squared+c.Absolute, 0) {
-			return fmt.Errorf("sinkhorn: cost %v·‖x−y‖₂² + %v·‖x−y‖₁; the factors must be finite, at least 0, and not both 0", c.Squared, c.Absolute)
+			return p, fmt.Errorf("sinkhorn: cost %v·‖x−y‖₂² + %v·‖x−y‖₁; the factors must be finite, at least 0, and not both 0", c.Squared, c.Absolute)
 		}
 	case Func:
 		if c.Value == nil {
-			return fmt.Errorf("sinkhorn: a Func cost without Value")
+			return p, fmt.Errorf("sinkhorn: a Func cost without Value")
 		}
 	}
-	return nil
+	return p, nil
 }
 
 // same says whether x and y are one measure, by the memory they share.
@@ -212,31 +265,27 @@ func (p Problem) same() bool {
 
 func shared[T any](a, b []T) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
-// positive returns the indices of weights above 0, or nil for all.
-func positive(weights []float64) []int {
-	if !slices.Contains(weights, 0) {
-		return nil
-	}
-	var indices []int
-	for i, w := range weights {
-		if w > 0 {
-			indices = append(indices, i)
+// side returns the points of a measure that weigh something and their weights,
+// shares or, if unbalanced, masses. It sets kept to their indices, or nil for all.
+func (s Solver) side(name string, m transport.Measure, kept *[]int) (transport.Points, []float64, error) {
+	points, weights := m.Points, m.Shares()
+	total := 1.
+	if s.Reach != 0 && m.Weights != nil {
+		copy(weights, m.Weights)
+		if total = floats.Sum(weights); !(total > 1e-100 && total < 1e100) {
+			return points, nil, fmt.Errorf("sinkhorn: %s has a mass of %v, which unbalanced transport takes as it is; want 1e-100 to 1e100", name, total)
 		}
 	}
-	return indices
-}
-
-// side returns the points that weigh something and their weights: shares, or
-// masses if unbalanced.
-func (k kept) side(m transport.Measure, indices []int, reach float64) (transport.Points, []float64) {
-	points, weights := m.Points, m.Shares()
-	if reach != 0 && m.Weights != nil {
-		copy(weights, m.Weights)
+	for i, w := range weights {
+		if w > negligible*total {
+			*kept = append(*kept, i)
+		}
 	}
-	if indices == nil {
-		return points, weights
+	if len(*kept) == len(weights) {
+		*kept = nil
+		return points, weights, nil
 	}
-	return points.Subset(indices), pick(weights, indices)
+	return points.Subset(*kept), pick(weights, *kept), nil
 }
 
 func pick(values []float64, indices []int) []float64 {
@@ -248,30 +297,4 @@ func pick(values []float64, indices []int) []float64 {
 		picked[to] = values[from]
 	}
 	return picked
-}
-
-// start takes potentials to start from.
-func (k kept) start(s *state, p *Potentials) error {
-	if len(p.F) != k.n || len(p.G) != k.m {
-		return fmt.Errorf("sinkhorn: potentials of %d and %d points to start %d and %d from; sizes must agree", len(p.F), len(p.G), k.n, k.m)
-	}
-	for _, side := range []struct {
-		to, from []float64
-		kept     []int
-	}{{s.f, p.F, k.x}, {s.g, p.G, k.y}} {
-		copy(side.to, pick(side.from, side.kept))
-		for _, v := range side.to {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("sinkhorn: a potential to start from is %v; start from those of a Result, or from none", v)
-			}
-		}
-		if s.same {
-			break
-		}
-	}
-	scale(s.f, 1/s.epsilon)
-	if !s.same {
-		scale(s.g, 1/s.epsilon)
-	}
-	return nil
 }

@@ -1,7 +1,11 @@
 package sinkhorn
 
 import (
+	"fmt"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"molehill/transport/sinkhorn/internal/kernel"
 )
@@ -32,6 +36,7 @@ type state struct {
 	epsilon    float64
 	reach      float64 // ρ; 0: balanced
 	same       bool    // x and y are one measure, f and g one slice
+	mass       float64 // what marginal errors are relative to: the mean mass of x and y
 
 	plan         []float64 // P at f⁰ and g⁰, [n, m]; nil: not kept
 	fWas, gWas   []float64 // f⁰ and g⁰
@@ -52,6 +57,10 @@ func newState(r *rows, a, b []float64, reach float64, same bool) *state {
 	s := &state{rows: r, a: a, b: b, reach: reach, same: same, logA: logs(a), logB: logs(b), f: make([]float64, n)}
 	if s.g = s.f; !same {
 		s.g = make([]float64, m)
+	}
+	s.mass = 1
+	if reach != 0 {
+		s.mass = (floats.Sum(a) + floats.Sum(b)) / 2
 	}
 	s.v, s.sums = make([]float64, m), make([]float64, m)
 	s.columns, s.errors = make([][]float64, chunks(n)), make([]float64, chunks(n))
@@ -94,14 +103,19 @@ func (s *state) damping() float64 {
 	return s.reach / (s.reach + s.epsilon)
 }
 
-// step returns the change of a potential whose update is log(share/sum), and
-// how much mass that moves: |share − sum| where marginals must be met.
-func (s *state) step(potential, sum, update float64) (change, moved float64) {
+// change returns that of a potential whose update is log(share/sum).
+func (s *state) change(potential, update float64) float64 {
 	if s.reach == 0 {
-		return update, math.Abs(sum * math.Expm1(update))
+		return update
 	}
-	change = s.damping()*(potential+update) - potential
-	return change, math.Abs(sum * math.Expm1(change))
+	return s.damping()*(potential+update) - potential
+}
+
+// moved is how much mass a change of its potential moves to or from a row whose
+// sum has the given logarithm, however large or small that is.
+func moved(logSum, change float64) float64 {
+	const limit = 600 // of what has an exponential
+	return math.Abs(math.Exp(min(logSum+change, limit)) - math.Exp(min(logSum, limit)))
 }
 
 // scratch is the memory of one core: costs of rowsAtOnce rows, unless they are
@@ -157,5 +171,48 @@ func (s *state) gather() (errors float64) {
 func (s *state) loadColumns() {
 	for j := range s.v {
 		s.v[j] = s.g[j] + s.logB[j]
+	}
+}
+
+// start takes potentials to start from, for costs from low to high.
+//
+// With the middle of g taken off it and added to f, a solution's g is within half
+// of high−low of 0 and f of the costs: softened minima are means. Balanced
+// potentials are brought there, which takes them no further from the solution, and
+// makes sure that rounding leaves something of the costs beside them.
+func (k kept) start(s *state, p *Potentials, low, high float64) error {
+	if len(p.F) != k.n || len(p.G) != k.m {
+		return fmt.Errorf("sinkhorn: potentials of %d and %d points to start %d and %d from; sizes must agree", len(p.F), len(p.G), k.n, k.m)
+	}
+	copy(s.g, pick(p.G, k.y))
+	copy(s.f, pick(p.F, k.x)) // last, for where f is g
+	half := (high - low) / 2
+	switch {
+	case s.reach != 0:
+	case s.same:
+		bring(s.f, -s.rows.offset/2, low/2-half/2, high/2+half/2)
+	default:
+		middle := slices.Min(s.g)/2 + slices.Max(s.g)/2
+		bring(s.g, -middle, -half, half)
+		bring(s.f, middle-s.rows.offset, low-half, high+half)
+	}
+	for _, potential := range [][]float64{s.f, s.g} {
+		for _, v := range potential {
+			if v /= s.epsilon; math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("sinkhorn: a potential to start from is %v in units of ε; start from those of a Result, or from none", v)
+			}
+		}
+	}
+	scale(s.f, 1/s.epsilon)
+	if !s.same {
+		scale(s.g, 1/s.epsilon)
+	}
+	return nil
+}
+
+// bring shifts values and cuts them off at low and high.
+func bring(values []float64, shift, low, high float64) {
+	for i, v := range values {
+		values[i] = min(max(v+shift, low), high)
 	}
 }

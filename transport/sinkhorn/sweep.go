@@ -22,9 +22,14 @@ func (s *state) sweep(omega float64) (off float64) {
 		if !(sum > smallest && sum < largest) {
 			u := s.f[i] + s.logA[i]
 			update, peak := s.rescueRow(row, costs, u, s.logA[i])
-			change, _ := s.step(s.f[i], 0, update)
+			change := s.change(s.f[i], update)
 			s.f[i] += change
-			s.errors[chunk] += s.a[i]
+			s.errors[chunk] += moved(s.logA[i]-update, change)
+			if math.Exp(s.logA[i]-update+change) < smallest {
+				// In unbalanced transport that is how it may stay.
+				clear(row)
+				return
+			}
 			scaling := math.Exp(u + change + peak)
 			if !fresh {
 				for j, r := range s.right {
@@ -54,14 +59,13 @@ func (s *state) sweep(omega float64) (off float64) {
 	for j, sum := range s.sums {
 		if !(sum > smallest && sum < largest) {
 			lost = append(lost, j)
-			columnsOff += s.b[j]
 			continue
 		}
 		change, _, moved := s.update(s.g[j], s.b[j], sum, omega)
 		columnsOff += moved
 		s.g[j] += change
 	}
-	s.rescueColumns(lost)
+	columnsOff += s.rescueColumns(lost)
 	if s.reach != 0 {
 		s.center()
 	}
@@ -77,7 +81,8 @@ func (s *state) sweep(omega float64) (off float64) {
 func (s *state) update(potential, share, sum, omega float64) (change, scaling, moved float64) {
 	ratio := share / sum
 	if s.reach != 0 {
-		change, moved = s.step(potential, sum, math.Log(ratio))
+		change = s.change(potential, math.Log(ratio))
+		moved = math.Abs(sum * math.Expm1(change))
 		ratio = math.Exp(change)
 	} else {
 		change, moved = math.Log(ratio), math.Abs(share-sum)
@@ -141,17 +146,15 @@ func (s *state) sweepSame() (off float64) {
 	}
 	w := s.scratch()
 	for i, sum := range s.sums {
-		var update float64
-		if sum > smallest && sum < largest {
-			update = math.Log(s.a[i] / sum)
-		} else {
+		logSum := math.Log(sum)
+		if !(sum > smallest && sum < largest) {
 			from := i / rowsAtOnce * rowsAtOnce
 			costs := s.rows.at(w.costs, from, min(from+rowsAtOnce, len(s.a)), 0)
-			update, _ = s.rescueRow(w.plan, costs[(i-from)*len(s.b):][:len(s.b)], s.v[i], s.logA[i])
-			sum = s.a[i]
+			update, _ := s.rescueRow(w.plan, costs[(i-from)*len(s.b):][:len(s.b)], s.v[i], s.logA[i])
+			logSum = s.logA[i] - update
 		}
-		change, moved := s.step(s.f[i], sum, update)
-		off += 2 * moved
+		change := s.change(s.f[i], s.logA[i]-logSum)
+		off += 2 * moved(logSum, change)
 		s.f[i] += change / 2
 	}
 	return off

@@ -94,3 +94,64 @@ func FuzzSWGradient(f *testing.F) {
 		}
 	})
 }
+
+func TestReleasesRefuseBadInput(t *testing.T) {
+	u := Orthonormal(2, 1, rand.New(rand.NewPCG(3, 3)))
+	nan := float32(math.NaN())
+	for _, x := range []transport.Points{{Dim: 2, Data: []float32{1, 2, 3}}, {Dim: 2, Data: []float32{1, nan}}, {Dim: 2}} {
+		if _, err := Project(x, u); err == nil {
+			t.Errorf("Project took %v", x)
+		}
+		if _, err := NewSketch(x, u, 1); err == nil {
+			t.Errorf("NewSketch took %v", x)
+		}
+	}
+	sketch, err := NewSketch(transport.Points{Dim: 2, Data: []float32{1, 2}}, u, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, diameter := range []float64{-1, 0, math.NaN(), math.Inf(1)} {
+		if s, err := SketchSensitivity(u, 10, 2, diameter); err == nil {
+			t.Errorf("diameter %v: %+v", diameter, s)
+		}
+		if s := ProjectionSensitivity(u, diameter); !math.IsInf(s.Value, 1) {
+			t.Errorf("diameter %v: %+v", diameter, s)
+		}
+		if s := sketch.Sensitivity(diameter); !math.IsInf(s.Value, 1) || s.Relation == 0 {
+			t.Errorf("diameter %v: %+v", diameter, s)
+		}
+	}
+	for _, u := range []Directions{{}, {Dim: 2}, {Dim: 1, Count: 1, Data: []float32{nan}}, {Dim: 2, Count: 2, Data: []float32{1, 0}}, {Dim: 1, Count: 1, Data: []float32{3}}} {
+		if s, err := SketchSensitivity(u, 10, 2, 1); err == nil {
+			t.Errorf("%v: %+v", u, s)
+		}
+		if s := ProjectionSensitivity(u, 1); !math.IsInf(s.Value, 1) {
+			t.Errorf("%v: %+v", u, s)
+		}
+		if along, err := u.MostStretched(); err == nil {
+			t.Errorf("%v: %v", u, along)
+		}
+		if norm := u.SpectralNorm(); !math.IsNaN(norm) && norm != 3 {
+			t.Errorf("%v: σ_max = %v", u, norm)
+		}
+		if _, _, err := OutputGradients([]float64{1}, []float64{2}, u); err == nil {
+			t.Errorf("%v: outputs have gradients", u)
+		}
+	}
+	outputs := Outputs{Dim: 2, Parameters: -1, Values: []float64{1, 2}}
+	if _, err := (Limits{Output: 1, Source: 1}).Gradient(outputs, outputs, u); err == nil {
+		t.Error("derivatives by −1 parameters")
+	}
+	if _, _, err := OutputGradients([]float64{1, 2, 3}, []float64{1, 2}, u); err == nil {
+		t.Error("three numbers were points of two dimensions")
+	}
+	points := transport.Uniform(transport.NewPoints(1, 2))
+	if _, err := (Smoothed{Sigma: 1, P: 2}).Sampled(points, points, u, nil); err == nil {
+		t.Error("noise from nowhere")
+	}
+	for _, failure := range []float64{0, -1, 1, 2, 3, math.NaN()} {
+		if v := PublishedBound(70, 8, failure); !math.IsNaN(v) {
+			t.Errorf("δ′ = %v: w = %v", failure, v)
+		}
+	}
+}

@@ -68,6 +68,9 @@ func (l Limits) checkFrame(u Directions) error {
 // For of the terms of Limits.Sensitivity there remain L₁(|u−t| + |t−t′|) + L₂|u|,
 // with t ≥ t′ if u ≥ 0, and the corners of that have u = 0 or |u| = M.
 //
+// The paper has no zero-out: with AsPublished it is the published replace-one,
+// which is larger.
+//
 // Under add-remove there is none: a record more or less changes the divisor n
 // itself, so whatever bounds the change would depend on n, which that relation
 // keeps private.
@@ -94,7 +97,7 @@ func (b *Bounded) BothSensitivity(relation privacy.Relation) (privacy.Sensitivit
 
 // zeroOut bounds what a record on the side with Jacobians up to own does.
 func (l Limits) zeroOut(own, other float64, n int) float64 {
-	return 2 * l.Output * max(3*own, 2*own+other) / float64(n) * (1 + 0x1p-22) // as in sensitivity
+	return 2 * l.Output * max(3*own, 2*own+other) / float64(n) * normSlack
 }
 
 func (b *Bounded) under(relation privacy.Relation, replaceOne privacy.Sensitivity, zeroOut float64) (privacy.Sensitivity, error) {
@@ -104,7 +107,7 @@ func (b *Bounded) under(relation privacy.Relation, replaceOne privacy.Sensitivit
 	case privacy.ZeroOut:
 		s := replaceOne
 		s.Relation = relation
-		if zeroOut < s.Value {
+		if !b.limits.AsPublished && zeroOut < s.Value {
 			s.Value, s.Source = zeroOut, "2M·max{3L₁, 2L₁+L₂}/n, from the proof of 004 Theorem A.1 with one record's output and Jacobian 0"
 		}
 		return s, nil

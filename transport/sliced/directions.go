@@ -113,10 +113,17 @@ func (u Directions) Slice(from, to int) Directions {
 // stretches a vector: ‖vU‖ ≤ σ_max(U)·‖v‖, with equality along the top left
 // singular vector. It is computed from the directions as they are, so it holds
 // for these directions with certainty; Lemma 1 of 003 bounds it only with high
-// probability. For Orthonormal directions it is √(Count/Dim).
+// probability. For Orthonormal directions it is √(Count/Dim). It is NaN of what is
+// no matrix of numbers.
 func (u Directions) SpectralNorm() float64 {
+	if u.checkShape() != nil {
+		return math.NaN()
+	}
 	var eigen mat.EigenSym
 	gram := u.gram()
+	if trace := mat.Trace(gram); math.IsNaN(trace) || math.IsInf(trace, 0) {
+		return math.NaN()
+	}
 	if !eigen.Factorize(gram, false) {
 		// The trace bounds the largest eigenvalue: loose, never wrong.
 		return math.Sqrt(mat.Trace(gram))
@@ -128,6 +135,9 @@ func (u Directions) SpectralNorm() float64 {
 // MostStretched returns the unit vector that projecting stretches by
 // SpectralNorm, [Dim]: it and its negative are the worst pair of neighbours.
 func (u Directions) MostStretched() ([]float32, error) {
+	if err := u.check(u.Dim); err != nil {
+		return nil, err
+	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(u.gram(), true) {
 		return nil, errors.New("sliced: the eigenvectors of the directions' Gram matrix do not converge")
@@ -155,24 +165,40 @@ func (u Directions) gram() *mat.SymDense {
 	return gram
 }
 
+// unitError is how far ‖θ‖² may be from 1. Libraries that normalise in float32
+// stay far within it; what the rest adds to a bound for unit vectors is in
+// Limits.
+const unitError = 1e-4
+
 // check returns an error unless u can project points of dimension dim.
 func (u Directions) check(dim int) error {
-	switch {
-	case u.Count < 1:
-		return fmt.Errorf("sliced: no directions; draw at least one")
-	case u.Dim != dim:
+	if u.Count >= 1 && u.Dim != dim {
 		return fmt.Errorf("sliced: directions of dimension %d cannot project points of dimension %d", u.Dim, dim)
-	case int64(len(u.Data)) != int64(u.Count)*int64(u.Dim):
-		return fmt.Errorf("sliced: %d numbers are not %d directions of dimension %d", len(u.Data), u.Count, u.Dim)
+	}
+	if err := u.checkShape(); err != nil {
+		return err
 	}
 	for j := range u.Count {
 		var squares float64
 		for _, v := range u.Row(j) {
 			squares += float64(v) * float64(v)
 		}
-		if !(math.Abs(squares-1) < 1e-4) {
+		if !(math.Abs(squares-1) < unitError) {
 			return fmt.Errorf("sliced: direction %d has norm %v; divide it by that", j, math.Sqrt(squares))
 		}
+	}
+	return nil
+}
+
+// checkShape returns an error unless u is a matrix with at least one direction.
+func (u Directions) checkShape() error {
+	switch {
+	case u.Count < 1:
+		return fmt.Errorf("sliced: no directions; draw at least one")
+	case u.Dim < 1:
+		return fmt.Errorf("sliced: directions of dimension %d; want at least 1", u.Dim)
+	case int64(len(u.Data)) != int64(u.Count)*int64(u.Dim):
+		return fmt.Errorf("sliced: %d numbers are not %d directions of dimension %d", len(u.Data), u.Count, u.Dim)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package sliced
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -11,7 +12,7 @@ import (
 
 // Distance is a Monte Carlo estimate of a sliced Wasserstein distance.
 type Distance struct {
-	Value         float64 // SW_p, in the unit of the points
+	Value         float64 // SW_p, in the unit of the points; also where Power vanishes
 	StandardError float64 // of Value, over the directions; 0 where one direction cannot tell
 	Power         float64 // SW_p^p: the mean of W_p^p over the directions
 	Directions    int
@@ -61,6 +62,9 @@ func SWGradient(x, y transport.Measure, p float64, u Directions) (d Distance, by
 	if d, err = newDistance(s.run(u, true), p, u); err != nil {
 		return Distance{}, nil, nil, err
 	}
+	if typical := p * math.Pow(d.Value, p-1); d.Value > 0 && typical < 0x1p-126 { // the least that float32 holds to full precision
+		return Distance{}, nil, nil, fmt.Errorf("sliced: derivatives of distances like %v to the power %v are below what float32 holds; multiply the points by a constant", d.Value, p)
+	}
 	if byX, err = s.x.gradient(u.Count); err != nil {
 		return Distance{}, nil, nil, err
 	}
@@ -70,13 +74,23 @@ func SWGradient(x, y transport.Measure, p float64, u Directions) (d Distance, by
 	return d, byX, byY, nil
 }
 
-// newDistance returns the distance of W_p^p on each of the directions u.
-func newDistance(powers []float64, p float64, u Directions) (Distance, error) {
+// newDistance returns the distance of W_p on each of the directions u.
+func newDistance(distances []float64, p float64, u Directions) (Distance, error) {
+	// Powers are of distances over the largest, which is among them as 1.
+	largest := slices.Max(distances)
+	if largest == 0 {
+		return Distance{Directions: u.Count}, nil
+	}
+	powers := make([]float64, len(distances))
+	for i, distance := range distances {
+		powers[i] = math.Pow(distance/largest, p)
+	}
 	mean := stat.Mean(powers, nil)
-	if math.IsNaN(mean) || math.IsInf(mean, 0) {
+	d := Distance{Value: largest * math.Pow(mean, 1/p), Directions: u.Count}
+	d.Power = mean * math.Pow(largest, p)
+	if math.IsNaN(d.Power) || math.IsInf(d.Power, 0) {
 		return Distance{}, errOverflow(p)
 	}
-	d := Distance{Value: math.Pow(mean, 1/p), Power: mean, Directions: u.Count}
 	independent := powers
 	if stacks := len(powers) / max(1, u.Stack); u.Stack > 1 && stacks > 1 && stacks*u.Stack == len(powers) {
 		independent = make([]float64, stacks)
@@ -84,7 +98,7 @@ func newDistance(powers []float64, p float64, u Directions) (Distance, error) {
 			independent[i] = stat.Mean(powers[i*u.Stack:(i+1)*u.Stack], nil)
 		}
 	}
-	if k := float64(len(independent)); k > 1 && mean > 0 {
+	if k := float64(len(independent)); k > 1 {
 		d.StandardError = stat.StdErr(stat.StdDev(independent, nil), k) * d.Value / (p * mean)
 	}
 	return d, nil

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"molehill/transport"
@@ -230,6 +232,71 @@ func TestGradientDoesNotDependOnCores(t *testing.T) {
 			if w := [][]float32{otherX, otherY}[side][i]; v != w {
 				t.Fatalf("side %d: derivative %d is %v and %v", side, i, v, w)
 			}
+		}
+	}
+}
+
+// Distances do not vanish, whatever their power does; derivatives that float32
+// cannot hold are an error.
+func TestSWAtEveryScale(t *testing.T) {
+	rng := rand.New(rand.NewPCG(40, 1))
+	x, y, u := gaussian(rng, 20, 2), gaussian(rng, 20, 2), Uniform(2, 6, rng)
+	for _, p := range []float64{3, 10, 20, 50} {
+		want, err := SW(transport.Uniform(x), transport.Uniform(y), p, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, scale := range []float32{0x1p-24, 0x1p-67} {
+			x, y := transport.Uniform(scaled(x, scale)), transport.Uniform(scaled(y, scale))
+			got, err := SW(x, y, p, u)
+			if err != nil || math.Abs(got.Value/float64(scale)/want.Value-1) > 1e-9 || math.Abs(got.StandardError/float64(scale)/want.StandardError-1) > 1e-9 {
+				t.Errorf("p = %v, scale %v: %+v, %v; want that of %+v", p, scale, got, err, want)
+			}
+			if exact, err := (Smoothed{Sigma: float64(scale), P: p}).Exact(x, y, u); err != nil || !(exact.Value > 0.1*float64(scale)) {
+				t.Errorf("p = %v, scale %v: smoothed %+v, %v", p, scale, exact, err)
+			}
+			_, byX, byY, err := SWGradient(x, y, p, u)
+			switch held := p*math.Pow(got.Value, p-1) >= 0x1p-126; {
+			case held && (err != nil || slices.Max(byX) <= 0 || slices.Max(byY) <= 0):
+				t.Errorf("p = %v, scale %v: derivatives %v, %v, %v", p, scale, byX, byY, err)
+			case !held && (err == nil || !strings.Contains(err.Error(), "below what float32 holds")):
+				t.Errorf("p = %v, scale %v: derivatives %v, %v; want an error", p, scale, byX, err)
+			}
+		}
+	}
+	half := transport.Points{Dim: 1, Data: []float32{0.5}}
+	got, err := SW(transport.Uniform(half), transport.Uniform(transport.NewPoints(1, 1)), 1e5, Directions{Dim: 1, Count: 1, Data: []float32{1}})
+	if err != nil || math.Abs(got.Value-0.5) > 1e-9 {
+		t.Errorf("W_100,000 of points half apart: %+v, %v", got, err)
+	}
+}
+
+// Transport does not see where the origin is, and no more do projections in
+// float32: the points themselves are exact here.
+func TestSWOffTheOrigin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 1))
+	x, y, u := gaussian(rng, 200, 3), gaussian(rng, 150, 3), Uniform(3, 20, rng)
+	for _, points := range []transport.Points{x, y} {
+		for i, v := range points.Data {
+			points.Data[i] = float32(math.Round(float64(v)*256) / 256)
+		}
+	}
+	want, wantX, wantY, err := SWGradient(transport.Uniform(x), transport.Uniform(y), 2, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, byX, byY, err := SWGradient(transport.Uniform(shifted(x, 10_000)), transport.Uniform(shifted(y, 10_000)), 2, u)
+	if err != nil || math.Abs(got.Value-want.Value) > 1e-6*want.Value {
+		t.Errorf("SW off the origin %+v, %v; want %+v", got, err, want)
+	}
+	for side, by := range [][]float32{byX, byY} {
+		var off, whole float64
+		for i, v := range [][]float32{wantX, wantY}[side] {
+			off += math.Pow(float64(v)-float64(by[i]), 2)
+			whole += math.Pow(float64(v), 2)
+		}
+		if off > 1e-8*whole {
+			t.Errorf("side %d: the gradient off the origin is off by %v of itself", side, math.Sqrt(off/whole))
 		}
 	}
 }

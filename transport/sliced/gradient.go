@@ -51,6 +51,9 @@ func (o Outputs) check(u Directions, parameters int) error {
 	if len(o.Values) == 0 || len(o.Values)%o.Dim != 0 {
 		return fmt.Errorf("sliced: %d outputs of dimension %d; want [n, %[2]d] numbers of at least one record", len(o.Values), o.Dim)
 	}
+	if parameters < 0 {
+		return fmt.Errorf("sliced: derivatives by %d parameters; want at least 0", parameters)
+	}
 	if o.Jacobians != nil && (o.Parameters != parameters || len(o.Jacobians) != len(o.Values)*o.Parameters) {
 		return fmt.Errorf("sliced: %d numbers of Jacobians by %d parameters; want [%d, %d, %d]", len(o.Jacobians), o.Parameters, o.Len(), o.Dim, parameters)
 	}
@@ -114,6 +117,11 @@ func gradient(x, z Outputs, u Directions) ([]float64, error) {
 // to a permutation. With ties broken by position a mere permutation can move the
 // gradient by 4·M·L, n/3 times the sensitivity of Theorem 4.1.
 func OutputGradients(x, z []float64, u Directions) (byX, byZ []float64, err error) {
+	for _, values := range [][]float64{x, z} {
+		if err := (Outputs{Dim: u.Dim, Values: values}).check(u, 0); err != nil {
+			return nil, nil, err
+		}
+	}
 	byX, byZ = make([]float64, len(x)), make([]float64, len(z))
 	line := transport.Line{X: make([]float64, len(x)/u.Dim), Y: make([]float64, len(z)/u.Dim)}
 	for l := range u.Count {

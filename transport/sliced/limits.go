@@ -80,8 +80,8 @@ func (l Limits) BothSensitivity(n, m int) (privacy.Sensitivity, error) {
 
 // constant returns Δ·n/4M for a record on the side with Jacobians up to own.
 func (l Limits) constant(own, other float64) float64 {
-	if l.AsPublished {
-		return 3*own + other
+	if l.AsPublished { // which at own = 0 leaves no room for normSlack
+		return max(3*own+other, normSlack*max(2*own, own+other))
 	}
 	frame := l.Frame
 	if frame == 0 {
@@ -91,7 +91,7 @@ func (l Limits) constant(own, other float64) float64 {
 	if other <= frame*own {
 		spread = own + math.Sqrt((1+frame)*(frame*own*own+other*other))
 	}
-	return min(spread, max(2*own, own+other))
+	return normSlack * min(spread, max(2*own, own+other))
 }
 
 func (l Limits) sensitivity(query string, constant float64, n int) (privacy.Sensitivity, error) {
@@ -110,11 +110,15 @@ func (l Limits) sensitivity(query string, constant float64, n int) (privacy.Sens
 		Source:   "4M(3L₁+L₂)/n, 004 Theorem A.1",
 	}
 	if !l.AsPublished {
-		s.Value *= 1 + 0x1p-22 // ‖θ‖² in float32, twice
 		s.Source = "4M·max{2L₁, L₁+L₂}/n, or less by how the directions spread, which sharpens 004 Theorem A.1"
 	}
 	return s, nil
 }
+
+// normSlack is what directions that are unit vectors up to unitError, and
+// rounding, add to a bound for unit vectors. A pull on direction θ is along θ and
+// in proportion to outputs along θ: each term grows by ‖θ‖² at most.
+const normSlack = 1 + unitError + 0x1p-22
 
 func sizeError(n int) error {
 	return fmt.Errorf("sliced: a side of %d records; the (public) sizes must be at least 1", n)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"molehill/privacy"
@@ -129,13 +130,13 @@ func TestGradientSensitivitiesAsFormulas(t *testing.T) {
 		{"autoencoder", func() (privacy.Sensitivity, error) { return objective(fixed, true).Autoencoder(600) }, mean + alpha*12*m*l/600},
 		{"statistical parity", func() (privacy.Sensitivity, error) { return objective(limits, true).StatisticalParity(400, 200) }, mean + alpha*16*m*l/200},
 		{"equality of odds", func() (privacy.Sensitivity, error) { return objective(limits, true).EqualityOfOdds(sizes) }, mean + alpha/3*16*m*l/50},
-		{"ours, one side", func() (privacy.Sensitivity, error) { return limits.Sensitivity(600) }, 8 * m * l / 600},
-		{"ours, steep targets", func() (privacy.Sensitivity, error) { return Limits{Output: m, Source: 1, Target: 5}.Sensitivity(10) }, 4 * m * 6 / 10},
-		{"ours, six dimensions", func() (privacy.Sensitivity, error) { return six.Sensitivity(600) }, 4 * m * l * (1 + 2/math.Sqrt(6)) / 600},
+		{"ours, one side", func() (privacy.Sensitivity, error) { return limits.Sensitivity(600) }, normSlack * 8 * m * l / 600},
+		{"ours, steep targets", func() (privacy.Sensitivity, error) { return Limits{Output: m, Source: 1, Target: 5}.Sensitivity(10) }, normSlack * 4 * m * 6 / 10},
+		{"ours, six dimensions", func() (privacy.Sensitivity, error) { return six.Sensitivity(600) }, normSlack * 4 * m * l * (1 + 2/math.Sqrt(6)) / 600},
 		{"ours, six dimensions, fixed targets", func() (privacy.Sensitivity, error) {
 			six.Target = 0
 			return six.Sensitivity(600)
-		}, 4 * m * l * (1 + math.Sqrt(7)/6) / 600},
+		}, normSlack * 4 * m * l * (1 + math.Sqrt(7)/6) / 600},
 	} {
 		got, err := x.got()
 		if err != nil || math.Abs(got.Value-x.want) > 1e-6*x.want {
@@ -144,5 +145,61 @@ func TestGradientSensitivitiesAsFormulas(t *testing.T) {
 	}
 	if f := Orthonormal(6, 3, rand.New(rand.NewPCG(1, 1))).Frame(); math.Abs(f-1./6) > 1e-5 {
 		t.Errorf("λ of stacked directions: %v, want 1/6", f)
+	}
+}
+
+// Directions are unit vectors up to rounding in somebody's float32, and the bounds
+// hold for the longest that are taken.
+func TestSensitivityHoldsForTheLongestDirections(t *testing.T) {
+	u := Directions{Dim: 1, Count: 1, Data: []float32{1.0000499}}
+	if err := u.check(1); err != nil {
+		t.Fatal(err) // else the test does not test
+	}
+	z := Outputs{Dim: 1, Parameters: 1, Values: []float64{-9}, Jacobians: []float64{9}}
+	still := Outputs{Dim: 1, Parameters: 1, Values: []float64{-9}}
+	record := func(value, jacobian float64) Outputs {
+		return Outputs{Dim: 1, Parameters: 1, Values: []float64{value}, Jacobians: []float64{jacobian}}
+	}
+	for _, c := range []struct {
+		l             Limits
+		before, after Outputs
+		z             Outputs
+		relation      privacy.Relation
+		attained      float64
+	}{
+		{Limits{Output: 1, Source: 1}, record(9, 9), record(9, -9), still, privacy.ReplaceOne, 1},
+		{Limits{Output: 1, Source: 1}, record(9, 9), record(0, 0), still, privacy.ZeroOut, 2. / 3},
+		{Limits{Output: 1, Target: 1}, record(9, 9), record(-9, 9), z, privacy.ReplaceOne, 1},
+		{Limits{Output: 1, Target: 1, AsPublished: true}, record(9, 9), record(-9, 9), z, privacy.ReplaceOne, 1},
+	} {
+		before, err := c.l.Gradient(c.before, c.z, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := c.l.Gradient(c.after, c.z, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := before.Sensitivity(c.relation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio := math.Abs(before.Gradient[0]-after.Gradient[0]) / s.Value
+		if ratio > 1 || ratio < 0.999*c.attained {
+			t.Errorf("%+v, %v: a record moves the gradient by %.8f of its sensitivity, want up to 1 and about %v", c.l, c.relation, ratio, c.attained)
+		}
+	}
+}
+
+func TestZeroOutIsLabelledAsItIs(t *testing.T) {
+	u := Directions{Dim: 1, Count: 1, Data: []float32{1}}
+	x := Outputs{Dim: 1, Parameters: 1, Values: []float64{1}, Jacobians: []float64{1}}
+	b, err := Limits{Output: 1, Source: 1, AsPublished: true}.Gradient(x, Outputs{Dim: 1, Values: []float64{-1}}, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Sensitivity(privacy.ZeroOut)
+	if err != nil || s.Value != 12 || !strings.Contains(s.Source, "4M(3L₁+L₂)/n") {
+		t.Errorf("%+v, %v; want the published 12", s, err)
 	}
 }

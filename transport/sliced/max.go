@@ -34,15 +34,15 @@ func MaxSW(x, y transport.Measure, p float64, starts Directions) (Maximum, error
 	if err != nil {
 		return Maximum{}, err
 	}
-	powers := s.run(starts, false)
-	if _, err := newDistance(powers, p, starts); err != nil {
+	distances := s.run(starts, false)
+	if _, err := newDistance(distances, p, starts); err != nil {
 		return Maximum{}, err
 	}
 	best := make([]int, starts.Count)
 	for j := range best {
 		best[j] = j
 	}
-	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(powers[b], powers[a]) })
+	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(distances[b], distances[a]) })
 	from := [][]float32{}
 	for _, j := range best[:min(maxStarts, len(best))] {
 		from = append(from, starts.Row(j))
@@ -50,16 +50,27 @@ func MaxSW(x, y transport.Measure, p float64, starts Directions) (Maximum, error
 	if direction, ok := normalised(meanDifference(x, y)); ok {
 		from = append(from, direction)
 	}
+	s.relative = true
+	center := center(x.Points, y.Points)
+	x.Points, y.Points = less(x.Points, center), less(y.Points, center)
 	found := make([]Maximum, len(from))
 	transport.Parallel(len(from), func() *climber { return newClimber(s, x, y) }, func(c *climber, i int) {
 		found[i] = c.climb(from[i])
 	})
 	top := slices.MaxFunc(found, func(a, b Maximum) int { return cmp.Compare(a.Value, b.Value) })
-	if math.IsInf(top.Value, 0) {
-		return Maximum{}, errOverflow(p)
-	}
-	top.Value = math.Pow(top.Value, 1/p)
 	return top, nil
+}
+
+// less returns the points less a center, [d].
+func less(p transport.Points, center []float32) transport.Points {
+	p = p.Clone()
+	for i := range p.Len() {
+		row := p.Row(i)
+		for c := range row {
+			row[c] -= center[c]
+		}
+	}
+	return p
 }
 
 func meanDifference(x, y transport.Measure) []float64 {
@@ -97,7 +108,7 @@ func newClimber(s *pairing, x, y transport.Measure) *climber {
 	return &climber{pairing: s, from: [2]transport.Measure{x, y}, onX: make([]float32, x.Len()), onY: make([]float32, y.Len())}
 }
 
-// climb returns the maximum that it reaches, with W_p^p for its value.
+// climb returns the maximum that it reaches.
 func (c *climber) climb(start []float32) Maximum {
 	at := Maximum{Direction: slices.Clone(start)}
 	var slope []float64
@@ -117,13 +128,14 @@ func (c *climber) climb(start []float32) Maximum {
 	return at
 }
 
-// at returns W_p^p on a direction and its derivatives by the direction, [d].
+// at returns W_p on a direction and, up to a factor, its derivatives by the
+// direction, [d].
 func (c *climber) at(direction []float32) (float64, []float64) {
 	on := [2][]float32{c.onX, c.onY}
 	for side, m := range c.from {
 		ProjectOn(on[side], m.Points, direction)
 	}
-	power := c.direction(&c.own, c.onX, c.onY, true)
+	distance := c.direction(&c.own, c.onX, c.onY, true)
 	slope := make([]float64, len(direction))
 	for side, m := range c.from {
 		for i, pull := range on[side] {
@@ -132,7 +144,7 @@ func (c *climber) at(direction []float32) (float64, []float64) {
 			}
 		}
 	}
-	return power, slope
+	return distance, slope
 }
 
 // tangent returns the direction of steepest ascent on the sphere, unless there is

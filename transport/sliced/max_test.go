@@ -3,6 +3,7 @@ package sliced
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"molehill/transport"
@@ -59,13 +60,7 @@ func TestMaxSWAgainstAllDirections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		highest := func(powers []float64) (top float64) {
-			for _, power := range powers {
-				top = max(top, math.Pow(power, 1/p))
-			}
-			return top
-		}
-		best, start := highest(s.run(all, false)), highest(s.run(starts, false))
+		best, start := slices.Max(s.run(all, false)), slices.Max(s.run(starts, false))
 		got, err := MaxSW(x, y, p, starts)
 		if err != nil {
 			t.Fatal(err)
@@ -93,4 +88,47 @@ func TestMaxSWOfEqualMeasuresIsZero(t *testing.T) {
 	if got, err := MaxSW(one, other, 2, Orthonormal(1, 1, rng)); err != nil || math.Abs(got.Value-sw.Value) > 1e-6 {
 		t.Errorf("on the line %+v, %v; want W₂ = %v", got, err, sw.Value)
 	}
+}
+
+// A maximum does not depend on the unit of the points, nor on where they are.
+func TestMaxSWClimbsAtEveryScale(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	x, y, starts := gaussian(rng, 30, 3), gaussian(rng, 30, 3), Uniform(3, 2, rng)
+	for _, points := range []transport.Points{x, y} { // so that a shift is exact
+		for i, v := range points.Data {
+			points.Data[i] = float32(math.Round(float64(v)*256) / 256)
+		}
+	}
+	for _, p := range []float64{1, 2, 5, 9} {
+		want, err := MaxSW(transport.Uniform(x), transport.Uniform(y), p, starts)
+		if err != nil || want.Rounds == 0 {
+			t.Fatalf("%+v, %v", want, err) // the start is no maximum
+		}
+		for _, scale := range []float32{0x1p50, 0x1p-50} {
+			got, err := MaxSW(transport.Uniform(scaled(x, scale)), transport.Uniform(scaled(y, scale)), p, starts)
+			if err != nil || math.Abs(got.Value/float64(scale)/want.Value-1) > 1e-4 {
+				t.Errorf("p = %v, scale %v: %+v, %v; want %v times that", p, scale, got, err, want.Value)
+			}
+		}
+		got, err := MaxSW(transport.Uniform(shifted(x, 4096)), transport.Uniform(shifted(y, 4096)), p, starts)
+		if err != nil || math.Abs(got.Value/want.Value-1) > 1e-4 {
+			t.Errorf("p = %v, shifted: %+v, %v; want %v", p, got, err, want.Value)
+		}
+	}
+}
+
+func scaled(p transport.Points, factor float32) transport.Points {
+	q := p.Clone()
+	for i := range q.Data {
+		q.Data[i] *= factor
+	}
+	return q
+}
+
+func shifted(p transport.Points, by float32) transport.Points {
+	q := p.Clone()
+	for i := range q.Data {
+		q.Data[i] += by
+	}
+	return q
 }

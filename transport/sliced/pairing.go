@@ -27,6 +27,10 @@ type pairing struct {
 	// direction.
 	smoothing float64
 	seeds     []uint64
+
+	// relative pulls are of a size of their own on each direction, which keeps
+	// them within the range of float32 and of p.
+	relative bool
 }
 
 // side is one of the measures.
@@ -55,30 +59,55 @@ func newPairing(x, y transport.Measure, p float64, u Directions) (*pairing, erro
 	if x.Dim != y.Dim && x.Len() > 0 && y.Len() > 0 {
 		return nil, fmt.Errorf("sliced: x has points of dimension %d and y of dimension %d; they must agree", x.Dim, y.Dim)
 	}
-	var err error
-	if s.x, err = newSide(x, u); err != nil {
+	if err := checkMeasure(x, u); err != nil {
 		return nil, fmt.Errorf("sliced: x: %w", err)
 	}
-	if s.y, err = newSide(y, u); err != nil {
+	if err := checkMeasure(y, u); err != nil {
 		return nil, fmt.Errorf("sliced: y: %w", err)
 	}
+	center := center(x.Points, y.Points)
+	s.x, s.y = newSide(x, u, center), newSide(y, u, center)
 	if x.Weights == nil && y.Weights == nil {
 		s.plan = transport.Couple(nil, transport.Levels(nil, x.Len()), transport.Levels(nil, y.Len()))
 	}
 	return s, nil
 }
 
-func newSide(m transport.Measure, u Directions) (*side, error) {
-	if err := checkMeasure(m, u); err != nil {
-		return nil, err
-	}
+func newSide(m transport.Measure, u Directions, center []float32) *side {
 	s := &side{points: tile.New(m.Len(), m.Dim), weights: m.Weights}
 	if m.Weights != nil {
 		s.shares = m.Shares()
 	}
 	s.table = make([]float32, tile.Rows(min(directionsAtOnce, u.Count))*s.points.Stride())
-	s.eachTile(func(t int) { s.points.Pack(t, m.Data) })
-	return s, nil
+	s.eachTile(func(t int) { s.points.Pack(t, m.Data, center) })
+	return s
+}
+
+// center returns about where the points are, [d]: distances are of differences,
+// and projections in float32 are the more precise the nearer the origin is. A
+// coordinate is 0 that has both signs. A few points of each side are enough.
+func center(x, y transport.Points) []float32 {
+	sums, sizes := make([]float64, x.Dim), make([]float64, x.Dim)
+	count := 0
+	for _, points := range []transport.Points{x, y} {
+		const few = 256
+		for i := 0; i < points.Len(); i += (points.Len() + few - 1) / few {
+			count++
+			for c, v := range points.Row(i) {
+				sums[c] += float64(v)
+				sizes[c] += math.Abs(float64(v))
+			}
+		}
+	}
+	center := make([]float32, x.Dim)
+	for c, sum := range sums {
+		if math.Abs(sum) > sizes[c]/2 {
+			// With so few bits that taking it off is exact for what is near it.
+			mean := float32(sum / float64(count))
+			center[c] = math.Float32frombits(math.Float32bits(mean) &^ 0xff)
+		}
+	}
+	return center
 }
 
 // checkMeasure returns an error unless the projections of m on u are numbers.
@@ -109,9 +138,10 @@ func (s *side) eachTile(work func(t int)) {
 
 func none() struct{} { return struct{}{} }
 
-// run returns W_p^p on every direction, and leaves the gradients if pull says so.
+// run returns W_p on every direction, and leaves the gradients of W_p^p if pull
+// says so.
 func (s *pairing) run(u Directions, pull bool) []float64 {
-	powers := make([]float64, u.Count)
+	distances := make([]float64, u.Count)
 	sides := [2]*side{s.x, s.y}
 	if pull {
 		for _, side := range sides {
@@ -131,7 +161,7 @@ func (s *pairing) run(u Directions, pull bool) []float64 {
 				addNoise(s.y.row(j), s.smoothing, rng)
 			}
 			worker := s.scratch.Get().(*scratch)
-			powers[from+j] = s.direction(worker, s.x.row(j), s.y.row(j), pull)
+			distances[from+j] = s.direction(worker, s.x.row(j), s.y.row(j), pull)
 			s.scratch.Put(worker)
 		})
 		if !pull {
@@ -142,7 +172,7 @@ func (s *pairing) run(u Directions, pull bool) []float64 {
 			side.eachTile(func(t int) { side.sum.Add(t, back, side.table) })
 		}
 	}
-	return powers
+	return distances
 }
 
 // row returns the points' projections on direction j of the block.
@@ -157,13 +187,14 @@ func addNoise(row []float32, std float64, rng *rand.Rand) {
 	}
 }
 
-// direction returns W_p^p between projections x and y and, if pull says so,
-// replaces them by n times the derivatives of it, or m times.
+// direction returns W_p between projections x and y and, if pull says so,
+// replaces them by n times the derivatives of W_p^p, or m times.
 func (s *pairing) direction(w *scratch, x, y []float32, pull bool) float64 {
 	if s.plan != nil && !pull { // only then does it not matter which point is where
 		w.x.Sort(x)
 		w.y.Sort(y)
-		return transport.Power(s.plan, x, y, s.p, nil, nil)
+		distance, _ := s.distance(s.plan, x, y, nil, nil)
+		return distance
 	}
 	orderX, sortedX := w.x.Rank(x)
 	orderY, sortedY := w.y.Rank(y)
@@ -175,13 +206,37 @@ func (s *pairing) direction(w *scratch, x, y []float32, pull bool) float64 {
 		plan = w.plan
 	}
 	if !pull {
-		return transport.Power(plan, sortedX, sortedY, s.p, nil, nil)
+		distance, _ := s.distance(plan, sortedX, sortedY, nil, nil)
+		return distance
 	}
 	w.x.by, w.y.by = resized(w.x.by, len(x)), resized(w.y.by, len(y))
-	power := transport.Power(plan, sortedX, sortedY, s.p, w.x.by, w.y.by)
-	spread(x, orderX, sortedX, w.x.by, s.x.shares)
-	spread(y, orderY, sortedY, w.y.by, s.y.shares)
-	return power
+	distance, factor := s.distance(plan, sortedX, sortedY, w.x.by, w.y.by)
+	if s.relative {
+		factor = 1
+	}
+	spread(x, orderX, sortedX, w.x.by, s.x.shares, factor)
+	spread(y, orderY, sortedY, w.y.by, s.y.shares, factor)
+	return distance
+}
+
+// distance returns W_p of a plan, and writes the derivatives of W_p^p over factor.
+// At p = 1 and 2 nothing of float32 overflows; other powers are taken in units of
+// the farthest pair.
+func (s *pairing) distance(plan []transport.Pair, x, y []float32, byX, byY []float64) (distance, factor float64) {
+	unit := 1.
+	if s.p != 1 && s.p != 2 {
+		if unit = transport.Farthest(plan, x, y); unit == 0 {
+			unit = 1
+		}
+	}
+	power := transport.PowerIn(unit, plan, x, y, s.p, byX, byY)
+	switch s.p {
+	case 1:
+		return power, 1
+	case 2:
+		return math.Sqrt(power), 1
+	}
+	return unit * math.Pow(power, 1/s.p), math.Pow(unit, s.p-1)
 }
 
 func (s *side) levels(levels []float64, order []int32) []float64 {
@@ -196,11 +251,11 @@ func (s *side) levels(levels []float64, order []int32) []float64 {
 	return levels
 }
 
-// spread shares what ranks were given among ties and writes n times it by point.
-// The factor keeps small pulls on many points within the range of float32.
-func spread(pulls []float32, order []int32, sorted []float32, by, shares []float64) {
+// spread shares what ranks were given among ties and writes n·factor times it by
+// point. n keeps small pulls on many points within the range of float32.
+func spread(pulls []float32, order []int32, sorted []float32, by, shares []float64, factor float64) {
 	transport.ShareTies(sorted, by, shares, order)
-	n := float64(len(pulls))
+	n := float64(len(pulls)) * factor
 	for rank, i := range order {
 		pulls[i] = float32(n * by[rank])
 	}

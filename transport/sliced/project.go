@@ -31,6 +31,9 @@ func projectOn8(dst, data []float32, d [8]float32) {
 
 // Project returns XU by direction: [Count][n].
 func Project(x transport.Points, u Directions) ([][]float32, error) {
+	if err := x.Check(); err != nil {
+		return nil, err
+	}
 	if err := CheckMemory(x.Len(), u.Count); err != nil {
 		return nil, err
 	}

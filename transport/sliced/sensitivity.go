@@ -22,9 +22,16 @@ func slack(d int) float64 { return 1 + 2*math.Pow(float64(d), 1.5)*0x1p-24 }
 // bound has no failure probability. Rows must lie within diameter/2 of the
 // origin (transport.Points.Within, OnSphere): far from it float32 could not tell
 // neighbours apart as finely as the bound says.
+//
+// There is no bound, and Value is +Inf, which no plan takes, for directions that
+// are not unit vectors and a diameter that is not positive and finite.
 func ProjectionSensitivity(u Directions, diameter float64) privacy.Sensitivity {
+	value := math.Inf(1)
+	if u.check(u.Dim) == nil && diameter > 0 {
+		value = u.SpectralNorm() * diameter * slack(u.Dim)
+	}
 	return privacy.Sensitivity{
-		Value:    u.SpectralNorm() * diameter * slack(u.Dim),
+		Value:    value,
 		Relation: privacy.ReplaceOne,
 		Query:    "projections of every row",
 		Source:   "σ_max(U)·‖x−x′‖, computed for these directions, with slack for float32",
@@ -40,17 +47,21 @@ func ProjectionSensitivity(u Directions, diameter float64) privacy.Sensitivity {
 //
 // It is here to reproduce published noise. It is not a bound to promise: the
 // central-limit form fails more often than δ′, and either form speaks of one
-// pair and one draw, not of every release.
+// pair and one draw, not of every release. It is NaN unless k and d are at least 1
+// and δ′ lies in (0, 1).
 func PublishedBound(k, d int, failure float64) float64 {
-	if k <= 30 {
+	if k <= 30 || !(failure > 0 && failure < 1) || d < 1 {
 		return BernsteinBound(k, d, failure)
 	}
 	z := distuv.UnitNormal.Quantile(1 - failure/2)
 	return float64(k)/float64(d) + z/float64(d)*math.Sqrt(2*float64(k)*float64(d-1)/float64(d+2))
 }
 
-// BernsteinBound returns w(k, δ′) of 000 Eq. 25.
+// BernsteinBound returns w(k, δ′) of 000 Eq. 25, or NaN as PublishedBound does.
 func BernsteinBound(k, d int, failure float64) float64 {
+	if k < 1 || d < 1 || !(failure > 0 && failure < 1) {
+		return math.NaN()
+	}
 	log := math.Log(2 / failure)
 	kf, df := float64(k), float64(d)
 	return kf/df + 2./3*log + 2/df*math.Sqrt(kf*(df-1)/(df+2)*log)

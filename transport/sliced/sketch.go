@@ -2,6 +2,7 @@ package sliced
 
 import (
 	"fmt"
+	"math"
 
 	"molehill/privacy"
 	"molehill/transport"
@@ -23,6 +24,9 @@ type Sketch struct {
 // border cuts it, each side takes its part, so n need not be a multiple of
 // bins.
 func NewSketch(x transport.Points, u Directions, bins int) (*Sketch, error) {
+	if err := x.Check(); err != nil {
+		return nil, err
+	}
 	if err := u.check(x.Dim); err != nil {
 		return nil, err
 	}
@@ -55,9 +59,14 @@ func binMeans(sorted []float32, content []transport.Pair, bins int) []float64 {
 	return means
 }
 
-// Sensitivity returns SketchSensitivity of this sketch.
+// Sensitivity returns SketchSensitivity of this sketch. For a diameter that is not
+// positive and finite there is none, and Value is +Inf, which no plan takes.
 func (s *Sketch) Sensitivity(diameter float64) privacy.Sensitivity {
-	sensitivity, _ := SketchSensitivity(s.Directions, s.Records, len(s.Means[0]), diameter) // a sketch has a valid shape
+	sensitivity, err := SketchSensitivity(s.Directions, s.Records, len(s.Means[0]), diameter)
+	if err != nil { // a sketch has a valid shape
+		sensitivity, _ = SketchSensitivity(s.Directions, s.Records, len(s.Means[0]), 1)
+		sensitivity.Value = math.Inf(1)
+	}
 	return sensitivity
 }
 
@@ -75,6 +84,12 @@ func (s *Sketch) Sensitivity(diameter float64) privacy.Sensitivity {
 func SketchSensitivity(u Directions, n, bins int, diameter float64) (privacy.Sensitivity, error) {
 	if bins < 1 || bins > n {
 		return privacy.Sensitivity{}, fmt.Errorf("sliced: a sketch of %d bins of %d records; choose 1 to %d bins", bins, n, n)
+	}
+	if !(diameter > 0) || math.IsInf(diameter, 0) {
+		return privacy.Sensitivity{}, fmt.Errorf("sliced: records at most %v apart; want a positive and finite diameter", diameter)
+	}
+	if err := u.check(u.Dim); err != nil {
+		return privacy.Sensitivity{}, err
 	}
 	return privacy.Sensitivity{
 		Value:    float64(bins) / float64(n) * u.SpectralNorm() * diameter * slack(u.Dim),

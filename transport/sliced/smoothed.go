@@ -1,6 +1,7 @@
 package sliced
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -24,6 +25,9 @@ type Smoothed struct {
 // samples: equal measures are apart by what n draws are, and more so the larger σ
 // is. Exact is without that. The standard error is over directions and noise.
 func (s Smoothed) Sampled(x, y transport.Measure, u Directions, rng *rand.Rand) (Distance, error) {
+	if rng == nil {
+		return Distance{}, errors.New("sliced: no source of random numbers for the noise; give an rng, or take Exact")
+	}
 	pairing, err := s.pairing(x, y, u)
 	if err != nil {
 		return Distance{}, err
@@ -45,24 +49,25 @@ func (s Smoothed) Exact(x, y transport.Measure, u Directions) (Distance, error) 
 	if _, err := s.pairing(x, y, u); err != nil {
 		return Distance{}, err
 	}
-	powers, bounds, errs := make([]float64, u.Count), make([]float64, u.Count), make([]error, u.Count)
+	distances, bounds, errs := make([]float64, u.Count), make([]float64, u.Count), make([]error, u.Count)
 	transport.Parallel(u.Count, func() *transport.SmoothedLine {
 		return &transport.SmoothedLine{Sigma: s.Sigma, Line: transport.Line{
 			X: make([]float64, x.Len()), A: x.Weights, Y: make([]float64, y.Len()), B: y.Weights}}
 	}, func(line *transport.SmoothedLine, j int) {
 		project(line.X, x.Points, u.Row(j))
 		project(line.Y, y.Points, u.Row(j))
-		powers[j], bounds[j], errs[j] = line.Cost(s.P)
+		distances[j], bounds[j], errs[j] = line.RelativeCost(s.P)
+		distances[j] = s.Sigma * math.Pow(distances[j], 1/s.P)
 	})
 	for _, err := range errs {
 		if err != nil {
 			return Distance{}, err
 		}
 	}
-	d, err := newDistance(powers, s.P, u)
+	d, err := newDistance(distances, s.P, u)
 	if err == nil {
-		bound := floats.Sum(bounds) / float64(u.Count)
-		d.Quadrature = math.Pow(d.Power+bound, 1/s.P) - math.Pow(max(0, d.Power-bound), 1/s.P)
+		power, bound := math.Pow(d.Value/s.Sigma, s.P), floats.Sum(bounds)/float64(u.Count)
+		d.Quadrature = s.Sigma * (math.Pow(power+bound, 1/s.P) - math.Pow(max(0, power-bound), 1/s.P))
 	}
 	return d, err
 }

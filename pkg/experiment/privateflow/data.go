@@ -157,6 +157,11 @@ func (d *Data) distance(x transport.Points, stacks int, seed uint64) (sliced.Dis
 	return sliced.SW2(x, d.Test, sliced.Orthonormal(x.Dim, stacks, rand.New(rand.NewPCG(seed, 0x736c6963))))
 }
 
+// told is how well the nearest neighbour tells x from the held-out latents.
+func (d *Data) told(x transport.Points, seed uint64) (metric.Value, error) {
+	return metric.NearestNeighbour{Sample: metric.DefaultNeighbours}.Measure(x, d.Test, rand.New(rand.NewPCG(seed, 0x312d6e6e)))
+}
+
 // floor is the distance from n real public latents to the held-out ones: what
 // as many particles reach if they are as good as real. It is not 0, as samples
 // differ, and those of MNIST's training and test images also in their writers.

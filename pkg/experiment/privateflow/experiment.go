@@ -175,6 +175,10 @@ func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data
 	if err != nil {
 		return result, err
 	}
+	told, err := data.told(placed, r.Spec.Seed)
+	if err != nil {
+		return result, err
+	}
 	images, err := data.Decode(placed.Data[:min(sampleImages, placed.Len())*placed.Dim])
 	if err != nil {
 		return result, err
@@ -207,8 +211,9 @@ func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data
 		Metrics: run.Values{
 			"sliced W₂": d.Value, "sliced W₂ error": d.StandardError,
 			"sliced W₂ on the sphere": onSphere.Value, "sliced W₂ floor": floor.Value, "sliced W₂ of nothing learned": uniform.Value,
+			"1-NN accuracy": told.Value, "1-NN accuracy error": told.StandardError,
 		},
-		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of as many real public latents, nothing learned that of uniform points on the sphere",
+		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of as many real public latents, nothing learned that of uniform points on the sphere; 1-NN is how often the nearest neighbour tells particles and held-out latents apart, 0.5 if it cannot",
 			placed.Len(), data.Test.Len(), metric.DefaultStacks),
 	}, nil
 }

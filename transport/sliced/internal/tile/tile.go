@@ -39,12 +39,12 @@ func (p Points) tile(t int) []float32 {
 	return p.Data[t*size : (t+1)*size]
 }
 
-// Pack fills tile t from data, [n, dim].
-func (p Points) Pack(t int, data []float32) {
+// Pack fills tile t from data, [n, dim], less center, [dim].
+func (p Points) Pack(t int, data, center []float32) {
 	tile := p.tile(t)
 	for i := t * Width; i < min(p.N, (t+1)*Width); i++ {
 		for c, v := range data[i*p.Dim : (i+1)*p.Dim] {
-			tile[c*Width+i%Width] = v
+			tile[c*Width+i%Width] = v - center[c]
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestProductsEqualTheirSums(t *testing.T) {
 			x, sum := New(n, dim), New(n, dim)
 			table := make([]float32, Rows(count)*x.Stride())
 			for tile := range x.Tiles() {
-				x.Pack(tile, data)
+				x.Pack(tile, data, make([]float32, dim))
 				x.Project(tile, ForProject(u, count, dim), table)
 				for range 2 { // Add adds
 					sum.Add(tile, ForAdd(u, count, dim), table)
@@ -73,7 +73,7 @@ func BenchmarkProject(b *testing.B) {
 			rng := rand.New(rand.NewPCG(2, 1))
 			x, u := New(n, dim), ForProject(normals(rng, count*dim), count, dim)
 			for tile := range x.Tiles() {
-				x.Pack(tile, normals(rng, n*dim))
+				x.Pack(tile, normals(rng, n*dim), make([]float32, dim))
 			}
 			table := make([]float32, count*x.Stride())
 			for b.Loop() {
