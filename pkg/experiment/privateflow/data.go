@@ -31,6 +31,7 @@ type Data struct {
 	Backend    *backend.Backend
 
 	model *autoencoder.Autoencoder
+	test  []float32 // all held-out images, [·, Pixels]
 }
 
 // Load encodes the private half and the held-out images of a data set with the
@@ -80,9 +81,8 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	// A latent is on the sphere already; this bounds the ones that are not
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()
-	shown := *splits.Test // its first images
-	shown.X = shown.X[:min(sampleImages, shown.Len())*shown.Dim()]
-	d.HeldOut = shown.Pad(model.Config.Side, model.Config.Side).X
+	d.test = splits.Test.Pad(model.Config.Side, model.Config.Side).X
+	d.HeldOut = d.test[:min(sampleImages*d.Pixels, len(d.test))]
 	d.NotCovered = []string{
 		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),
 		fmt.Sprintf("other runs on the same records: each makes releases of its own, even one that differs in a setting after the release; `molehill budget status %s` tells what all of them cost together", name),

@@ -86,7 +86,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if result, err = e.finish(r, c, x, data); err != nil {
+	if result, err = e.finish(ctx, r, c, x, data); err != nil {
 		return result, err
 	}
 	return result, paid.Commit(ctx)
@@ -153,7 +153,7 @@ const (
 )
 
 // finish measures, decodes and writes what the run leaves.
-func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data) (result run.Result, err error) {
+func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transport.Points, data *Data) (result run.Result, err error) {
 	placed := c.place(x)
 	d, err := data.distance(placed, metric.DefaultStacks, r.Spec.Seed)
 	if err != nil {
@@ -207,7 +207,7 @@ func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data
 	if err := r.WriteFile("samples.png", grid.PNG); err != nil {
 		return result, err
 	}
-	return run.Result{
+	result = run.Result{
 		Metrics: run.Values{
 			"sliced W₂": d.Value, "sliced W₂ error": d.StandardError,
 			"sliced W₂ on the sphere": onSphere.Value, "sliced W₂ floor": floor.Value, "sliced W₂ of nothing learned": uniform.Value,
@@ -215,7 +215,19 @@ func (e Experiment) finish(r *run.Run, c *Config, x transport.Points, data *Data
 		},
 		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of as many real public latents, nothing learned that of uniform points on the sphere; 1-NN is how often the nearest neighbour tells particles and held-out latents apart, 0.5 if it cannot",
 			placed.Len(), data.Test.Len(), metric.DefaultStacks),
-	}, nil
+	}
+	if c.FID > 0 {
+		name, value, err := data.fid(ctx, placed, c.FID, func(e run.Event) { _ = r.Emit(e) })
+		if err != nil {
+			return result, err
+		}
+		result.Metrics[name] = value.Value
+		result.Note += fmt.Sprintf("; %s of %d generated and as many held-out images", name, min(c.FID, placed.Len(), data.Test.Len()))
+		if value.Note != "" {
+			result.Note += ", " + value.Note
+		}
+	}
+	return result, nil
 }
 
 // bind ties the run's noise to the records, the plan and the directions (which

@@ -1,0 +1,29 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"molehill/pkg/experiment"
+)
+
+func TestChosen(t *testing.T) {
+	requests := []experiment.Request{
+		{Experiment: "a", Settings: map[string]string{"dataset": "x", "epsilon": "1"}},
+		{Experiment: "a", Settings: map[string]string{"dataset": "y", "epsilon": "1"}},
+		{Experiment: "b", Settings: map[string]string{"dataset": "x", "epsilon": "10"}},
+	}
+	for _, c := range []struct {
+		only []string
+		want int
+	}{{nil, 3}, {[]string{"dataset=x"}, 2}, {[]string{"experiment=a", "experiment=b"}, 3}, {[]string{"experiment=a", "dataset=y"}, 1}} {
+		if kept, err := chosen(requests, c.only); err != nil || len(kept) != c.want {
+			t.Errorf("%v keeps %d, %v; want %d", c.only, len(kept), err, c.want)
+		}
+	}
+	for only, says := range map[string]string{"dataset": "NAME=VALUE", "dataset=z": "no run has dataset=z"} {
+		if _, err := chosen(requests, []string{only}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("--only %s: %v; want an error that says %q", only, err, says)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package privateflow
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/run"
+	"molehill/privacy"
+)
+
+// Every request of the table is one that can be run, and no two are the same run.
+func TestTable1AsksForRunsThatExist(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+		seen := map[string]bool{}
+		for _, q := range (table1{}).Requests(preset, 2) {
+			if q.Settings["dataset"] == "celeba" { // which may not be here
+				q.Settings["dataset"] = "glyphs"
+			}
+			spec, err := q.Spec()
+			if err != nil {
+				t.Errorf("%s %v: %v", q.Experiment, q.Settings, err)
+				continue
+			}
+			id, err := spec.ID()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[id] {
+				t.Errorf("%s %v twice", q.Experiment, q.Settings)
+			}
+			seen[id] = true
+			if !q.Research {
+				t.Errorf("%s would draw noise that nobody can repeat", q.Experiment)
+			}
+		}
+		if len(seen) == 0 {
+			t.Error("no runs")
+		}
+	}
+}
+
+// Directions of faces stack into bases of 48 dimensions.
+func TestFacesHaveWholeBases(t *testing.T) {
+	for _, method := range methods {
+		e, err := Estimators.Lookup(method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := e.Config(experiment.Paper)
+		if err := experiment.Apply(c, faces(method)); err != nil {
+			t.Fatal(err)
+		}
+		if method == "dp-merf" {
+			continue // it has no directions
+		}
+		if c.Stack && (c.Directions%48 != 0 || (method == "sketch-flow" || method == "dpswflow") && c.PerStep%48 != 0) {
+			t.Errorf("%s: %d directions, %d a step", method, c.Directions, c.PerStep)
+		}
+	}
+}
+
+// Seeds are averaged, methods stand in the table's order with the noisiest ε last,
+// and what the paper's accounting says and its FID stand beside what is proved.
+func TestTable1Report(t *testing.T) {
+	row := func(method string, epsilon privacy.Epsilon, sw float64) experiment.Row {
+		config, err := json.Marshal(Config{Dataset: "mnist", Epsilon: epsilon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := experiment.Row{Run: "x", Experiment: method, Config: config, Metrics: run.Values{"sliced W₂": sw, "sliced W₂ floor": 0.01, "sliced W₂ of nothing learned": 0.2}}
+		if method == "dpswflow-r" {
+			r.Claims = []privacy.Claim{{Label: "as proved", Epsilon: epsilon, Sound: true}, {Label: "paper's way", Epsilon: 51.3}}
+		}
+		return r
+	}
+	inf := privacy.Epsilon(math.Inf(1))
+	r, err := (table1{}).Report([]experiment.Row{
+		row("dpswflow-r", 10, 0.06), row("harmonic-flow", 1, 0.02), row("harmonic-flow", 10, 0.01), row("harmonic-flow", 10, 0.03), row("swflow", inf, 0.015),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := r.Tables[0].Markdown()
+	var order []string
+	for _, line := range strings.Split(text, "\n") {
+		if cells := strings.Split(line, "|"); len(cells) > 3 {
+			order = append(order, strings.TrimSpace(cells[1])+" "+strings.TrimSpace(cells[2]))
+		}
+	}
+	if got := strings.Join(order[2:], ", "); got != "swflow ∞, harmonic-flow 10, dpswflow-r 10, harmonic-flow 1" {
+		t.Errorf("the rows are %s", got)
+	}
+	for _, want := range []string{"0.02 ± 0.014", "51.3", "| 70 |", "0.01 in sliced W₂"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if len(r.Figures) != 1 {
+		t.Errorf("figures: %v; want the one of sliced W₂", r.Figures)
+	}
+	if _, err := (table1{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}); err == nil {
+		t.Error("a row of another experiment was taken")
+	}
+}

@@ -1,0 +1,95 @@
+package experiment
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// Sweep is a table of runs: which ones, and what they say together. Every run of
+// it is a run like any other, so a sweep that was interrupted goes on where it
+// was.
+type Sweep interface {
+	plugin.Plugin
+	// Requests lists the runs of a preset with seeds 1 … seeds, those that a
+	// reader wants first first.
+	Requests(preset Preset, seeds int) []Request
+	// Report draws what the rows say, which may be some of the runs only.
+	Report(rows []Row) (Report, error)
+}
+
+// Row is a finished run of a sweep.
+type Row struct {
+	Run        string          `json:"run"`
+	Experiment string          `json:"experiment"`
+	Seed       uint64          `json:"seed"`
+	Research   bool            `json:"research"` // noise from the seed
+	Config     json.RawMessage `json:"config"`
+	Metrics    run.Values      `json:"metrics"`
+	Claims     []privacy.Claim `json:"claims,omitempty"` // of its statement
+	Seconds    float64         `json:"seconds"`          // of the last computation, from its start to its end
+	Computed   run.Provenance  `json:"computed"`         // by the last computation
+}
+
+// Report is what a sweep shows: tables, and figures by the name of their file.
+type Report struct {
+	Tables  []viz.Table
+	Figures map[string]viz.Figure
+}
+
+// Sweeps holds the sweeps.
+var Sweeps = plugin.Registry[Sweep]{Kind: "sweep"}
+
+// portable leaves of files named in settings their names: results travel, the
+// paths of a machine need not.
+func portable(config json.RawMessage) (json.RawMessage, error) {
+	var fields map[string]any
+	if err := json.Unmarshal(config, &fields); err != nil {
+		return nil, err
+	}
+	for name, value := range fields {
+		if path, ok := value.(string); ok && filepath.IsAbs(path) {
+			fields[name] = filepath.Base(path)
+		}
+	}
+	return json.Marshal(fields)
+}
+
+// Finished returns the row of a finished run.
+func Finished(r *run.Run) (Row, error) {
+	row := Row{Run: r.ID, Experiment: r.Spec.Experiment, Seed: r.Spec.Seed, Research: r.Spec.Research}
+	var err error
+	if row.Config, err = portable(r.Spec.Config); err != nil {
+		return row, err
+	}
+	result, err := r.Result()
+	if err != nil {
+		return row, err
+	}
+	row.Metrics = result.Metrics
+	statement, err := r.Privacy()
+	if err != nil {
+		return row, err
+	}
+	if statement != nil {
+		var s privacy.Statement
+		if err := json.Unmarshal(statement, &s); err != nil {
+			return row, err
+		}
+		row.Claims = s.Claims
+	}
+	computed, err := r.Provenance()
+	if err != nil {
+		return row, err
+	}
+	if len(computed) > 0 {
+		row.Computed = computed[len(computed)-1]
+		row.Computed.Host = "" // as with paths
+		row.Seconds = result.Finished.Sub(row.Computed.Started).Seconds()
+	}
+	return row, nil
+}
