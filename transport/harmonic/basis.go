@@ -126,7 +126,13 @@ func (d degree) sums(x transport.Points, l int) []float64 {
 		from, to := block*pointsAtOnce, min((block+1)*pointsAtOnce, d.size)
 		for i := range x.Len() {
 			unit(row, x.Row(i))
-			for j := from; j < to; j++ {
+			j := from
+			for ; j+4 <= to; j += 4 {
+				t0, t1, t2, t3 := dot4(row, d.points[j*dim:(j+4)*dim])
+				p0, p1, p2, p3 := r.last4(t0, t1, t2, t3)
+				sums[j], sums[j+1], sums[j+2], sums[j+3] = sums[j]+p0, sums[j+1]+p1, sums[j+2]+p2, sums[j+3]+p3
+			}
+			for ; j < to; j++ {
 				sums[j] += r.last(dot(row, d.points[j*dim:(j+1)*dim]))
 			}
 		}
@@ -153,6 +159,16 @@ func dot(a, b []float64) float64 {
 		sum += v * b[c]
 	}
 	return sum
+}
+
+// dot4 is dot of a with four vectors, one after the other in b.
+func dot4(a, b []float64) (s0, s1, s2, s3 float64) {
+	n := len(a)
+	b0, b1, b2, b3 := b[:n], b[n:][:n], b[2*n:][:n], b[3*n:][:n]
+	for c, v := range a {
+		s0, s1, s2, s3 = s0+v*b0[c], s1+v*b1[c], s2+v*b2[c], s3+v*b3[c]
+	}
+	return s0, s1, s2, s3
 }
 
 // check returns an error unless x are points of the sphere.

@@ -40,8 +40,14 @@ func (d *Density) moments(c, theta []float64) {
 	dim := d.basis.Dim
 	for i, part := range d.basis.degrees {
 		r, sum := newRecurrence(dim, i+1), 0.
-		for j, a := range d.zonal[i] {
-			sum += a * r.last(dot(theta, part.points[j*dim:(j+1)*dim]))
+		j, a := 0, d.zonal[i]
+		for ; j+4 <= len(a); j += 4 {
+			t0, t1, t2, t3 := dot4(theta, part.points[j*dim:(j+4)*dim])
+			p0, p1, p2, p3 := r.last4(t0, t1, t2, t3)
+			sum += a[j]*p0 + a[j+1]*p1 + a[j+2]*p2 + a[j+3]*p3
+		}
+		for ; j < len(a); j++ {
+			sum += a[j] * r.last(dot(theta, part.points[j*dim:(j+1)*dim]))
 		}
 		c[i] = sum
 	}
@@ -60,14 +66,14 @@ func (d *Density) Quantiles(u sliced.Directions, knots int) ([]transport.Quantil
 	if knots < 2 {
 		return nil, fmt.Errorf("harmonic: quantile functions of %d knots; take at least 2", knots)
 	}
-	shared := newAngles(d.basis)
+	fit, read := newAngles(d.basis, fitIntervals, 0.5), newAngles(d.basis, readIntervals, 0)
 	quantiles := make([]transport.Quantile, u.Count)
 	type scratch struct {
 		theta, c []float64
 		tilt     *tilt
 	}
 	transport.Parallel(u.Count, func() scratch {
-		return scratch{make([]float64, u.Dim), make([]float64, d.basis.Degree), newTilt(shared)}
+		return scratch{make([]float64, u.Dim), make([]float64, d.basis.Degree), newTilt(fit, read)}
 	}, func(s scratch, j int) {
 		unit(s.theta, u.Row(j))
 		d.moments(s.c, s.theta)

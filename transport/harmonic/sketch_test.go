@@ -134,7 +134,7 @@ func TestQuantilesOfKnownDensities(t *testing.T) {
 // (noise can do that) comes as near to them as their error allows.
 func TestTiltHasTheMoments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 31))
-	fit := newTilt(newAngles(basis(t, 4, 3)))
+	fit := newTilt(newAngles(basis(t, 4, 3), fitIntervals, 0.5), newAngles(basis(t, 4, 3), readIntervals, 0))
 	for range 20 {
 		x := sphere(rng, 6, 4) // of a few points: far from uniform
 		var c [3]float64

@@ -6,25 +6,36 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// intervals is the number of intervals of φ in [0, π], t = cos φ, on which
-// densities are added up.
-const intervals = 400
+// Densities are added up on intervals of φ in [0, π], t = cos φ: for the fit at
+// their middles, which is exact to many digits with few of them, for in φ all is
+// smooth and periodic (Trefethen & Weideman 2014); at their ends to read quantiles
+// off between them.
+const (
+	fitIntervals  = 128
+	readIntervals = 400
+)
 
 // angles has what all projections share.
 type angles struct {
-	at     []float64   // cos φ, ascending, [intervals+1]
+	at     []float64   // cos φ, ascending
 	base   []float64   // logarithm of sin(φ)^(dim−2): the uniform distribution over φ
 	values [][]float64 // P_l(cos φ) of l = 1 … L
 }
 
-func newAngles(b *Basis) *angles {
-	a := &angles{at: make([]float64, intervals+1), base: make([]float64, intervals+1), values: make([][]float64, b.Degree)}
+// newAngles has points at φ = π·(1 − (i+shift)/intervals): the ends of intervals
+// for shift 0, their middles for ½.
+func newAngles(b *Basis, intervals int, shift float64) *angles {
+	points := intervals
+	if shift == 0 {
+		points++
+	}
+	a := &angles{at: make([]float64, points), base: make([]float64, points), values: make([][]float64, b.Degree)}
 	for l := range a.values {
-		a.values[l] = make([]float64, intervals+1)
+		a.values[l] = make([]float64, points)
 	}
 	p := make([]float64, b.Degree+1)
 	for i := range a.at {
-		sin, cos := math.Sincos(math.Pi * (1 - float64(i)/intervals))
+		sin, cos := math.Sincos(math.Pi * (1 - (float64(i)+shift)/float64(intervals)))
 		a.at[i] = cos
 		if b.Dim > 2 {
 			a.base[i] = float64(b.Dim-2) * math.Log(max(sin, 1e-100))
@@ -41,16 +52,17 @@ func newAngles(b *Basis) *angles {
 // projection.
 type tilt struct {
 	*angles
+	fine    *angles
 	lambda  []float64
-	mass    []float64 // over φ, of sum 1, [intervals+1]
+	mass    []float64 // over φ, of sum 1, [fitIntervals]
 	mean    []float64 // E P_l
 	hessian *mat.SymDense
 	step    *mat.VecDense
 }
 
-func newTilt(a *angles) *tilt {
-	degree := len(a.values)
-	return &tilt{angles: a, lambda: make([]float64, degree), mass: make([]float64, intervals+1),
+func newTilt(fit, read *angles) *tilt {
+	degree := len(fit.values)
+	return &tilt{angles: fit, fine: read, lambda: make([]float64, degree), mass: make([]float64, len(fit.at)),
 		mean: make([]float64, degree), hessian: mat.NewSymDense(degree, nil), step: mat.NewVecDense(degree, nil)}
 }
 
@@ -112,25 +124,7 @@ func (t *tilt) fit(c, v []float64) {
 
 // evaluate returns the value that fit minimises, and leaves mass and mean.
 func (t *tilt) evaluate(c, v []float64) float64 {
-	copy(t.mass, t.base)
-	for l, lambda := range t.lambda {
-		for i, p := range t.values[l] {
-			t.mass[i] += lambda * p
-		}
-	}
-	most := math.Inf(-1)
-	for _, m := range t.mass {
-		most = max(most, m)
-	}
-	var sum float64
-	for i, m := range t.mass {
-		t.mass[i] = math.Exp(m - most)
-		sum += t.mass[i]
-	}
-	for i := range t.mass {
-		t.mass[i] /= sum
-	}
-	value := most + math.Log(sum)
+	value := t.angles.density(t.mass, t.lambda)
 	for l, lambda := range t.lambda {
 		t.mean[l] = dot(t.mass, t.values[l])
 		value += lambda * (v[l]*lambda/2 - c[l])
@@ -138,24 +132,51 @@ func (t *tilt) evaluate(c, v []float64) float64 {
 	return value
 }
 
+// density writes the density with given λ to mass, of sum 1, and returns the
+// logarithm of what it was divided by.
+func (a *angles) density(mass, lambda []float64) float64 {
+	copy(mass, a.base)
+	for l, v := range lambda {
+		for i, p := range a.values[l] {
+			mass[i] += v * p
+		}
+	}
+	most := math.Inf(-1)
+	for _, m := range mass {
+		most = max(most, m)
+	}
+	var sum float64
+	for i, m := range mass {
+		mass[i] = math.Exp(m - most)
+		sum += mass[i]
+	}
+	for i := range mass {
+		mass[i] /= sum
+	}
+	return most + math.Log(sum)
+}
+
 // invert returns the values at levels (k+½)/knots, ascending.
 func (t *tilt) invert(knots int) []float32 {
 	values := make([]float32, knots)
+	last := len(t.fine.at) - 1
+	mass := make([]float64, last+1)
+	t.fine.density(mass, t.lambda)
 	below, i := 0., 1
-	step := (t.mass[0] + t.mass[1]) / 2
-	total := 1 - (t.mass[0]+t.mass[intervals])/2 // of the trapezoids
+	step := (mass[0] + mass[1]) / 2
+	total := 1 - (mass[0]+mass[last])/2 // of the trapezoids
 	for k := range values {
 		level := total * (float64(k) + 0.5) / float64(knots)
-		for i < intervals && below+step < level {
+		for i < last && below+step < level {
 			below += step
 			i++
-			step = (t.mass[i-1] + t.mass[i]) / 2
+			step = (mass[i-1] + mass[i]) / 2
 		}
 		part := 0.5
 		if step > 0 {
 			part = min(max((level-below)/step, 0), 1)
 		}
-		values[k] = float32(t.at[i-1] + part*(t.at[i]-t.at[i-1]))
+		values[k] = float32(t.fine.at[i-1] + part*(t.fine.at[i]-t.fine.at[i-1]))
 	}
 	return values
 }

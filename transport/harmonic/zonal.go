@@ -80,6 +80,21 @@ func (r recurrence) last(t float64) float64 {
 	return here
 }
 
+// last4 is last at four places, whose turns fill the time that each step of a
+// single one waits for the step before.
+func (r recurrence) last4(t0, t1, t2, t3 float64) (p0, p1, p2, p3 float64) {
+	q0, q1, q2, q3 := 1., 1., 1., 1.
+	p0, p1, p2, p3 = t0, t1, t2, t3
+	for l := 1; l < len(r.rise); l++ {
+		rise, fall := r.rise[l], r.fall[l]
+		q0, p0 = p0, rise*t0*p0-fall*q0
+		q1, p1 = p1, rise*t1*p1-fall*q1
+		q2, p2 = p2, rise*t2*p2-fall*q2
+		q3, p3 = p3, rise*t3*p3-fall*q3
+	}
+	return p0, p1, p2, p3
+}
+
 // eigenvalue is that of the sphere's Laplacian, l·(l+dim−2).
 func eigenvalue(dim, l int) float64 { return float64(l) * float64(l+dim-2) }
 
