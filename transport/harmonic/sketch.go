@@ -51,7 +51,8 @@ func (s *Sketch) each(visit func(l int, means []float64)) {
 //
 // which is attained, by points as far apart as the minimum says. The minimum is
 // bounded from below (kernel.lowest), and a part in 10⁴ is added for rounding:
-// the factorisation of a basis loses no more than its condition, 10⁷, times 10⁻¹⁶.
+// the factorisation of a basis loses no more than its condition times 10⁻¹⁶, and
+// the condition is checked.
 func Sensitivity(dim, degree, n int) (privacy.Sensitivity, error) {
 	if dim < 2 || degree < 1 || n < 1 {
 		return privacy.Sensitivity{}, fmt.Errorf("harmonic: a sketch up to degree %d of %d records of dimension %d; take at least degree 1, 1 record and 2 dimensions", degree, n, dim)
