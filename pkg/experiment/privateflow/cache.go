@@ -26,9 +26,13 @@ func latentsOf(ctx context.Context, b *backend.Backend, model *autoencoder.Autoe
 		return latents, nil
 	}
 	var latents []float32
-	what := fmt.Sprintf("encoding images of %s on %s", images.Name, b.Name)
+	// No step of the run: a run that is continued forgets events beyond its
+	// checkpoint.
+	tell := func(done int) {
+		say(run.Event{Message: fmt.Sprintf("encoding images of %s on %s: %d of %d", images.Name, b.Name, done, images.Len())})
+	}
 	for from := 0; from < images.Len(); from += imagesAtOnce {
-		say(run.Event{Step: from, Total: images.Len(), Message: what})
+		tell(from)
 		to := min(from+imagesAtOnce, images.Len())
 		part, err := model.Encode(ctx, b, images.X[from*images.Dim():to*images.Dim()])
 		if err != nil {
@@ -36,7 +40,7 @@ func latentsOf(ctx context.Context, b *backend.Backend, model *autoencoder.Autoe
 		}
 		latents = append(latents, part...)
 	}
-	say(run.Event{Step: images.Len(), Total: images.Len(), Message: what})
+	tell(images.Len())
 	if err := writeLatents(path, latents); err != nil {
 		say(run.Event{Message: "the latents are not cached: " + err.Error()})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
+	"molehill/pkg/run"
 )
 
 // shade makes n grey images of 4×4 pixels, from the given value on.
@@ -79,5 +80,23 @@ func TestOtherContentIsAnotherRun(t *testing.T) {
 	}
 	if a, b := id(map[string]string{"dataset": "mnist"}), id(nil); a != b {
 		t.Errorf("MNIST, whose files have checksums, is %s and %s", a, b)
+	}
+}
+
+// Encoding must not look like steps of the run: a run that is continued keeps only
+// events up to its checkpoint, and would lose its curve.
+func TestEncodingIsNoStep(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // nothing is cached
+	told := 0
+	if _, err := Load(t.Context(), "glyphs", "", func(e run.Event) {
+		told++
+		if e.Step != 0 || e.Total != 0 {
+			t.Errorf("an event of step %d of %d: %s", e.Step, e.Total, e.Message)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if told == 0 {
+		t.Error("nothing was told")
 	}
 }
