@@ -22,7 +22,7 @@ func (g generated) Config(preset experiment.Preset) *Config {
 		c.Epsilon = 10 // swflow's own default is none
 	}
 	if preset == experiment.Quick {
-		c.Steps = 800
+		c.Steps = 400
 	}
 	return c
 }
