@@ -89,6 +89,9 @@ func Finished(r *run.Run) (Row, error) {
 	if len(computed) > 0 {
 		row.Computed = computed[len(computed)-1]
 		row.Computed.Host = "" // as with paths
+		if filepath.IsAbs(row.Computed.Data) {
+			row.Computed.Data = filepath.Base(row.Computed.Data)
+		}
 		row.Seconds = result.Finished.Sub(row.Computed.Started).Seconds()
 	}
 	return row, nil

@@ -1,0 +1,42 @@
+package results
+
+import (
+	"strings"
+	"testing"
+
+	"molehill/pkg/experiment"
+	_ "molehill/pkg/experiment/privateflow"
+)
+
+// Every table can be read, says where it was computed and nothing of the machine's
+// files, and its sweep draws it.
+func TestTablesAreComplete(t *testing.T) {
+	if len(Names()) == 0 {
+		t.Fatal("no tables")
+	}
+	for _, name := range Names() {
+		rows, err := Rows(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if len(row.Metrics) == 0 || row.Seconds <= 0 || row.Computed.Go == "" || row.Computed.Backend == "" || row.Computed.Revision == "" || row.Computed.Host != "" {
+				t.Errorf("%s: %s is incomplete, computed by %+v", name, row.Run, row.Computed)
+			}
+			if strings.Contains(string(row.Config), `"/`) || strings.Contains(row.Computed.Data, "/") {
+				t.Errorf("%s: %s names a path: %s", name, row.Run, row.Config)
+			}
+		}
+		sweep, err := experiment.Sweeps.Lookup(name[:strings.LastIndex(name, "-")])
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := sweep.Report(rows)
+		if err != nil || len(report.Tables) == 0 || len(report.Figures) == 0 {
+			t.Errorf("%s: %d tables, %d figures, %v", name, len(report.Tables), len(report.Figures), err)
+		}
+	}
+	if _, err := Rows("none"); err == nil || !strings.Contains(err.Error(), Names()[0]) {
+		t.Errorf("a table that is not there: %v", err)
+	}
+}
