@@ -9,8 +9,12 @@ import (
 // Parallel calls work for 0 … n−1 on all cores. Each worker asks once for its
 // state, so that buffers are made per core and not per call.
 func Parallel[State any](n int, state func() State, work func(s State, i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers <= 1 {
+	ParallelOn(runtime.GOMAXPROCS(0), n, state, work)
+}
+
+// ParallelOn is Parallel on a number of workers; on one it is a loop.
+func ParallelOn[State any](workers, n int, state func() State, work func(s State, i int)) {
+	if workers = min(workers, n); workers <= 1 {
 		if n > 0 {
 			s := state()
 			for i := range n {

@@ -19,7 +19,7 @@ func normals(rng *rand.Rand, n int, scale float32) []float32 {
 func TestSortAgreesWithTheStandardLibrary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var s Sorter // one for all sizes: its scratch memory is reused
-	for _, n := range []int{0, 1, 2, 3, 17, 1000, 70_000, 5} {
+	for _, n := range []int{0, 1, 2, 3, 17, few, few + 1, 1000, 70_000, 5} {
 		values := normals(rng, n, 3)
 		for i := range values {
 			switch rng.IntN(10) {

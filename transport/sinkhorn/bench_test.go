@@ -158,7 +158,7 @@ func BenchmarkParts(b *testing.B) {
 		name string
 		run  func()
 	}{
-		{"costs", func() { newRows(p.X.Points, p.Y.Points, p.Cost, 0).survey(true) }},
+		{"costs", func() { newRows(p.X.Points, p.Y.Points, p.Cost, 2).survey(true) }},
 		{"sweep", func() { r.solution.sweep(1) }},
 		{"finish", func() { r.finish(1e-6) }},
 		{"gradient", func() { r.Gradient() }},

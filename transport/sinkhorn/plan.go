@@ -3,6 +3,7 @@ package sinkhorn
 import (
 	"fmt"
 
+	"molehill/transport"
 	"molehill/transport/sinkhorn/internal/kernel"
 )
 
@@ -170,7 +171,7 @@ func (s *state) pull(by []float64, indices []int) {
 // their costs.
 func (s *state) planBlocks(visit func(block []float64, from, to int, costs []float64)) {
 	n, m := len(s.a), len(s.b)
-	each(len(s.columns), s.rows.workers, func() scratch {
+	transport.ParallelOn(s.rows.workers, len(s.columns), func() scratch {
 		return scratch{costs: make([]float64, rowsAtOnce*m), plan: make([]float64, rowsAtOnce*m)}
 	}, func(w scratch, chunk int) {
 		first, last := bounds(n, chunk)

@@ -221,7 +221,7 @@ func (r *rows) survey(hold bool) (low, high float64, err error) {
 	}
 	type extent struct{ low, high float64 }
 	extents := make([]extent, chunks(n))
-	each(len(extents), r.workers, func() []float64 {
+	transport.ParallelOn(r.workers, len(extents), func() []float64 {
 		if hold {
 			return nil
 		}
@@ -285,16 +285,4 @@ func chunks(n int) int { return (n + chunkSize(n) - 1) / chunkSize(n) }
 
 func bounds(n, chunk int) (from, to int) {
 	return chunk * chunkSize(n), min((chunk+1)*chunkSize(n), n)
-}
-
-// each calls work for 0 … n−1, on all cores or, for one worker, here.
-func each[State any](n, workers int, state func() State, work func(s State, i int)) {
-	if workers != 1 {
-		transport.Parallel(n, state, work)
-		return
-	}
-	s := state()
-	for i := range n {
-		work(s, i)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -106,7 +107,7 @@ var MemoryLimit = int64(4) << 30
 
 // Solve returns the solution, or as near to it as MaxIterations came: look at
 // Converged.
-func (s Solver) Solve(p Problem) (*Result, error) { return s.solve(p, 0) }
+func (s Solver) Solve(p Problem) (*Result, error) { return s.solve(p, runtime.GOMAXPROCS(0)) }
 
 // SolveAll solves problems of any sizes side by side, one a core.
 func (s Solver) SolveAll(problems []Problem) ([]*Result, error) {
@@ -123,7 +124,7 @@ func (s Solver) SolveAll(problems []Problem) ([]*Result, error) {
 		}
 	}
 	results, errs := make([]*Result, len(problems)), make([]error, len(problems))
-	each(len(problems), 0, func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+	transport.Parallel(len(problems), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
 		results[i], errs[i] = s.solve(problems[i], 1)
 	})
 	for i, err := range errs {

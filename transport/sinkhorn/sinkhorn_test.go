@@ -188,7 +188,7 @@ func TestSolveIsTheSameOnAnyNumberOfCores(t *testing.T) {
 // Over-relaxation finds the same solution, sooner.
 func TestOverRelaxation(t *testing.T) {
 	p := Problem{transport.Uniform(cloud(200, 2, 1, 0)), transport.Uniform(cloud(200, 2, 2, 0.3)), SquaredL2}
-	matrix := newRows(p.X.Points, p.Y.Points, p.Cost, 0)
+	matrix := newRows(p.X.Points, p.Y.Points, p.Cost, 2)
 	if _, _, err := matrix.survey(true); err != nil {
 		t.Fatal(err)
 	}

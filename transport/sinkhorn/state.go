@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"molehill/transport"
 	"molehill/transport/sinkhorn/internal/kernel"
 )
 
@@ -136,7 +137,7 @@ func (s *state) scratch() scratch {
 // upper triangle is enough.
 func (s *state) byRow(upper bool, start func(chunk int), visit func(w scratch, chunk, i int, costs []float64)) {
 	n, m := len(s.a), len(s.b)
-	each(len(s.columns), s.rows.workers, s.scratch, func(w scratch, chunk int) {
+	transport.ParallelOn(s.rows.workers, len(s.columns), s.scratch, func(w scratch, chunk int) {
 		start(chunk)
 		first, last := bounds(n, chunk)
 		for from := first; from < last; from += rowsAtOnce {

@@ -3,6 +3,7 @@ package sliced
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -32,7 +33,7 @@ type Distance struct {
 // Time is O(k·(n+m)·(d + log(n+m))). The projections are never all held at once:
 // memory is O((n+m)·d), and 128 bytes a point besides.
 func SW(x, y transport.Measure, p float64, u Directions) (Distance, error) {
-	s, err := newPairing(x, y, p, u)
+	s, err := newPairing(x, y, p, u, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return Distance{}, err
 	}
@@ -55,7 +56,11 @@ func SW2(x, y transport.Points, u Directions) (Distance, error) {
 // Arithmetic is in single precision, but for the plans and the value.
 // OutputGradients is the reference in double precision.
 func SWGradient(x, y transport.Measure, p float64, u Directions) (d Distance, byX, byY []float32, err error) {
-	s, err := newPairing(x, y, p, u)
+	return swGradient(x, y, p, u, runtime.GOMAXPROCS(0))
+}
+
+func swGradient(x, y transport.Measure, p float64, u Directions, workers int) (d Distance, byX, byY []float32, err error) {
+	s, err := newPairing(x, y, p, u, workers)
 	if err != nil {
 		return Distance{}, nil, nil, err
 	}

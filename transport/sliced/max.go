@@ -3,6 +3,7 @@ package sliced
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
 
 	"molehill/transport"
@@ -30,7 +31,7 @@ const (
 // directions, and never more than max-SW_p. It can be a local maximum: more
 // directions to start from make that less likely.
 func MaxSW(x, y transport.Measure, p float64, starts Directions) (Maximum, error) {
-	s, err := newPairing(x, y, p, starts)
+	s, err := newPairing(x, y, p, starts, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return Maximum{}, err
 	}

@@ -56,7 +56,7 @@ func TestMaxSWAgainstAllDirections(t *testing.T) {
 	for range 20 {
 		x, y, p := weighted(rng, 1+rng.IntN(20), 2), weighted(rng, 1+rng.IntN(20), 2), float64(1+rng.IntN(3))
 		starts := Uniform(2, 5, rng)
-		s, err := newPairing(x, y, p, all)
+		s, err := newPairing(x, y, p, all, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,6 +28,8 @@ type pairing struct {
 	smoothing float64
 	seeds     []uint64
 
+	workers int // the cores it may use
+
 	// relative pulls are of a size of their own on each direction, which keeps
 	// them within the range of float32 and of p.
 	relative bool
@@ -40,6 +42,7 @@ type side struct {
 	table   []float32   // projections by direction and point, then pulls
 	weights []float64   // nil: equal
 	shares  []float64   // weights that add up to 1, nil: equal
+	workers int
 }
 
 // scratch is the memory of one core for one direction.
@@ -51,11 +54,11 @@ type scratch struct {
 	plan []transport.Pair
 }
 
-func newPairing(x, y transport.Measure, p float64, u Directions) (*pairing, error) {
+func newPairing(x, y transport.Measure, p float64, u Directions, workers int) (*pairing, error) {
 	if err := transport.CheckPower(p); err != nil {
 		return nil, err
 	}
-	s := &pairing{p: p, scratch: sync.Pool{New: func() any { return new(scratch) }}}
+	s := &pairing{p: p, workers: workers, scratch: sync.Pool{New: func() any { return new(scratch) }}}
 	if x.Dim != y.Dim && x.Len() > 0 && y.Len() > 0 {
 		return nil, fmt.Errorf("sliced: x has points of dimension %d and y of dimension %d; they must agree", x.Dim, y.Dim)
 	}
@@ -66,15 +69,15 @@ func newPairing(x, y transport.Measure, p float64, u Directions) (*pairing, erro
 		return nil, fmt.Errorf("sliced: y: %w", err)
 	}
 	center := center(x.Points, y.Points)
-	s.x, s.y = newSide(x, u, center), newSide(y, u, center)
+	s.x, s.y = newSide(x, u, center, workers), newSide(y, u, center, workers)
 	if x.Weights == nil && y.Weights == nil {
 		s.plan = transport.Couple(nil, transport.Levels(nil, x.Len()), transport.Levels(nil, y.Len()))
 	}
 	return s, nil
 }
 
-func newSide(m transport.Measure, u Directions, center []float32) *side {
-	s := &side{points: tile.New(m.Len(), m.Dim), weights: m.Weights}
+func newSide(m transport.Measure, u Directions, center []float32, workers int) *side {
+	s := &side{points: tile.New(m.Len(), m.Dim), weights: m.Weights, workers: workers}
 	if m.Weights != nil {
 		s.shares = m.Shares()
 	}
@@ -126,10 +129,10 @@ func checkMeasure(m transport.Measure, u Directions) error {
 	return u.check(m.Dim)
 }
 
-// eachTile calls work for every tile on all cores.
+// eachTile calls work for every tile.
 func (s *side) eachTile(work func(t int)) {
 	const atOnce = 16 // enough to occupy a core
-	transport.Parallel((s.points.Tiles()+atOnce-1)/atOnce, none, func(_ struct{}, chunk int) {
+	transport.ParallelOn(s.workers, (s.points.Tiles()+atOnce-1)/atOnce, none, func(_ struct{}, chunk int) {
 		for t := chunk * atOnce; t < min((chunk+1)*atOnce, s.points.Tiles()); t++ {
 			work(t)
 		}
@@ -154,7 +157,7 @@ func (s *pairing) run(u Directions, pull bool) []float64 {
 		for _, side := range sides {
 			side.eachTile(func(t int) { side.points.Project(t, there, side.table) })
 		}
-		transport.Parallel(part.Count, none, func(_ struct{}, j int) {
+		transport.ParallelOn(s.workers, part.Count, none, func(_ struct{}, j int) {
 			if s.smoothing > 0 {
 				rng := rand.New(rand.NewPCG(s.seeds[from+j], 0))
 				addNoise(s.x.row(j), s.smoothing, rng)

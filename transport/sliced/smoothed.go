@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -76,7 +77,7 @@ func (s Smoothed) pairing(x, y transport.Measure, u Directions) (*pairing, error
 	if !(s.Sigma >= 0) || math.IsInf(s.Sigma, 0) {
 		return nil, fmt.Errorf("sliced: smoothing by σ = %v; it is finite and at least 0", s.Sigma)
 	}
-	return newPairing(x, y, s.P, u)
+	return newPairing(x, y, s.P, u, runtime.GOMAXPROCS(0))
 }
 
 // project writes the coordinates of points along a direction in double precision.
