@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -326,5 +327,55 @@ func TestPoissonSamplesUnderReplaceOneAskForSumsOverRecords(t *testing.T) {
 	p.Sensitivity.PerRecord, p.Sensitivity.Relation = false, AddRemove
 	if _, err := Calibrate(p); err != nil {
 		t.Errorf("under add-remove: %v", err)
+	}
+}
+
+func TestWhatWasReleasedIsReplayed(t *testing.T) {
+	for _, epsilon := range []float64{1, math.Inf(1)} {
+		plan, err := Calibrate(Plan{Sensitivity: Sensitivity{Value: 1, Relation: ReplaceOne, Query: "numbers"}, Records: 10, Steps: 2,
+			Budget: Budget{Epsilon: epsilon, Delta: 1e-5}, Coordinates: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := make([][]float64, plan.Steps)
+		r := plan.Releaser(noise.Seeded(1))
+		r.Keep(func(step int, released []float64) error { kept[step] = slices.Clone(released); return nil })
+		for step := range plan.Steps {
+			values := []float64{1, 2, float64(step)}
+			if err := r.Release(values, plan.Sensitivity, step); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(values, kept[step]) {
+				t.Errorf("kept %v of the release %v", kept[step], values)
+			}
+		}
+		replay, err := plan.Replay(kept...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for step := range plan.Steps {
+			values := make([]float64, 3)
+			if err := replay.Release(values, plan.Sensitivity, step); err != nil || !slices.Equal(values, kept[step]) {
+				t.Errorf("ε = %v, step %d: replayed %v, %v, want %v", epsilon, step, values, err, kept[step])
+			}
+		}
+		for step, values := range [][]float64{0: {1, 2}, 2: {1, 2, 3}} {
+			if values != nil && replay.Release(values, plan.Sensitivity, step) == nil {
+				t.Errorf("release %d of %d numbers was replayed", step, len(values))
+			}
+		}
+		if _, err := plan.Replay(kept[0]); err == nil {
+			t.Error("one of two releases was taken for all")
+		}
+		plan.Sampler = sampling.FixedSize{Size: 5}
+		if _, err := plan.Replay(kept...); err == nil || !strings.Contains(err.Error(), "samples") {
+			t.Errorf("a replay of samples: %v", err)
+		}
+		r = plan.Releaser(noise.Seeded(1))
+		full := errors.New("the disk is full")
+		r.Keep(func(int, []float64) error { return full })
+		if err := r.Release(make([]float64, 3), plan.Sensitivity, 0); !errors.Is(err, full) {
+			t.Errorf("a release that could not be kept: %v", err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // Releaser draws a plan's records and adds its noise to queries. It is the only
@@ -16,6 +17,8 @@ type Releaser struct {
 	plan   Plan
 	secret noise.Source
 	label  string // of the noise: another plan under the same key gets other noise
+	keep   func(step int, released []float64) error
+	stored [][]float64 // what a replay answers with, by step; nil for no replay
 
 	mu       sync.Mutex
 	released map[int][sha256.Size]byte // by step, what was asked for before noise
@@ -25,6 +28,25 @@ type Releaser struct {
 func (p Plan) Releaser(secret noise.Source) *Releaser {
 	plan := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, p.sampler(), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
 	return &Releaser{plan: p, secret: secret, label: fmt.Sprintf("release %x", plan), released: map[int][sha256.Size]byte{}}
+}
+
+// Keep has each release handed to keep as it leaves, to be stored: what was
+// released may be used again at will (Plan.Replay). An error of keep is one of
+// Release. Call it before the first release.
+func (r *Releaser) Keep(keep func(step int, released []float64) error) { r.keep = keep }
+
+// Replay returns a releaser that answers with what one of the same plan released
+// before, by step, and looks at nothing: what is made of its answers is
+// post-processing and costs nothing. It refuses a plan that draws samples, as
+// who takes part in one has to stay as secret as the noise.
+func (p Plan) Replay(released ...[]float64) (*Releaser, error) {
+	if _, all := p.sampler().(sampling.All); !all {
+		return nil, fmt.Errorf("privacy: a replay of releases on samples (%v); only releases of all records can be replayed", p.sampler())
+	}
+	if len(released) != p.Steps {
+		return nil, fmt.Errorf("privacy: a replay of %d releases of a plan for %d; give each", len(released), p.Steps)
+	}
+	return &Releaser{plan: p, stored: released}, nil
 }
 
 // NoiseStd is the standard deviation of the noise, 0 for a plan without: what
@@ -49,7 +71,21 @@ func (r *Releaser) Draw(step int) ([]int, error) {
 // more sensitive than planned, more coordinates than planned for. A plan for
 // ε = ∞ passes values through.
 func (r *Releaser) Release(values []float64, s Sensitivity, step int) error {
+	if err := r.release(values, s, step); err != nil || r.keep == nil {
+		return err
+	}
+	return r.keep(step, values)
+}
+
+func (r *Releaser) release(values []float64, s Sensitivity, step int) error {
 	p := r.plan
+	if r.stored != nil {
+		if step < 0 || step >= len(r.stored) || len(r.stored[step]) != len(values) {
+			return fmt.Errorf("privacy: release %d of %d numbers is not among what is replayed; use the settings of the first time", step+1, len(values))
+		}
+		copy(values, r.stored[step])
+		return nil
+	}
 	if !p.Budget.Private() && p.NoiseStd == 0 {
 		return nil
 	}

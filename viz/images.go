@@ -25,6 +25,18 @@ type Images struct {
 	Invert         bool      // draw 0 white and 1 black, as ink on paper
 }
 
+// SquareImages returns the rows of x, [n, pixels], as images: grey where pixels is
+// side², red, green and blue where it is 3·side².
+func SquareImages(x []float32, pixels int) (Images, error) {
+	for _, channels := range []int{1, 3} {
+		side := int(math.Sqrt(float64(pixels / channels)))
+		if side > 0 && side*side*channels == pixels {
+			return Images{X: x, Height: side, Width: side, Channels: channels}, nil
+		}
+	}
+	return Images{}, fmt.Errorf("viz: rows of %d numbers are no square images: expected side² for grey or 3·side² for colours", pixels)
+}
+
 // Heading returns the title.
 func (f Images) Heading() string { return f.Title }
 

@@ -31,7 +31,7 @@ func TestTablesAreComplete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := sweep.Report(rows)
+		report, err := sweep.Report(rows, nil)
 		if err != nil || len(report.Tables) == 0 || len(report.Figures) == 0 {
 			t.Errorf("%s: %d tables, %d figures, %v", name, len(report.Tables), len(report.Figures), err)
 		}

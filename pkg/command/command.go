@@ -65,7 +65,7 @@ func New() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(list(), runCommand(), runs(), show(), epsilonCommand(), calibrateCommand(), auditCommand(), sweep(), budget(), cancel(), deleteRun(), data(), labCommand(), notebooks(), doctor(), compute())
+	root.AddCommand(list(), runCommand(), runs(), show(), epsilonCommand(), calibrateCommand(), auditCommand(), measure(), sweep(), budget(), cancel(), deleteRun(), data(), labCommand(), notebooks(), doctor(), compute())
 	return root
 }
 

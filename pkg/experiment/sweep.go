@@ -2,7 +2,9 @@ package experiment
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -18,9 +20,13 @@ type Sweep interface {
 	// Requests lists the runs of a preset with seeds 1 … seeds, those that a
 	// reader wants first first.
 	Requests(preset Preset, seeds int) []Request
-	// Report draws what the rows say, which may be some of the runs only.
-	Report(rows []Row) (Report, error)
+	// Report draws what the rows say, which may be some of the runs only. samples
+	// may be nil: pictures are with the runs, not with their rows.
+	Report(rows []Row, samples Samples) (Report, error)
 }
+
+// Samples returns the images that a run made, false if they are not at hand.
+type Samples func(Row) (viz.Images, bool)
 
 // Row is a finished run of a sweep.
 type Row struct {
@@ -30,7 +36,8 @@ type Row struct {
 	Research   bool            `json:"research"` // noise from the seed
 	Config     json.RawMessage `json:"config"`
 	Metrics    run.Values      `json:"metrics"`
-	Claims     []privacy.Claim `json:"claims,omitempty"` // of its statement
+	Measured   []Measured      `json:"measured,omitempty"` // further (Measure)
+	Claims     []privacy.Claim `json:"claims,omitempty"`   // of its statement
 	Seconds    float64         `json:"seconds"`          // of the last computation, from its start to its end
 	Computed   run.Provenance  `json:"computed"`         // by the last computation
 }
@@ -71,6 +78,13 @@ func Finished(r *run.Run) (Row, error) {
 		return row, err
 	}
 	row.Metrics = result.Metrics
+	measured, err := AllMeasured(r)
+	if err != nil {
+		return row, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(measured)) {
+		row.Measured = append(row.Measured, measured[name])
+	}
 	statement, err := r.Privacy()
 	if err != nil {
 		return row, err

@@ -3,7 +3,7 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
-	"math"
+	"strconv"
 
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -40,15 +40,28 @@ func (r *Result) Samples(n int) viz.Images {
 	return r.Images("samples.npy", n)
 }
 
-// Images returns up to n of the square grey images of an artefact as a figure.
+// Images returns up to n of the square images of an artefact as a figure.
 func (r *Result) Images(name string, n int) viz.Images {
 	pixels, columns := r.Table(name)
-	side := int(math.Sqrt(float64(columns)))
-	if side*side != columns {
-		fail(fmt.Errorf("the rows of %s have %d numbers: no square images", name, columns))
-	}
 	n = min(n, len(pixels)/columns)
-	return viz.Images{X: pixels[:n*columns], Height: side, Width: side}
+	images, err := viz.SquareImages(pixels[:n*columns], columns)
+	if err != nil {
+		fail(fmt.Errorf("%s: %w", name, err))
+	}
+	return images
+}
+
+// Measure measures the run further: its FID ("fid") by as many generated images,
+// or whether it copies ("copies"). What was measured before is there at once.
+func (r *Result) Measure(name string, rows int) map[string]float64 {
+	bar := viz.NewProgress(name+" of "+r.ID, 0)
+	var found struct{ Values run.Values }
+	err := ask(&found, "measure", r.ID, name, "--rows", strconv.Itoa(rows), "--json")
+	bar.Done()
+	if err != nil {
+		fail(err)
+	}
+	return found.Values
 }
 
 // Curve returns a curve of the run, "sliced W₂" for example, as a figure.

@@ -34,7 +34,7 @@ func (e presampled) Game(c *Config, n, dim int, plan privacy.Plan, public noise.
 		NotTested: notTested,
 		Play: func(_ context.Context, bits []bool, secret noise.Source) ([]float64, error) {
 			records := canaries(bits, n, along)
-			guide, err := e.Guide(c, records, plan, public, secret)
+			guide, err := e.Guide(c, Records{Points: records}, plan.Releaser(secret), public)
 			if err != nil {
 				return nil, err
 			}
@@ -83,7 +83,7 @@ func (e resampled) Game(c *Config, n, dim int, plan privacy.Plan, public noise.S
 					records.Row(i)[k] = v
 				}
 			}
-			guide, err := e.Guide(c, records, plan, public, secret)
+			guide, err := e.Guide(c, Records{Points: records}, plan.Releaser(secret), public)
 			if err != nil {
 				return nil, err
 			}
@@ -206,7 +206,7 @@ func (e sketched) Game(c *Config, n, dim int, plan privacy.Plan, public noise.So
 				return nil, err
 			}
 			if !checked[bits[0]] {
-				guide, err := e.Guide(c, worlds[world], plan, public, secret)
+				guide, err := e.Guide(c, Records{Points: worlds[world]}, plan.Releaser(secret), public)
 				if err != nil {
 					return nil, err
 				}

@@ -214,7 +214,7 @@ func told(t *testing.T, c *Config, plan privacy.Plan) audit.Game {
 	play := func(_ context.Context, bits []bool, secret noise.Source) ([]float64, error) {
 		data := canaries(nil, records, other)
 		copy(data.Row(0), canaries(bits, 1, canary).Row(0))
-		guide, err := resampled{}.Guide(c, data, plan, public, secret)
+		guide, err := resampled{}.Guide(c, Records{Points: data}, plan.Releaser(secret), public)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/privacy"
 	"molehill/privacy/noise"
-	"molehill/transport"
 	"molehill/transport/flow"
 )
 
@@ -48,8 +47,8 @@ func (normal) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []priva
 	return once(c, n, flow.MomentsCount(dim), s, err)
 }
 
-func (normal) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
-	target, err := flow.NewNormal(records, latentDiameter/2, directions(c, public), plan.Releaser(secret))
+func (normal) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
+	target, err := flow.NewNormal(records.Points, latentDiameter/2, directions(c, public), release)
 	return flow.Slices{Target: target}, err
 }
 
@@ -80,6 +79,6 @@ func (embedded) Plan(c *Config, n, _ int, _ noise.Source) (privacy.Plan, []priva
 	return once(c, n, 2*c.Features, s, err)
 }
 
-func (embedded) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
-	return flow.NewEmbedding(records, c.Features, c.Scale, public, plan.Releaser(secret))
+func (embedded) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
+	return flow.NewEmbedding(records.Points, c.Features, c.Scale, public, release)
 }

@@ -58,13 +58,13 @@ type Config struct {
 	// be proved.
 	Published bool `json:"published"`
 
+	// Release is the run whose release is used again, at no further cost; "" to
+	// look at the records. What determines a release is then as it was there.
+	Release string `json:"release"`
+
 	// SmoothParticles adds the target's noise to the particles' own projections
 	// too (Eq. 21); it costs nothing, and what is smoothed alike is compared.
 	SmoothParticles bool `json:"smooth_particles"`
-	// FID is the number of images that the Fréchet Inception Distance is measured
-	// on, at most as many as there are particles and held-out images; 0 for no FID,
-	// which takes most of a tenth of a second an image.
-	FID int `json:"fid"`
 
 	// NoisyEvaluation takes ψ′ at the noisy projection, as the public code does.
 	NoisyEvaluation bool `json:"noisy_evaluation"`
@@ -73,7 +73,9 @@ type Config struct {
 	// live. The papers do not.
 	OnSphere bool `json:"on_sphere"`
 
-	check func(*Config) error // what the estimator asks for beyond; nil for nothing
+	check     func(*Config) error // what the estimator asks for beyond; nil for nothing
+	estimator Estimator
+	preset    func() *Config // the settings that were changed
 }
 
 // Check implements experiment.Config.
@@ -87,7 +89,7 @@ func (c *Config) Check() error {
 		value, minimum int
 	}{
 		{"particles", c.Particles, 2}, {"steps", c.Steps, 1}, {"directions", c.Directions, 1},
-		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0}, {"degree", c.Degree, 0}, {"features", c.Features, 0}, {"fid", c.FID, 0},
+		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0}, {"degree", c.Degree, 0}, {"features", c.Features, 0},
 	} {
 		if field.value < field.minimum {
 			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
@@ -118,6 +120,31 @@ func (c *Config) Check() error {
 
 // Pin implements experiment.Pinner.
 func (c *Config) Pin() error {
+	if c.Release != "" {
+		store, err := run.DefaultStore()
+		if err != nil {
+			return err
+		}
+		from, err := openEarlier(store, c.Release, c.estimator)
+		if err != nil {
+			return err
+		}
+		c.Release = from.ID
+		if err := c.take(from.config); err != nil {
+			return err
+		}
+	}
+	then := c.Inputs
+	if err := c.pinInputs(); err != nil {
+		return err
+	}
+	if c.Release != "" && c.Inputs != then {
+		return fmt.Errorf("the rows of %s or the weights of its autoencoder have changed since %s; release anew", c.Dataset, c.Release)
+	}
+	return nil
+}
+
+func (c *Config) pinInputs() error {
 	if c.Weights == "" && !slices.Contains(autoencoder.Shipped(), c.Dataset) {
 		var err error
 		if c.Weights, err = trained(c.Dataset); err != nil {

@@ -24,8 +24,14 @@ type Estimator interface {
 	// Plan returns the promise for n records of dimension dim, and what the
 	// paper claims for the same noise.
 	Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, []privacy.Claim, error)
-	// Guide looks at the records through the plan's releaser.
-	Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error)
+	// Guide looks at the records through the releaser, and at nothing else of
+	// them but their number and dimension.
+	Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error)
+}
+
+// Records are the private rows.
+type Records struct {
+	transport.Points // latents, [n, dim]
 }
 
 func init() {
@@ -79,8 +85,8 @@ func (open) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy
 		Sensitivity: privacy.Sensitivity{Relation: privacy.ReplaceOne, Query: "all records"}}, nil, nil
 }
 
-func (open) Guide(c *Config, records transport.Points, _ privacy.Plan, public, _ noise.Source) (flow.Guide, error) {
-	return flow.Slices{Target: flow.Open{Points: records, Directions: directions(c, public)}}, nil
+func (open) Guide(c *Config, records Records, _ *privacy.Releaser, public noise.Source) (flow.Guide, error) {
+	return flow.Slices{Target: flow.Open{Points: records.Points, Directions: directions(c, public)}}, nil
 }
 
 // resampled is DPSWflow-r.
@@ -156,8 +162,8 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 	return plan, claims, nil
 }
 
-func (resampled) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
-	return flow.Slices{Target: flow.Resampled{Records: records, Directions: directions(c, public), Diameter: latentDiameter, Release: plan.Releaser(secret)}}, nil
+func (resampled) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
+	return flow.Slices{Target: flow.Resampled{Records: records.Points, Directions: directions(c, public), Diameter: latentDiameter, Release: release}}, nil
 }
 
 // presampled is DPSWflow.
@@ -214,8 +220,8 @@ func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan
 		Note: "Lemma 1's sensitivity; the formula is proved for ε ≤ 1 only"}}, nil
 }
 
-func (presampled) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
-	target, err := flow.NewPresampled(records, directions(c, public), c.PerStep, latentDiameter, plan.Releaser(secret))
+func (presampled) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
+	target, err := flow.NewPresampled(records.Points, directions(c, public), c.PerStep, latentDiameter, release)
 	return flow.Slices{Target: target}, err
 }
 
@@ -262,8 +268,8 @@ func (sketched) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, 
 	return plan, nil, err
 }
 
-func (sketched) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
-	target, err := flow.NewSketched(records, directions(c, public), c.Bins, c.PerStep, latentDiameter, plan.Releaser(secret))
+func (sketched) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
+	target, err := flow.NewSketched(records.Points, directions(c, public), c.Bins, c.PerStep, latentDiameter, release)
 	return flow.Slices{Target: target}, err
 }
 

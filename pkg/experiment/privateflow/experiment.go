@@ -28,7 +28,9 @@ func (e Experiment) Describe() plugin.Info { return e.Estimator.Describe() }
 
 // Config implements experiment.Experiment.
 func (e Experiment) Config(preset experiment.Preset) experiment.Config {
-	return e.Estimator.Config(preset)
+	c := e.Estimator.Config(preset)
+	c.estimator, c.preset = e.Estimator, func() *Config { return e.Estimator.Config(preset) }
+	return c
 }
 
 // checkpointEvery is how much time a killed run may have to compute again.
@@ -36,7 +38,8 @@ const checkpointEvery = 2 * time.Second
 
 // Run implements experiment.Experiment. It leaves the artefacts particles.npy
 // ([N, dim], the generated latents), samples.npy and .png ([64, 32·32], decoded images),
-// held-out.npy and reconstructed.npy (real images, and what the autoencoder
+// release.npy (what was released, where that is once), held-out.npy and
+// reconstructed.npy (real images, and what the autoencoder
 // keeps of them), random.npy (uniform points of the sphere, decoded), and the
 // curve "sliced W₂".
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
@@ -50,31 +53,12 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.Describe(data.Backend.String(), data.Origin); err != nil {
 		return result, err
 	}
-	key, err := r.Key()
-	if err != nil {
-		return result, err
+	public := noise.Seeded(r.Spec.Seed)
+	look := e.look
+	if c.Release != "" {
+		look = e.again
 	}
-	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
-	records := data.Private
-	plan, published, err := e.Plan(c, records.Len(), records.Dim, public)
-	if err != nil {
-		return result, err
-	}
-	statement, err := plan.Statement(secret, published, data.NotCovered...)
-	if err != nil {
-		return result, err
-	}
-	if err := bind(r, records, statement); err != nil {
-		return result, err
-	}
-	if err := r.WritePrivacy(statement); err != nil { // before the first release
-		return result, err
-	}
-	paid, err := experiment.Reserve(ctx, r, c.Dataset, plan)
-	if err != nil {
-		return result, err
-	}
-	guide, err := e.Guide(c, records, plan, public, secret)
+	guide, plan, paid, err := look(ctx, r, c, data)
 	if err != nil {
 		return result, err
 	}
@@ -90,6 +74,39 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	return result, paid.Commit(ctx)
+}
+
+// look plans, pays, and makes the guide through the plan's releaser.
+func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
+	key, err := r.Key()
+	if err != nil {
+		return nil, plan, paid, err
+	}
+	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
+	records := data.Private
+	plan, published, err := e.Plan(c, records.Len(), records.Dim, public)
+	if err != nil {
+		return nil, plan, paid, err
+	}
+	statement, err := plan.Statement(secret, published, data.NotCovered...)
+	if err != nil {
+		return nil, plan, paid, err
+	}
+	if err := bind(r, records, statement); err != nil {
+		return nil, plan, paid, err
+	}
+	if err := r.WritePrivacy(statement); err != nil { // before the first release
+		return nil, plan, paid, err
+	}
+	if paid, err = experiment.Reserve(ctx, r, c.Dataset, plan); err != nil {
+		return nil, plan, paid, err
+	}
+	release := plan.Releaser(secret)
+	if releasesOnce(plan) {
+		keepRelease(r, release)
+	}
+	guide, err = e.Guide(c, Records{Points: records}, release, public)
+	return guide, plan, paid, err
 }
 
 // move follows the guide from the last checkpoint to the last step.
@@ -215,17 +232,6 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 		},
 		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of as many real public latents, nothing learned that of uniform points on the sphere; 1-NN is how often the nearest neighbour tells particles and held-out latents apart, 0.5 if it cannot",
 			placed.Len(), data.Test.Len(), metric.DefaultStacks),
-	}
-	if c.FID > 0 {
-		name, value, err := data.fid(ctx, placed, c.FID, func(e run.Event) { _ = r.Emit(e) })
-		if err != nil {
-			return result, err
-		}
-		result.Metrics[name] = value.Value
-		result.Note += fmt.Sprintf("; %s of %d generated and as many held-out images", name, min(c.FID, placed.Len(), data.Test.Len()))
-		if value.Note != "" {
-			result.Note += ", " + value.Note
-		}
 	}
 	return result, nil
 }

@@ -23,19 +23,27 @@ func (g generated) Config(preset experiment.Preset) *Config {
 	}
 	if preset == experiment.Quick {
 		c.Steps = 400
+	} else {
+		c.Steps = max(c.Steps, 2000) // a release that is there may be followed for as long as one likes
 	}
 	return c
 }
 
+// rate is the learning rate of a generator at a step: it falls as a cosine does,
+// to 0 at the end, so that the noise of the last steps averages out.
+func (c *Config) rate(step int) float64 {
+	return c.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(c.Steps)))
+}
+
 // The generators of 003 and of those that it compares with.
 var (
-	dpswgen = generated{resampled{}, plugin.Info{Name: "dpswgen", Version: "1", Source: "003 Section 5, C.5",
+	dpswgen = generated{resampled{}, plugin.Info{Name: "dpswgen", Version: "2", Source: "003 Section 5, C.5",
 		Summary: "private generator: trained on the guide of dpswflow-r, fresh noise at each step"}}
-	once21 = generated{presampled{}, plugin.Info{Name: "sw-generator", Version: "1",
+	once21 = generated{presampled{}, plugin.Info{Name: "sw-generator", Version: "2",
 		Source:  "Rakotomamonjy & Ralaivola 2021, released once as Greenewald et al. 2024 ask",
 		Summary: "private generator: trained on every row's noisy projections, released once, with as much noise on its own"}}
-	merf = generated{embedded{}, plugin.Info{Name: "dp-merf", Version: "1", Source: "Harder et al. 2021",
+	merf = generated{embedded{}, plugin.Info{Name: "dp-merf", Version: "2", Source: "Harder et al. 2021",
 		Summary: "private generator: trained on a mean embedding by random Fourier features, released once"}}
-	harmonicGenerator = generated{spherical{}, plugin.Info{Name: "harmonic-generator", Version: "1", Source: "Molehill: docs/harmonic-sketch.md",
+	harmonicGenerator = generated{spherical{}, plugin.Info{Name: "harmonic-generator", Version: "2", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private generator: trained on the release of harmonic-flow, at no further cost"}}
 )

@@ -74,7 +74,7 @@ func (n *generating) step(step int) error {
 	if err != nil {
 		return err
 	}
-	return n.made.Step(z, n.config.LearningRate, func(x transport.Points) ([]float32, error) {
+	return n.made.Step(z, n.config.rate(step), func(x transport.Points) ([]float32, error) {
 		return n.guide.Drift(n.flow, x, step)
 	})
 }

@@ -61,12 +61,12 @@ func (e spherical) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []
 	return once(c, n, size, s, err)
 }
 
-func (e spherical) Guide(c *Config, records transport.Points, plan privacy.Plan, public, secret noise.Source) (flow.Guide, error) {
+func (e spherical) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
 	degree, err := e.degree(c, records.Len(), records.Dim)
 	if err != nil {
 		return nil, err
 	}
-	target, err := flow.NewSpherical(records, degree, directions(c, public), plan.Releaser(secret))
+	target, err := flow.NewSpherical(records.Points, degree, directions(c, public), release)
 	return flow.Slices{Target: target}, err
 }
 
@@ -115,7 +115,7 @@ func (e spherical) Game(c *Config, n, dim int, plan privacy.Plan, public noise.S
 				return nil, err
 			}
 			if !checked[bits[0]] {
-				guide, err := e.Guide(c, worlds[world], plan, public, secret)
+				guide, err := e.Guide(c, Records{Points: worlds[world]}, plan.Releaser(secret), public)
 				if err != nil {
 					return nil, err
 				}

@@ -80,7 +80,7 @@ func TestTable1Report(t *testing.T) {
 	inf := privacy.Epsilon(math.Inf(1))
 	r, err := (table1{}).Report([]experiment.Row{
 		row("dpswflow-r", 10, 0.06), row("harmonic-flow", 1, 0.02), row("harmonic-flow", 10, 0.01), row("harmonic-flow", 10, 0.03), row("swflow", inf, 0.015),
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestTable1Report(t *testing.T) {
 	if len(r.Figures) != 1 {
 		t.Errorf("figures: %v; want the one of sliced W₂", r.Figures)
 	}
-	if _, err := (table1{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}); err == nil {
+	if _, err := (table1{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {
 		t.Error("a row of another experiment was taken")
 	}
 }

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/run"
+	"molehill/viz"
+)
+
+// measure measures a finished run further.
+func measure() *cobra.Command {
+	var (
+		rows   int
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "measure RUN NAME",
+		Short: "measure a finished run further: its FID, or whether it copies",
+		Long: `Measure a finished run in a way that runs do not by themselves. What is found is
+kept with the run, and asked again it is there at once.
+
+  fid      Fréchet Inception Distance to held-out images: fid with the whole
+           network (molehill data fetch inception), fid-768 with the one that is
+           cut short; most of a tenth of a second an image on two cores
+  copies   how near generated rows are to private rows and to held-out ones; it
+           looks at private rows and charges nothing, so it is for their keeper`,
+		Example: "  molehill measure harmonic-flow-3d fid --rows 1000\n  molehill measure harmonic-flow-3d copies",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, _, err := find(args[0])
+			if err != nil {
+				return err
+			}
+			say, done := teller()
+			found, err := experiment.Measure(cmd.Context(), r, args[1], rows, say)
+			done()
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			if asJSON {
+				return printJSON(out, found)
+			}
+			for _, name := range slices.Sorted(maps.Keys(found.Values)) {
+				fmt.Fprintf(out, "  %-30s %.5g\n", name, found.Values[name])
+			}
+			fmt.Fprintf(out, "  of %d generated rows", found.Rows)
+			if found.Note != "" {
+				fmt.Fprintf(out, "; %s", found.Note)
+			}
+			fmt.Fprintln(out)
+			if found.NonPrivate {
+				fmt.Fprintln(out, "  NOT PRIVATE: private rows were looked at and no budget was charged; this is for their keeper alone")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&rows, "rows", 10_000, "how many generated rows, at most as many as there are")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// teller shows the progress of the parts of long work, one after the other.
+func teller() (say func(run.Event), done func()) {
+	var bar *viz.Progress
+	part := ""
+	done = func() {
+		if bar != nil {
+			bar.Done()
+		}
+		bar = nil
+	}
+	say = func(e run.Event) {
+		if bar == nil || e.Message != part {
+			done()
+			bar, part = viz.NewProgress(e.Message, e.Total), e.Message
+		}
+		bar.Set(e.Step, "")
+	}
+	return say, done
+}

@@ -1,0 +1,112 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"molehill/pkg/run"
+)
+
+// Measurer is an experiment whose finished runs can be measured further: in ways
+// that are slow, or that look at private rows and are nobody's by default. No run
+// is computed again for it.
+type Measurer interface {
+	Experiment
+	// Measures lists the names of what can be measured.
+	Measures() []string
+	// Measure measures a finished run by as many of its generated rows. say tells
+	// of long work.
+	Measure(ctx context.Context, r *run.Run, config Config, name string, rows int, say func(run.Event)) (Measured, error)
+}
+
+// Measured is what one measurement found.
+type Measured struct {
+	Values run.Values `json:"values"`
+	Rows   int        `json:"rows"` // generated rows
+	Note   string     `json:"note,omitempty"`
+	// NonPrivate says that private rows were looked at and no budget charged: the
+	// values are for the keeper of the rows.
+	NonPrivate bool    `json:"non_private,omitempty"`
+	Seconds    float64 `json:"seconds"`
+}
+
+// Measure measures a finished run, or finds that it has been, and keeps what it
+// found among the run's artefacts.
+func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(run.Event)) (found Measured, err error) {
+	e, config, err := decode(r.Spec)
+	if err != nil {
+		return found, err
+	}
+	m, ok := e.(Measurer)
+	if !ok {
+		return found, fmt.Errorf("runs of %s have no further measures", r.Spec.Experiment)
+	}
+	if !slices.Contains(m.Measures(), name) {
+		return found, fmt.Errorf("%s has no measure %q; it has %s", r.Spec.Experiment, name, strings.Join(m.Measures(), ", "))
+	}
+	if rows < 2 {
+		return found, fmt.Errorf("%s of %d rows; measure at least 2", name, rows)
+	}
+	if state, err := r.State(); err != nil {
+		return found, err
+	} else if state != run.Finished {
+		return found, fmt.Errorf("%s is %s; a run is measured when it is finished", r.ID, state)
+	}
+	if found, err = readMeasured(r, measuredName(name, rows)); err == nil {
+		return found, nil
+	}
+	began := time.Now()
+	if found, err = m.Measure(ctx, r, config, name, rows, say); err != nil {
+		return found, fmt.Errorf("%s of %s: %w", name, r.ID, err)
+	}
+	found.Seconds = time.Since(began).Seconds()
+	return found, r.WriteFile(measuredName(name, rows), func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", " ")
+		return encoder.Encode(found)
+	})
+}
+
+// measures is the folder of what was measured among a run's artefacts.
+const measures = "measures"
+
+func measuredName(name string, rows int) string {
+	return path.Join(measures, fmt.Sprintf("%s-%d.json", name, rows))
+}
+
+// AllMeasured returns everything that a run was measured by, by the name of its
+// artefact.
+func AllMeasured(r *run.Run) (map[string]Measured, error) {
+	names, err := r.Artefacts()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Measured{}
+	for _, name := range names {
+		if path.Dir(name) != measures || path.Ext(name) != ".json" {
+			continue
+		}
+		if all[name], err = readMeasured(r, name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func readMeasured(r *run.Run, name string) (found Measured, err error) {
+	f, err := r.Artefact(name)
+	if err != nil {
+		return found, err
+	}
+	defer f.Close()
+	if err := json.NewDecoder(f).Decode(&found); err != nil {
+		return found, fmt.Errorf("%s of %s: %w; delete the file to measure again", name, r.ID, err)
+	}
+	return found, nil
+}

@@ -1,0 +1,46 @@
+package privateflow
+
+import (
+	"context"
+	"fmt"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/metric"
+	"molehill/pkg/run"
+	"molehill/transport"
+)
+
+// Measures implements experiment.Measurer.
+func (e Experiment) Measures() []string { return []string{"fid", "copies"} }
+
+// Measure implements experiment.Measurer: "fid" of decoded images (fid or
+// fid-768, as the network is), and "copies" of latents (metric.CheckCopies).
+func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, rows int, say func(run.Event)) (experiment.Measured, error) {
+	c := config.(*Config)
+	values, dim, err := r.Table("particles.npy")
+	if err != nil {
+		return experiment.Measured{}, err
+	}
+	x := transport.Points{Dim: dim, Data: values[:min(len(values), rows*dim)]}
+	data, err := Load(ctx, c.Dataset, c.Weights, say)
+	if err != nil {
+		return experiment.Measured{}, err
+	}
+	if dim != data.Test.Dim {
+		return experiment.Measured{}, fmt.Errorf("particles of dimension %d, and an autoencoder of %s with latents of %d; measure with the weights of the run", dim, c.Dataset, data.Test.Dim)
+	}
+	if name == "fid" {
+		return data.fid(ctx, r, x, say)
+	}
+	say(run.Event{Message: "nearest private and held-out rows"})
+	found, err := metric.CheckCopies(x, data.Private, data.Test)
+	return experiment.Measured{
+		Values: run.Values{
+			"nearer a private row": found.NearerPrivate, "nearer a private row error": found.StandardError,
+			"nearer a private row without copying": found.Expected,
+			"median ratio of distances":            found.MedianRatio, "exact copies": float64(found.Exact),
+		},
+		Rows: x.Len(), NonPrivate: true,
+		Note: fmt.Sprintf("latents beside %d private and %d held-out ones; copies would be nearer to private rows more often than expected", data.Private.Len(), data.Test.Len()),
+	}, err
+}

@@ -1,0 +1,153 @@
+package privateflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/npy"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/flow"
+)
+
+// releaseFile is the artefact with what a run released, float64.
+const releaseFile = "release.npy"
+
+// releasesOnce reports whether a plan's release can be kept and used again.
+func releasesOnce(plan privacy.Plan) bool { return plan.Steps == 1 && plan.Sampler == nil }
+
+// keepRelease has the run keep what its releaser releases.
+func keepRelease(r *run.Run, release *privacy.Releaser) {
+	release.Keep(func(_ int, released []float64) error {
+		return r.WriteFile(releaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
+	})
+}
+
+// released returns the settings that determine a release.
+func (c *Config) released() map[string]any {
+	return map[string]any{
+		"dataset": &c.Dataset, "weights": &c.Weights, "inputs": &c.Inputs, "epsilon": &c.Epsilon, "delta": &c.Delta,
+		"directions": &c.Directions, "stack": &c.Stack, "batch": &c.Batch, "bins": &c.Bins, "degree": &c.Degree,
+		"features": &c.Features, "scale": &c.Scale, "published": &c.Published,
+	}
+}
+
+// take makes the settings that determine a release those of the run whose
+// release is used again. One that was set to something else is an error, as it
+// would have no effect.
+func (c *Config) take(of *Config) error {
+	preset := c.preset().released()
+	theirs := of.released()
+	for name, mine := range c.released() {
+		value, was := reflect.ValueOf(mine).Elem(), reflect.ValueOf(theirs[name]).Elem()
+		if !value.Equal(was) && !value.Equal(reflect.ValueOf(preset[name]).Elem()) {
+			return fmt.Errorf("%s is %v, and the release of %s was made with %v; leave it out, or release anew", name, value, c.Release, was)
+		}
+		value.Set(was)
+	}
+	return nil
+}
+
+// source is the estimator that releases: a generator's is the one it follows.
+func source(e Estimator) Estimator {
+	if g, ok := e.(generated); ok {
+		return g.Estimator
+	}
+	return e
+}
+
+// earlier is a finished run whose release is used again.
+type earlier struct {
+	*run.Run
+	config    *Config
+	statement privacy.Statement
+}
+
+// openEarlier opens the run for an estimator.
+func openEarlier(store run.Store, id string, e Estimator) (*earlier, error) {
+	r, err := store.Open(id)
+	if err != nil {
+		return nil, err
+	}
+	if state, err := r.State(); err != nil {
+		return nil, err
+	} else if state != run.Finished {
+		return nil, fmt.Errorf("%s is %s; a release is used again when its run is finished", r.ID, state)
+	}
+	made, err := Estimators.Lookup(r.Spec.Experiment)
+	if err != nil {
+		return nil, fmt.Errorf("%s has no release to use again: %w", r.ID, err)
+	}
+	if source(made) != source(e) || made.Describe().Version != r.Spec.Version {
+		return nil, fmt.Errorf("%s is of %s, version %s, whose release %s cannot read; use it with %[2]s or what follows the same release", r.ID, r.Spec.Experiment, r.Spec.Version, e.Describe().Name)
+	}
+	from := &earlier{Run: r, config: made.Config(experiment.Preset(r.Spec.Preset))}
+	if err := json.Unmarshal(r.Spec.Config, from.config); err != nil {
+		return nil, fmt.Errorf("settings of %s: %w", r.ID, err)
+	}
+	if from.config.Release != "" { // the one that paid
+		return openEarlier(store, from.config.Release, e)
+	}
+	text, err := r.Privacy()
+	if err != nil {
+		return nil, err
+	}
+	return from, json.Unmarshal(text, &from.statement)
+}
+
+// again returns the guide of an earlier run's release, made without a look at the
+// records: the estimator gets zeros in their place.
+func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
+	from, err := openEarlier(run.Store{Dir: filepath.Dir(r.Dir)}, c.Release, e.Estimator)
+	if err != nil {
+		return nil, plan, paid, err
+	}
+	public := noise.Seeded(from.Spec.Seed) // of the directions or features that were released on
+	if plan, _, err = e.Plan(c, data.Private.Len(), data.Private.Dim, public); err != nil {
+		return nil, plan, paid, err
+	}
+	if plan.NoiseStd != from.statement.NoiseStd {
+		return nil, plan, paid, fmt.Errorf("these settings plan noise of %v, the release of %s has %v; another version made it, release anew", plan.NoiseStd, from.ID, from.statement.NoiseStd)
+	}
+	values, err := from.release()
+	if err != nil {
+		return nil, plan, paid, err
+	}
+	release, err := plan.Replay(values)
+	if err != nil {
+		return nil, plan, paid, err
+	}
+	statement := from.statement
+	statement.Mechanism += fmt.Sprintf("; released by %s and used again here, which costs nothing more", from.ID)
+	if err := r.WritePrivacy(statement); err != nil {
+		return nil, plan, paid, err
+	}
+	zeros := transport.NewPoints(data.Private.Len(), data.Private.Dim)
+	guide, err = e.Guide(c, Records{Points: zeros}, release, public)
+	return guide, plan, paid, err
+}
+
+// release reads what the run released.
+func (f *earlier) release() ([]float64, error) {
+	file, err := f.Artefact(releaseFile)
+	if err != nil {
+		return nil, fmt.Errorf("%w; only flows and generators that release once keep what they release", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, fmt.Errorf("the release of %s: %w", f.ID, err)
+	}
+	_, values, err := npy.ReadOf[float64](text)
+	if err != nil {
+		return nil, fmt.Errorf("the release of %s: %w", f.ID, err)
+	}
+	return values, nil
+}
