@@ -87,7 +87,8 @@ func picturePNG(f Figure) *protocol.DisplayData {
 		name = "figure"
 	}
 	data := &protocol.DisplayData{Data: bundle{protocol.MIMEImagePNG: b.Bytes(), protocol.MIMETextPlain: name}}
-	if _, ours := f.(illustrator); ours {
+	_, ours := f.(illustrator)
+	if _, before := f.(Picture); ours || before {
 		if config, err := png.DecodeConfig(&b); err == nil {
 			data.Metadata = map[string]any{string(protocol.MIMEImagePNG): map[string]int{"width": config.Width * 96 / sheet.Resolution}}
 		}

@@ -12,9 +12,10 @@ import (
 	"strings"
 
 	"molehill/pkg/experiment"
+	"molehill/viz"
 )
 
-//go:embed */results.json
+//go:embed */results.json */*.png
 var files embed.FS
 
 // Names lists the tables: the sweep's name and its preset.
@@ -24,6 +25,15 @@ func Names() (names []string) {
 		names = append(names, path.Dir(f))
 	}
 	return names
+}
+
+// Samples returns the picture of what the runs of a table made of a data set.
+func Samples(name, dataset string) (viz.Picture, error) {
+	text, err := files.ReadFile(path.Join(name, dataset+"-samples.png"))
+	if err != nil {
+		return viz.Picture{}, fmt.Errorf("results: no pictures of %s with %q; tables are %s", dataset, name, strings.Join(Names(), ", "))
+	}
+	return viz.Picture{Title: "Decoded, " + dataset, Bytes: text}, nil
 }
 
 // Rows returns the runs of a table.

@@ -63,9 +63,13 @@ type Flow struct {
 	// 003 does, in place of the projection itself (Eq. 20).
 	NoisyEvaluation bool
 
-	// Random moves the particles: initial positions, smoothing, diffusion. It
-	// never touches a record and needs no secrecy.
+	// Random moves the particles: initial positions, smoothing, and diffusion
+	// unless Secret is there. It never touches a record and needs no secrecy.
 	Random noise.Source
+	// Secret draws the diffusion so that it counts as noise on what the particles
+	// tell of the records (accountant.DiffusedRelease): nobody can subtract it, and
+	// it leaves on a public grid. Nil for Random.
+	Secret *noise.Source
 }
 
 // Check returns an error unless the flow's numbers are in their domains.
@@ -97,17 +101,38 @@ func (f Flow) Step(x transport.Points, guide Guide, step int) error {
 	if err != nil {
 		return err
 	}
-	h := float32(f.StepSize)
+	h, std := float32(f.StepSize), f.diffusionStd()
+	if std > 0 && f.Secret != nil {
+		return f.secretStep(x, drift, step)
+	}
 	for i, v := range drift {
 		x.Data[i] += h * v
 	}
-	if f.Diffusion > 0 {
-		if err := f.Random.Normal(drift, math.Sqrt(2*f.Diffusion*f.StepSize), "diffusion", step); err != nil {
+	if std > 0 {
+		if err := f.Random.Normal(drift, std, "diffusion", step); err != nil {
 			return err
 		}
 		for i, z := range drift {
 			x.Data[i] += z
 		}
+	}
+	return nil
+}
+
+// diffusionStd is √(2λh).
+func (f Flow) diffusionStd() float64 { return math.Sqrt(2 * f.Diffusion * f.StepSize) }
+
+// secretStep moves the particles with diffusion from the secret source.
+func (f Flow) secretStep(x transport.Points, drift []float32, step int) error {
+	moved := make([]float64, len(drift))
+	for i, v := range drift {
+		moved[i] = float64(x.Data[i]) + f.StepSize*float64(v)
+	}
+	if err := f.Secret.Release(moved, moved, f.diffusionStd(), "diffusion", step); err != nil {
+		return err
+	}
+	for i, v := range moved {
+		x.Data[i] = float32(v)
 	}
 	return nil
 }

@@ -133,6 +133,37 @@ func TestFlowReachesItsTarget(t *testing.T) {
 	}
 }
 
+// Diffusion that counts as privacy comes from the secret source alone: the public
+// one does not tell it. It has the same variance.
+func TestSecretDiffusion(t *testing.T) {
+	const n, dim, h, lambda = 20_000, 2, 0.5, 0.1
+	move := func(random, secret uint64) []float32 {
+		source := noise.Seeded(secret)
+		f := Flow{StepSize: h, Diffusion: lambda, Random: noise.Seeded(random), Secret: &source}
+		x := transport.NewPoints(n, dim)
+		if err := f.Step(x, Rest{}, 3); err != nil {
+			t.Fatal(err)
+		}
+		return x.Data
+	}
+	moved := move(1, 2)
+	if !slices.Equal(moved, move(7, 2)) {
+		t.Error("the public source took part in it")
+	}
+	if slices.Equal(moved, move(1, 3)) {
+		t.Error("the secret source took no part in it")
+	}
+	var squares float64
+	for _, v := range moved {
+		squares += float64(v) * float64(v)
+	}
+	// 40,000 squares have a relative standard error of √(2/40,000) = 0.7 %; a
+	// false alarm at 5 of them is one in 10⁶, and a factor of 1.1 is seen.
+	if variance := squares / (n * dim); math.Abs(variance/(2*lambda*h)-1) > 0.036 {
+		t.Errorf("variance %v, want 2λh = %v", variance, 2*lambda*h)
+	}
+}
+
 func TestDiffusionHasItsVariance(t *testing.T) {
 	// A target that pulls nowhere (the particles themselves): what moves them is
 	// √(2λh)·Z alone. 6,000 coordinates: the sample standard deviation is within

@@ -3,6 +3,7 @@ package privateflow
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -158,6 +159,13 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 		}
 		claims = append(claims, privacy.Claim{Label: "paper's way", Accountant: m.Name(), Epsilon: privacy.Epsilon(result.Epsilon),
 			Note: "Lemma 1's sensitivity, which can fail at every step, and Poisson batches"})
+	}
+	if c.Diffusion > 0 {
+		claim, err := diffused(c, dim, plan, public)
+		if err != nil {
+			return plan, nil, err
+		}
+		claims = slices.Insert(claims, 0, claim) // to the other sound ones
 	}
 	return plan, claims, nil
 }

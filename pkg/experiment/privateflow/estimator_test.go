@@ -63,6 +63,31 @@ func TestInfiniteEpsilonMeansNoNoise(t *testing.T) {
 	}
 }
 
+// What diffusion adds to the proof is a claim of its own, the less the more
+// particles follow the same releases, and never worse than what the releases prove.
+func TestDiffusionIsClaimedForAllParticles(t *testing.T) {
+	proved := func(lambda float64, particles int) privacy.Epsilon {
+		c := resampled{}.Config(experiment.Paper)
+		c.Diffusion, c.Particles, c.SmoothParticles, c.Steps = lambda, particles, false, 400
+		plan, published, err := resampled{}.Plan(c, 30_000, 8, noise.Seeded(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := plan.Statement(noise.Seeded(1), published)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if claimed := strings.Contains(s.String(), "of the particles alone"); claimed != (lambda > 0) {
+			t.Errorf("λ = %v: claimed %v\n%v", lambda, claimed, s)
+		}
+		return s.Epsilon()
+	}
+	none, many, few, more := proved(0, 10_000), proved(0.1, 10_000), proved(0.1, 100), proved(1, 10_000)
+	if !(few < more && more < many && many < none && none <= 10) || many < 7 || few > 2 {
+		t.Errorf("ε = %v without diffusion; %v and %v for 10,000 and 100 particles at λ = 0.1; %v at λ = 1", none, many, few, more)
+	}
+}
+
 // The paper's noise: σ times 2√w, and what its public code says of it (9.89 by
 // Abadi's moments at σ = 0.68 over 4,200 steps of 250 of 30,000). What can be
 // proved of it is more than the claim.

@@ -66,6 +66,14 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if c.SmoothParticles {
 		f.Smoothing = plan.NoiseStd
 	}
+	if c.Diffusion > 0 {
+		key, err := r.Key()
+		if err != nil {
+			return result, err
+		}
+		secret := noise.Keyed(key, r.Spec.Research)
+		f.Secret = &secret
+	}
 	x, err := e.move(ctx, r, c, f, guide, data)
 	if err != nil {
 		return result, err
