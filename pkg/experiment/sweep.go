@@ -38,8 +38,8 @@ type Row struct {
 	Metrics    run.Values      `json:"metrics"`
 	Measured   []Measured      `json:"measured,omitempty"` // further (Measure)
 	Claims     []privacy.Claim `json:"claims,omitempty"`   // of its statement
-	Seconds    float64         `json:"seconds"`          // of the last computation, from its start to its end
-	Computed   run.Provenance  `json:"computed"`         // by the last computation
+	Seconds    float64         `json:"seconds"`            // of the last computation, from its start to its end
+	Computed   run.Provenance  `json:"computed"`           // by the last computation
 }
 
 // Report is what a sweep shows: tables, and figures by the name of their file.

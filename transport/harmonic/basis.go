@@ -98,6 +98,15 @@ func (b *Basis) Size() int {
 	return size
 }
 
+// each calls visit with the part of values, [Size], that every degree has.
+func (b *Basis) each(values []float64, visit func(l int, part []float64)) {
+	from := 0
+	for i, d := range b.degrees {
+		visit(i+1, values[from:from+d.size])
+		from += d.size
+	}
+}
+
 // Means returns the mean of every harmonic over x, [Size], degree by degree, each
 // orthonormal: Σ_m Y_m(x)² = Count(Dim, l) at every point. x must be of norm 1
 // (transport.Points.OnSphere).

@@ -34,22 +34,30 @@ func (d degree) coefficients(means []float64, scale float64) []float64 {
 	return a.RawVector().Data
 }
 
-// moments writes the means of P_1(⟨x, θ⟩) … P_L(⟨x, θ⟩) to c, [Degree], θ of norm
-// 1.
-func (d *Density) moments(c, theta []float64) {
-	dim := d.basis.Dim
-	for i, part := range d.basis.degrees {
-		r, sum := newRecurrence(dim, i+1), 0.
-		j, a := 0, d.zonal[i]
-		for ; j+4 <= len(a); j += 4 {
-			t0, t1, t2, t3 := dot4(theta, part.points[j*dim:(j+4)*dim])
+// moments writes the means of P_1(⟨x, θ⟩) … P_L(⟨x, θ⟩) of each density to its
+// row of c, [len(all)][Degree], θ of norm 1. The densities have one basis, whose
+// zonal functions are the work.
+func moments(c [][]float64, all []*Density, theta []float64) {
+	b := all[0].basis
+	for i, part := range b.degrees {
+		for k := range all {
+			c[k][i] = 0
+		}
+		r, j := newRecurrence(b.Dim, i+1), 0
+		for ; j+4 <= part.size; j += 4 {
+			t0, t1, t2, t3 := dot4(theta, part.points[j*b.Dim:(j+4)*b.Dim])
 			p0, p1, p2, p3 := r.last4(t0, t1, t2, t3)
-			sum += a[j]*p0 + a[j+1]*p1 + a[j+2]*p2 + a[j+3]*p3
+			for k, d := range all {
+				a := d.zonal[i][j : j+4]
+				c[k][i] += a[0]*p0 + a[1]*p1 + a[2]*p2 + a[3]*p3
+			}
 		}
-		for ; j < len(a); j++ {
-			sum += a[j] * r.last(dot(theta, part.points[j*dim:(j+1)*dim]))
+		for ; j < part.size; j++ {
+			p := r.last(dot(theta, part.points[j*b.Dim:(j+1)*b.Dim]))
+			for k, d := range all {
+				c[k][i] += d.zonal[i][j] * p
+			}
 		}
-		c[i] = sum
 	}
 }
 
@@ -60,25 +68,55 @@ func (d *Density) moments(c, theta []float64) {
 // always one, it is positive, and where points crowd it does not ring as the
 // series of their harmonics does.
 func (d *Density) Quantiles(u sliced.Directions, knots int) ([]transport.Quantile, error) {
-	if u.Dim != d.basis.Dim {
-		return nil, fmt.Errorf("harmonic: directions of dimension %d for points of dimension %d; they must agree", u.Dim, d.basis.Dim)
+	quantiles, err := Quantiles([]*Density{d}, u, knots)
+	if err != nil {
+		return nil, err
+	}
+	return quantiles[0], nil
+}
+
+// Quantiles returns those of several densities that have one basis, such as those
+// of the classes of a labelled sketch, [len(densities)][u.Count], in less time
+// than one by one.
+func Quantiles(densities []*Density, u sliced.Directions, knots int) ([][]transport.Quantile, error) {
+	if len(densities) == 0 {
+		return nil, nil
+	}
+	b := densities[0].basis
+	for _, d := range densities {
+		if d.basis != b {
+			return nil, fmt.Errorf("harmonic: densities of several bases; take those of one sketch together")
+		}
+	}
+	if u.Dim != b.Dim {
+		return nil, fmt.Errorf("harmonic: directions of dimension %d for points of dimension %d; they must agree", u.Dim, b.Dim)
 	}
 	if knots < 2 {
 		return nil, fmt.Errorf("harmonic: quantile functions of %d knots; take at least 2", knots)
 	}
-	fit, read := newAngles(d.basis, fitIntervals, 0.5), newAngles(d.basis, readIntervals, 0)
-	quantiles := make([]transport.Quantile, u.Count)
+	fit, read := newAngles(b, fitIntervals, 0.5), newAngles(b, readIntervals, 0)
+	quantiles := make([][]transport.Quantile, len(densities))
+	for k := range quantiles {
+		quantiles[k] = make([]transport.Quantile, u.Count)
+	}
 	type scratch struct {
-		theta, c []float64
-		tilt     *tilt
+		theta []float64
+		c     [][]float64
+		tilt  *tilt
 	}
 	transport.Parallel(u.Count, func() scratch {
-		return scratch{make([]float64, u.Dim), make([]float64, d.basis.Degree), newTilt(fit, read)}
+		s := scratch{make([]float64, u.Dim), make([][]float64, len(densities)), newTilt(fit, read)}
+		for k := range s.c {
+			s.c[k] = make([]float64, b.Degree)
+		}
+		return s
 	}, func(s scratch, j int) {
 		unit(s.theta, u.Row(j))
-		d.moments(s.c, s.theta)
-		s.tilt.fit(s.c, d.errors)
-		quantiles[j] = transport.BinQuantile(s.tilt.invert(knots))
+		moments(s.c, densities, s.theta)
+		for k, d := range densities {
+			s.tilt.fit(s.c[k], d.errors)
+			quantiles[k][j] = transport.BinQuantile(s.tilt.invert(knots))
+		}
 	})
 	return quantiles, nil
 }

@@ -33,13 +33,7 @@ func NewSketch(x transport.Points, b *Basis) (*Sketch, error) {
 }
 
 // each calls visit with the means of every degree.
-func (s *Sketch) each(visit func(l int, means []float64)) {
-	from := 0
-	for i, d := range s.Basis.degrees {
-		visit(i+1, s.Means[from:from+d.size])
-		from += d.size
-	}
-}
+func (s *Sketch) each(visit func(l int, means []float64)) { s.Basis.each(s.Means, visit) }
 
 // Sensitivity returns the ℓ₂-sensitivity of a sketch of n points of the sphere of
 // R^dim up to a degree, with Weights, when one of them is replaced.
@@ -85,10 +79,7 @@ func (s *Sketch) Density(noiseStd float64) *Density {
 			energy += v * v
 		}
 		noise := noiseStd * noiseStd * float64(part.size)
-		kept := 0.
-		if energy > noise {
-			kept = (energy - noise) / energy
-		}
+		kept := exceeding(energy, noise)
 		d.kept = append(d.kept, kept)
 		// A moment is the mean of Y(θ)·Y(x)/Count with ‖Y(θ)‖² = Count.
 		variance := noiseStd * noiseStd / (s.Weights[l-1] * s.Weights[l-1] * float64(part.size))

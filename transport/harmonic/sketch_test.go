@@ -82,7 +82,7 @@ func TestDensityHasTheMomentsOfThePoints(t *testing.T) {
 	theta, row, c, p := make([]float64, 5), make([]float64, 5), make([]float64, 4), make([]float64, 5)
 	for j := range u.Count {
 		unit(theta, u.Row(j))
-		d.moments(c, theta)
+		moments([][]float64{c}, []*Density{d}, theta)
 		for l := 1; l <= 4; l++ {
 			var want float64
 			for i := range x.Len() {

@@ -79,7 +79,7 @@ func game(t *testing.T, e Auditable, c *Config, plan privacy.Plan) audit.Game {
 }
 
 func TestFlowsKeepTheirClaims(t *testing.T) {
-	for _, e := range []Auditable{resampled{}, presampled{}, sketched{}, spherical{}} {
+	for _, e := range []Auditable{resampled{}, presampled{}, sketched{}, spherical{}, classes{}} {
 		c, plan, claim := small(t, e)
 		name := e.Describe().Name
 		if refuted := refutations(t, name, game(t, e, c, plan), claim, 20); refuted > 0 {
@@ -96,7 +96,7 @@ func TestBrokenFlowsAreCaught(t *testing.T) {
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
 		seeds = 20
 	}
-	for _, e := range []Auditable{presampled{}, sketched{}, spherical{}} {
+	for _, e := range []Auditable{presampled{}, sketched{}, spherical{}, classes{}} {
 		c, plan, claim := small(t, e)
 		half, mean := plan, plan
 		half.NoiseStd /= 2

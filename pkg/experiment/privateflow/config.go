@@ -50,6 +50,8 @@ type Config struct {
 	// 0 for harmonic.Degree's choice from the public numbers.
 	Degree int `json:"degree"`
 
+	Classes int `json:"classes,omitempty"` // how many the labels name, public; 0 without labels
+
 	Features int     `json:"features"` // pairs of random Fourier features of a mean embedding
 	Scale    float64 `json:"scale"`    // length scale of its kernel, public
 
@@ -89,7 +91,7 @@ func (c *Config) Check() error {
 		value, minimum int
 	}{
 		{"particles", c.Particles, 2}, {"steps", c.Steps, 1}, {"directions", c.Directions, 1},
-		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0}, {"degree", c.Degree, 0}, {"features", c.Features, 0},
+		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0}, {"degree", c.Degree, 0}, {"classes", c.Classes, 0}, {"features", c.Features, 0},
 	} {
 		if field.value < field.minimum {
 			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)

@@ -25,6 +25,8 @@ type Data struct {
 	Public     transport.Points // latents of as many public images as there are held-out ones
 	Test       transport.Points // latents of the held-out images
 	HeldOut    []float32        // [sampleImages, Pixels], held-out images to compare with
+	Classes    []string         // what labels name, nil if the rows have none
+	Labels     Labels
 	Pixels     int
 	Origin     string   // where the records came from
 	NotCovered []string // what the privacy of a release leaves out
@@ -33,6 +35,9 @@ type Data struct {
 	model *autoencoder.Autoencoder
 	test  []float32 // all held-out images, [·, Pixels]
 }
+
+// Labels are the classes of the rows of Data, numbers below len(Classes).
+type Labels struct{ Private, Public, Test []int }
 
 // Load encodes the private half and the held-out images of a data set with the
 // autoencoder that was trained on its public half. say tells of long work.
@@ -62,22 +67,24 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Config.Dim()}
+	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Config.Dim(), Classes: splits.Train.Classes}
 	encode := func(images *dataset.Dataset) (transport.Points, error) {
 		padded := images.Pad(model.Config.Side, model.Config.Side)
 		latents, err := latentsOf(ctx, b, model, padded, say)
 		return transport.Points{Dim: model.Config.Latent, Data: latents}, err
 	}
-	if d.Private, err = encode(splits.Train.Subset(partition.Private)); err != nil {
+	private := splits.Train.Subset(partition.Private)
+	if d.Private, err = encode(private); err != nil {
 		return nil, err
 	}
 	if d.Test, err = encode(splits.Test); err != nil {
 		return nil, err
 	}
-	public := partition.Public[:min(splits.Test.Len(), len(partition.Public))]
-	if d.Public, err = encode(splits.Train.Subset(public)); err != nil {
+	public := splits.Train.Subset(partition.Public[:min(splits.Test.Len(), len(partition.Public))])
+	if d.Public, err = encode(public); err != nil {
 		return nil, err
 	}
+	d.Labels = Labels{private.Labels, public.Labels, splits.Test.Labels}
 	// A latent is on the sphere already; this bounds the ones that are not
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()

@@ -32,11 +32,12 @@ type Estimator interface {
 
 // Records are the private rows.
 type Records struct {
-	transport.Points // latents, [n, dim]
+	transport.Points       // latents, [n, dim]
+	Labels           []int // [n], for Config.Classes; nil without
 }
 
 func init() {
-	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}, normal{}, embedded{}, dpswgen, once21, merf, harmonicGenerator} {
+	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}, normal{}, embedded{}, dpswgen, once21, merf, harmonicGenerator, classes{}, classesGenerator} {
 		Estimators.Register(e)
 		experiment.Registry.Register(Experiment{e})
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"molehill/pkg/experiment"
@@ -38,6 +39,7 @@ const checkpointEvery = 2 * time.Second
 
 // Run implements experiment.Experiment. It leaves the artefacts particles.npy
 // ([N, dim], the generated latents), samples.npy and .png ([64, 32·32], decoded images),
+// labels.npy ([N, 1], of particles that have some),
 // release.npy (what was released, where that is once), held-out.npy and
 // reconstructed.npy (real images, and what the autoencoder
 // keeps of them), random.npy (uniform points of the sphere, decoded), and the
@@ -78,7 +80,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if result, err = e.finish(ctx, r, c, x, data); err != nil {
+	if result, err = e.finish(ctx, r, c, x, labelsOf(guide, x.Len()), data); err != nil {
 		return result, err
 	}
 	return result, paid.Commit(ctx)
@@ -91,12 +93,15 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data)
 		return nil, plan, paid, err
 	}
 	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
-	records := data.Private
+	records, err := data.records(c)
+	if err != nil {
+		return nil, plan, paid, err
+	}
 	plan, published, err := e.Plan(c, records.Len(), records.Dim, public)
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	statement, err := plan.Statement(secret, published, data.NotCovered...)
+	statement, err := plan.Statement(secret, published, data.notCovered(c)...)
 	if err != nil {
 		return nil, plan, paid, err
 	}
@@ -113,7 +118,7 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data)
 	if releasesOnce(plan) {
 		keepRelease(r, release)
 	}
-	guide, err = e.Guide(c, Records{Points: records}, release, public)
+	guide, err = e.Guide(c, records, release, public)
 	return guide, plan, paid, err
 }
 
@@ -178,7 +183,7 @@ const (
 )
 
 // finish measures, decodes and writes what the run leaves.
-func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transport.Points, data *Data) (result run.Result, err error) {
+func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transport.Points, labels []int, data *Data) (result run.Result, err error) {
 	placed := c.place(x)
 	d, err := data.distance(placed, metric.DefaultStacks, r.Spec.Seed)
 	if err != nil {
@@ -204,7 +209,14 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	if err != nil {
 		return result, err
 	}
-	images, err := data.Decode(placed.Data[:min(sampleImages, placed.Len())*placed.Dim])
+	shape := data.model.Config
+	grid := viz.Images{Height: shape.Side, Width: shape.Side, Channels: shape.Channels}
+	if labels == nil {
+		grid.X, err = data.Decode(placed.Data[:min(sampleImages, placed.Len())*placed.Dim])
+	} else {
+		grid.Cols, grid.RowLabels = samplesOfClass, data.Classes
+		grid.X, err = data.classSamples(placed, labels)
+	}
 	if err != nil {
 		return result, err
 	}
@@ -218,7 +230,7 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	}
 	for name, table := range map[string]transport.Points{
 		"particles.npy":     placed,
-		"samples.npy":       {Dim: data.Pixels, Data: images},
+		"samples.npy":       {Dim: data.Pixels, Data: grid.X},
 		"held-out.npy":      {Dim: data.Pixels, Data: data.HeldOut},
 		"reconstructed.npy": {Dim: data.Pixels, Data: rebuilt},
 		"random.npy":        {Dim: data.Pixels, Data: random},
@@ -227,8 +239,6 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 			return result, err
 		}
 	}
-	shape := data.model.Config
-	grid := viz.Images{X: images, Height: shape.Side, Width: shape.Side, Channels: shape.Channels}
 	if err := r.WriteFile("samples.png", grid.PNG); err != nil {
 		return result, err
 	}
@@ -241,12 +251,25 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of as many real public latents, nothing learned that of uniform points on the sphere; 1-NN is how often the nearest neighbour tells particles and held-out latents apart, 0.5 if it cannot",
 			placed.Len(), data.Test.Len(), metric.DefaultStacks),
 	}
-	return result, nil
+	if labels == nil {
+		return result, nil
+	}
+	values, err := data.scoreClasses(placed, labels, r.Spec.Seed)
+	if err != nil {
+		return result, err
+	}
+	maps.Copy(result.Metrics, values)
+	result.Note += classNote
+	column := make([]float32, len(labels))
+	for i, label := range labels {
+		column[i] = float32(label)
+	}
+	return result, r.WriteTable("labels.npy", column, 1)
 }
 
 // bind ties the run's noise to the records, the plan and the directions (which
 // follow from the spec).
-func bind(r *run.Run, records transport.Points, statement privacy.Statement) error {
+func bind(r *run.Run, records Records, statement privacy.Statement) error {
 	id, err := r.Spec.ID()
 	if err != nil {
 		return err
@@ -258,6 +281,9 @@ func bind(r *run.Run, records transport.Points, statement privacy.Statement) err
 	what, err := binary.Append(append([]byte(id), plan...), binary.LittleEndian, records.Data)
 	if err != nil {
 		return err
+	}
+	for _, label := range records.Labels {
+		what = binary.LittleEndian.AppendUint64(what, uint64(label))
 	}
 	return r.Bind(what)
 }

@@ -35,11 +35,15 @@ func newLearner(c *Config, f flow.Flow, guide flow.Guide, dim int, b *backend.Ba
 	if c.Learner != Generator {
 		return &particles{f, guide, f.Start(c.Particles, dim)}, nil
 	}
-	g, err := generator.New(b, generator.Config{Noise: dim, Output: dim}, public.Stream("generator", 0).Uint64())
+	input, classed := dim, classesOf(guide)
+	if classed != nil {
+		input += classed.Classes()
+	}
+	g, err := generator.New(b, generator.Config{Noise: input, Output: dim}, public.Stream("generator", 0).Uint64())
 	if err != nil {
 		return nil, err
 	}
-	return &generating{c, f, guide, g, dim, public}, nil
+	return &generating{c, f, guide, classed, g, dim, public}, nil
 }
 
 // particles move along the guide's drift.
@@ -61,12 +65,13 @@ func (p *particles) restore(from io.Reader, _ int) error {
 
 // generating is a generator whose output would move along the guide's drift.
 type generating struct {
-	config *Config
-	flow   flow.Flow
-	guide  flow.Guide
-	made   *generator.Generator
-	dim    int
-	public noise.Source
+	config  *Config
+	flow    flow.Flow
+	guide   flow.Guide
+	classed classed // the guide, if it has classes
+	made    *generator.Generator
+	dim     int
+	public  noise.Source
 }
 
 func (n *generating) step(step int) error {
@@ -88,13 +93,17 @@ func (n *generating) points() (transport.Points, error) {
 	return n.made.Generate(z)
 }
 
-// noise is a generator's input: it never touches a record and needs no secrecy.
+// noise is a generator's input, followed by the classes to make if the guide has
+// some: it never touches a record and needs no secrecy.
 func (n *generating) noise(rows int, label string, step int) (transport.Points, error) {
 	z := transport.NewPoints(rows, n.dim)
 	if err := n.public.Normal(z.Data, 1, label, step); err != nil {
 		return z, fmt.Errorf("the generator's input: %w", err)
 	}
-	return z, nil
+	if n.classed == nil {
+		return z, nil
+	}
+	return generator.Conditional(z, n.classed.Labels(rows), n.classed.Classes())
 }
 
 func (n *generating) save(to io.Writer, done int) error      { return n.made.Save(to, done) }

@@ -34,7 +34,7 @@ func keepRelease(r *run.Run, release *privacy.Releaser) {
 func (c *Config) released() map[string]any {
 	return map[string]any{
 		"dataset": &c.Dataset, "weights": &c.Weights, "inputs": &c.Inputs, "epsilon": &c.Epsilon, "delta": &c.Delta,
-		"directions": &c.Directions, "stack": &c.Stack, "batch": &c.Batch, "bins": &c.Bins, "degree": &c.Degree,
+		"directions": &c.Directions, "stack": &c.Stack, "batch": &c.Batch, "bins": &c.Bins, "degree": &c.Degree, "classes": &c.Classes,
 		"features": &c.Features, "scale": &c.Scale, "published": &c.Published,
 	}
 }
@@ -130,7 +130,7 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *Data) 
 		return nil, plan, paid, err
 	}
 	zeros := transport.NewPoints(data.Private.Len(), data.Private.Dim)
-	guide, err = e.Guide(c, Records{Points: zeros}, release, public)
+	guide, err = e.Guide(c, Records{Points: zeros, Labels: make([]int, zeros.Len())}, release, public)
 	return guide, plan, paid, err
 }
 

@@ -40,12 +40,18 @@ func (spherical) degree(c *Config, n, dim int) (int, error) {
 	if c.Degree > 0 {
 		return c.Degree, nil
 	}
-	plan, err := privacy.Calibrate(privacy.Plan{Records: n, Steps: 1, Budget: c.budget(), Coordinates: 1,
-		Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne}})
+	multiplier, err := multiplier(c, n)
 	if err != nil {
 		return 0, err
 	}
-	return harmonic.Degree(dim, n, plan.NoiseStd)
+	return harmonic.Degree(dim, n, multiplier)
+}
+
+// multiplier is that of a single release's noise.
+func multiplier(c *Config, n int) (float64, error) {
+	plan, err := privacy.Calibrate(privacy.Plan{Records: n, Steps: 1, Budget: c.budget(), Coordinates: 1,
+		Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne}})
+	return plan.NoiseStd, err
 }
 
 func (e spherical) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {

@@ -1,0 +1,112 @@
+package privateflow
+
+import (
+	"fmt"
+	"slices"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport/flow"
+	"molehill/transport/harmonic"
+)
+
+// classes is the flow of particles with labels, each class to its own density,
+// made of one release of noisy means of spherical harmonics.
+type classes struct{}
+
+func (classes) Describe() plugin.Info {
+	return plugin.Info{Name: "harmonic-classes", Version: "1", Source: "Molehill: docs/harmonic-sketch.md",
+		Summary: "private flow with labels: sizes of the classes and means of spherical harmonics over each, released once; labels are as private as images"}
+}
+
+func (classes) Config(preset experiment.Preset) *Config {
+	c := base(preset)
+	c.Directions, c.StepSize, c.OnSphere = 48, 6, true
+	c.Steps, c.Classes = 120, 10
+	if preset == experiment.Paper {
+		c.Steps = 400
+	}
+	c.check = func(c *Config) error {
+		if c.Classes < 2 {
+			return fmt.Errorf("classes is %d; take the number of classes that the data set has, at least 2", c.Classes)
+		}
+		return unpublished(c)
+	}
+	return &c
+}
+
+// degree returns the highest degree to release.
+func (classes) degree(c *Config, n, dim int) (int, error) {
+	if c.Degree > 0 {
+		return c.Degree, nil
+	}
+	multiplier, err := multiplier(c, n)
+	if err != nil {
+		return 0, err
+	}
+	return harmonic.LabelledDegree(dim, c.Classes, n, multiplier)
+}
+
+func (e classes) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {
+	degree, err := e.degree(c, n, dim)
+	if err != nil {
+		return privacy.Plan{}, nil, err
+	}
+	s, err := harmonic.LabelledSensitivity(dim, degree, c.Classes, n)
+	return once(c, n, harmonic.LabelledSize(dim, degree, c.Classes), s, err)
+}
+
+func (e classes) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
+	degree, err := e.degree(c, records.Len(), records.Dim)
+	if err != nil {
+		return nil, err
+	}
+	return flow.NewLabelled(records.Points, records.Labels, c.Classes, degree, directions(c, public), release)
+}
+
+// classesGenerator follows the same release.
+var classesGenerator = generated{classes{}, plugin.Info{Name: "harmonic-classes-generator", Version: "1", Source: "Molehill: docs/harmonic-sketch.md",
+	Summary: "private generator that is told the class: trained on the release of harmonic-classes, at no further cost"}}
+
+// classed is a guide of particles that have labels.
+type classed interface {
+	flow.Guide
+	Classes() int
+	// Labels returns the classes of n particles; the same n always gets the same.
+	Labels(n int) []int
+}
+
+// classesOf returns the guide if it has classes, else nil.
+func classesOf(guide flow.Guide) classed {
+	c, _ := guide.(classed)
+	return c
+}
+
+// labelsOf returns the labels of n points that follow a guide, nil if it has none.
+func labelsOf(guide flow.Guide, n int) []int {
+	if c := classesOf(guide); c != nil {
+		return c.Labels(n)
+	}
+	return nil
+}
+
+// records returns the private rows, with labels if the settings have classes.
+func (d *Data) records(c *Config) (Records, error) {
+	if c.Classes == 0 {
+		return Records{Points: d.Private}, nil
+	}
+	if d.Labels.Private == nil || len(d.Classes) != c.Classes {
+		return Records{}, fmt.Errorf("classes is %d, and the rows of %s have labels of %d classes; set classes to that, or take harmonic-flow, which needs none", c.Classes, c.Dataset, len(d.Classes))
+	}
+	return Records{Points: d.Private, Labels: d.Labels.Private}, nil
+}
+
+// notCovered is what the privacy of a release leaves out.
+func (d *Data) notCovered(c *Config) []string {
+	if c.Classes == 0 {
+		return d.NotCovered
+	}
+	return append(slices.Clone(d.NotCovered), fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", c.Classes))
+}

@@ -1,0 +1,119 @@
+package privateflow
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"molehill/pkg/metric"
+	"molehill/pkg/run"
+	"molehill/transport"
+	"molehill/transport/sliced"
+)
+
+// classNeighbours vote in the classifiers that judge labels.
+const classNeighbours = 15
+
+// classNote explains the values of scoreClasses.
+const classNote = "; class total variation is that of generated and held-out labels; class accuracy is how often held-out neighbours take a particle for what it was made to be; downstream accuracy is that of a classifier of generated latents on held-out ones (the 15 nearest vote in both); for real ones as many public latents stand in"
+
+// scoreClasses measures particles with labels against held-out latents, and for
+// comparison as many real public ones.
+func (d *Data) scoreClasses(x transport.Points, labels []int, seed uint64) (run.Values, error) {
+	rng := rand.New(rand.NewPCG(seed, 0x636c6173))
+	chosen := rng.Perm(d.Public.Len())[:min(x.Len(), d.Public.Len())]
+	real, realLabels := d.Public.Subset(chosen), make([]int, len(chosen))
+	for i, row := range chosen {
+		realLabels[i] = d.Labels.Public[row]
+	}
+	h, err := metric.CompareHistograms(labels, d.Labels.Test, len(d.Classes))
+	if err != nil {
+		return nil, err
+	}
+	values := run.Values{"class total variation": h.TotalVariation, "class total variation floor": h.Floor}
+	for of, side := range map[string]struct {
+		x      transport.Points
+		labels []int
+	}{"": {x, labels}, " of real": {real, realLabels}} {
+		if values["class accuracy"+of], err = accuracy(d.Test, d.Labels.Test, side.x, side.labels); err != nil {
+			return nil, err
+		}
+		if values["downstream accuracy"+of], err = accuracy(side.x, side.labels, d.Test, d.Labels.Test); err != nil {
+			return nil, err
+		}
+		if values["sliced W₂ within classes"+of], err = d.within(side.x, side.labels, seed); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// accuracy of nearest neighbours that have learnt from x, on another sample.
+func accuracy(x transport.Points, labels []int, on transport.Points, want []int) (float64, error) {
+	got, err := metric.KNN{K: min(classNeighbours, x.Len()), Points: x, Labels: labels}.Classify(on)
+	if err != nil {
+		return 0, err
+	}
+	right := 0
+	for i, label := range got {
+		if label == want[i] {
+			right++
+		}
+	}
+	return float64(right) / float64(len(got)), nil
+}
+
+// within is the sliced W₂ to the held-out latents of the same class, in the mean
+// over those; classes that x lacks are left out.
+func (d *Data) within(x transport.Points, labels []int, seed uint64) (float64, error) {
+	u := sliced.Orthonormal(x.Dim, metric.DefaultStacks, rand.New(rand.NewPCG(seed, 0x77697468)))
+	var sum float64
+	count := 0
+	for class := range d.Classes {
+		made, held := members(labels, class), members(d.Labels.Test, class)
+		if len(made) == 0 || len(held) == 0 {
+			continue
+		}
+		distance, err := sliced.SW2(x.Subset(made), d.Test.Subset(held), u)
+		if err != nil {
+			return 0, err
+		}
+		sum += float64(len(held)) * distance.Value
+		count += len(held)
+	}
+	if count == 0 {
+		return 0, fmt.Errorf("no held-out row has a class of what was made")
+	}
+	return sum / float64(count), nil
+}
+
+// members returns where labels are of a class.
+func members(labels []int, class int) (rows []int) {
+	for i, label := range labels {
+		if label == class {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// samplesOfClass are shown of each class, a row of a grid.
+const samplesOfClass = 8
+
+// classSamples decodes the first particles of each class, [classes·samplesOfClass,
+// Pixels]; a class with fewer of them is filled up with black.
+func (d *Data) classSamples(x transport.Points, labels []int) ([]float32, error) {
+	images := make([]float32, len(d.Classes)*samplesOfClass*d.Pixels)
+	for class := range d.Classes {
+		rows := members(labels, class)
+		if len(rows) == 0 {
+			continue
+		}
+		decoded, err := d.Decode(x.Subset(slices.Clip(rows[:min(samplesOfClass, len(rows))])).Data)
+		if err != nil {
+			return nil, err
+		}
+		copy(images[class*samplesOfClass*d.Pixels:], decoded)
+	}
+	return images, nil
+}
