@@ -17,6 +17,25 @@ const classNeighbours = 15
 // classNote explains the values of scoreClasses.
 const classNote = "; class total variation is that of generated and held-out labels; class accuracy is how often held-out neighbours take a particle for what it was made to be; downstream accuracy is that of a classifier of generated latents on held-out ones (the 15 nearest vote in both); for real ones as many public latents stand in"
 
+// scoreHistogram adds how far the classes of points are from those of held-out
+// latents in number, where the data has labels: points without labels get those of
+// the public latents around them.
+func (d *Data) scoreHistogram(x transport.Points, to run.Values) error {
+	if d.Labels.Public == nil || d.Labels.Test == nil {
+		return nil
+	}
+	labels, err := metric.KNN{K: min(classNeighbours, d.Public.Len()), Points: d.Public, Labels: d.Labels.Public}.Classify(x)
+	if err != nil {
+		return err
+	}
+	h, err := metric.CompareHistograms(labels, d.Labels.Test, len(d.Classes))
+	if err != nil {
+		return err
+	}
+	to["class total variation"], to["class total variation floor"] = h.TotalVariation, h.Floor
+	return nil
+}
+
 // scoreClasses measures particles with labels against held-out latents, and for
 // comparison as many real public ones.
 func (d *Data) scoreClasses(x transport.Points, labels []int, seed uint64) (run.Values, error) {

@@ -76,6 +76,7 @@ func (open) Config(preset experiment.Preset) *Config {
 		}
 		return nil
 	}
+	c.Steps = 400 // of all records: no batch has to be averaged away
 	if preset == experiment.Quick {
 		c.Steps = 100
 	}

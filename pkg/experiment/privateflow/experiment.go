@@ -252,7 +252,7 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 			placed.Len(), data.Test.Len(), metric.DefaultStacks),
 	}
 	if labels == nil {
-		return result, nil
+		return result, data.scoreHistogram(placed, result.Metrics)
 	}
 	values, err := data.scoreClasses(placed, labels, r.Spec.Seed)
 	if err != nil {
