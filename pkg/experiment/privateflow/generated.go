@@ -17,14 +17,14 @@ func (g generated) Describe() plugin.Info { return g.info }
 
 func (g generated) Config(preset experiment.Preset) *Config {
 	c := g.Estimator.Config(preset)
-	c.Learner, c.Generated, c.LearningRate, c.Diffusion = Generator, 1000, 1e-3, 0
+	c.Learner, c.Generated, c.LearningRate, c.Diffusion = Generator, 250, 1e-3, 0 // 003's batch
 	if math.IsInf(float64(c.Epsilon), 1) {
 		c.Epsilon = 10 // swflow's own default is none
 	}
 	if preset == experiment.Quick {
 		c.Steps = 400
-	} else {
-		c.Steps = max(c.Steps, 2000) // a release that is there may be followed for as long as one likes
+	} else if source(g) != Estimator(resampled{}) {
+		c.Steps, c.Generated = 2000, 1000 // a release that is there may be followed for as long as one likes
 	}
 	return c
 }

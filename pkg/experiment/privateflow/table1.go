@@ -29,9 +29,9 @@ var methods = []string{
 
 // Requests implements experiment.Sweep.
 func (table1) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	datasets, budgets := []string{"mnist", "fashion-mnist"}, []string{"inf", "10", "1", "0.1"}
+	datasets, budgets := []string{"mnist", "fashion-mnist"}, []string{"inf", "10", "5", "1", "0.1"}
 	if preset == experiment.Paper {
-		datasets, budgets = append(datasets, "celeba"), []string{"inf", "10", "5", "1", "0.1"}
+		datasets = append(datasets, "celeba")
 	}
 	for seed := 1; seed <= seeds; seed++ {
 		for _, dataset := range datasets {
