@@ -181,8 +181,8 @@ func (g game) distance(t *testing.T, m move) float64 {
 	return math.Sqrt(squares)
 }
 
-// play attacks with random neighbours and by climbing from them, and returns the
-// largest ratio to the bound.
+// play attacks with random neighbours and by climbing, from the best of as many of
+// them for each climb, and returns the largest ratio to the bound.
 func (g game) play(t *testing.T, rng *rand.Rand, bound float64, random, climbs, steps int) (largest float64) {
 	try := func(m move) float64 {
 		ratio := g.distance(t, m) / bound
@@ -192,12 +192,15 @@ func (g game) play(t *testing.T, rng *rand.Rand, bound float64, random, climbs, 
 		largest = max(largest, ratio)
 		return ratio
 	}
-	for range random {
-		try(g.move(rng))
-	}
 	for range climbs {
 		best := g.move(rng)
 		ratio := try(best)
+		for range random/climbs - 1 {
+			next := g.move(rng)
+			if r := try(next); r > ratio {
+				best, ratio = next, r
+			}
+		}
 		for range steps {
 			next := g.nearby(rng, best)
 			if r := try(next); r >= ratio {

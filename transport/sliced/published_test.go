@@ -1,25 +1,14 @@
 package sliced
 
 import (
-	"math"
+	"math/cmplx"
 	"math/rand/v2"
-	"os"
 	"testing"
 
+	"gonum.org/v1/gonum/dsp/fourier"
+	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 )
-
-// squaredCoordinate draws ⟨θ, e⟩² for a uniform direction θ of R^d, d even, and a
-// unit vector e: z²/(z² + χ²_{d−1}), where χ²_{d−1} is another square and d/2−1
-// exponentials.
-func squaredCoordinate(rng *rand.Rand, d int) float64 {
-	z, y := rng.NormFloat64(), rng.NormFloat64()
-	product := 1.
-	for range d/2 - 1 {
-		product *= 1 - rng.Float64()
-	}
-	return z * z / (z*z + y*y - 2*math.Log(product))
-}
 
 // interval returns the Clopper–Pearson confidence interval of a rate.
 func interval(hits, draws int, confidence float64) (low, high float64) {
@@ -34,61 +23,89 @@ func interval(hits, draws int, confidence float64) (low, high float64) {
 	return low, high
 }
 
+// exceeding brackets the chance that ‖eU‖², over k directions of R^d drawn one by
+// one, is above a limit. It is a sum of k independent squares ⟨θ, e⟩², which have
+// the distribution Beta(1/2, (d−1)/2); each is rounded down to a grid, the sum's
+// distribution is their k-fold convolution, and what rounding takes away is below
+// k steps. Rounding errors of the transforms are far below 10⁻¹².
+func exceeding(k, d int) func(limit float64) (low, high float64) {
+	const points = 1 << 20
+	step := float64(k+1) / points
+	square := make([]float64, points)
+	below := 0.
+	for j := range int(1/step) + 1 {
+		next := mathext.RegIncBeta(0.5, float64(d-1)/2, min(1, float64(j+1)*step))
+		square[j], below = next-below, next
+	}
+	transform := fourier.NewFFT(points)
+	spectrum := transform.Coefficients(nil, square)
+	for i, c := range spectrum {
+		spectrum[i] = cmplx.Pow(c, complex(float64(k), 0)) / points
+	}
+	sum := transform.Sequence(nil, spectrum)
+	above := func(limit float64) (tail float64) {
+		for j := points - 1; float64(j)*step > limit; j-- {
+			tail += sum[j]
+		}
+		return tail
+	}
+	return func(limit float64) (low, high float64) { return above(limit), above(limit - float64(k)*step) }
+}
+
 // Lemma 1 as published says that ‖(x−x′)U‖² ≤ w(k, δ′)·‖x−x′‖² but with
 // probability δ′, for a pair that does not depend on U. By symmetry the pair
 // does not matter. The central-limit form takes z at 1−δ′/2, so its nominal rate
 // above w is δ′/2: it is passed several times as often, more so the smaller δ′
 // is, and from 10⁻³ or so on more often than δ′ itself. The Bernstein form holds.
-// Intervals have confidence 1−10⁻⁵.
-func TestPublishedBoundsFailAsOftenAsMeasured(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 3))
+func TestPublishedBoundsFailAsOftenAsComputed(t *testing.T) {
 	type claim struct {
 		failure float64
-		least   float64 // times δ′/2 that the central-limit form fails at least
+		times   float64 // δ′/2 that the central-limit form fails
 	}
-	cases := []struct {
-		k, d, draws int
-		claims      []claim
-	}{{70, 8, 150_000, []claim{{1e-2, 1.3}, {1e-3, 1.5}}}}
-	if os.Getenv("MOLEHILL_THOROUGH") != "" {
-		cases[0].draws, cases[0].claims = 5_000_000, []claim{{1e-2, 1.5}, {1e-3, 2.2}, {1e-4, 3}, {1e-5, 4}}
-		cases = append(cases, cases[0], cases[0])
-		cases[1].k, cases[1].draws, cases[1].claims = 200, 1_000_000, []claim{{1e-3, 1.6}}
-		cases[2].d, cases[2].draws, cases[2].claims = 64, 1_000_000, []claim{{1e-3, 3}}
+	for _, c := range []struct {
+		k, d   int
+		claims []claim
+	}{
+		{70, 8, []claim{{1e-2, 1.56}, {1e-3, 2.45}, {1e-4, 4.19}, {1e-5, 7.6}}},
+		{200, 8, []claim{{1e-3, 1.8}}},
+		{70, 64, []claim{{1e-3, 3.7}}},
+	} {
+		rate := exceeding(c.k, c.d)
+		for _, claim := range c.claims {
+			low, high := rate(PublishedBound(c.k, c.d, claim.failure))
+			_, bernstein := rate(BernsteinBound(c.k, c.d, claim.failure))
+			nominal := claim.failure / 2
+			t.Logf("k = %d, d = %d, δ′ = %g: central limit fails at %.3g to %.3g, %.2f to %.2f times the nominal δ′/2; Bernstein at most %.2g",
+				c.k, c.d, claim.failure, low, high, low/nominal, high/nominal, max(bernstein, 1e-12))
+			if high > 1.1*low || low > 1.005*claim.times*nominal || high < 0.995*claim.times*nominal {
+				t.Errorf("k = %d, d = %d: the central-limit form fails at %v to %v times the nominal %v; expected %v", c.k, c.d, low/nominal, high/nominal, nominal, claim.times)
+			}
+			if bernstein > claim.failure {
+				t.Errorf("k = %d, d = %d: Bernstein's form fails at %v, more than δ′ = %v", c.k, c.d, bernstein, claim.failure)
+			}
+		}
 	}
-	for _, c := range cases {
-		normal, bernstein := make([]int, len(c.claims)), make([]int, len(c.claims))
-		limit := make([][2]float64, len(c.claims))
-		for i, claim := range c.claims {
-			limit[i] = [2]float64{PublishedBound(c.k, c.d, claim.failure), BernsteinBound(c.k, c.d, claim.failure)}
+}
+
+// Uniform's directions have the computed rate. The interval has confidence 1−10⁻⁵,
+// and 40,000 draws tell a rate from one that is a half larger.
+func TestUniformDirectionsPassThePublishedBoundAsComputed(t *testing.T) {
+	const k, d, draws = 70, 8, 40_000
+	rng := rand.New(rand.NewPCG(4, 3))
+	w, passed := PublishedBound(k, d, 1e-2), 0
+	for range draws {
+		u := Uniform(d, k, rng)
+		var squares float64
+		for l := range k {
+			squares += float64(u.Row(l)[0]) * float64(u.Row(l)[0])
 		}
-		for range c.draws {
-			var squares float64
-			for range c.k {
-				squares += squaredCoordinate(rng, c.d)
-			}
-			for i, w := range limit {
-				if squares > w[0] {
-					normal[i]++
-				}
-				if squares > w[1] {
-					bernstein[i]++
-				}
-			}
+		if squares > w {
+			passed++
 		}
-		for i, claim := range c.claims {
-			low, high := interval(normal[i], c.draws, 1-1e-5)
-			_, most := interval(bernstein[i], c.draws, 1-1e-5)
-			rate, nominal := float64(normal[i])/float64(c.draws), claim.failure/2
-			t.Logf("k = %d, d = %d, δ′ = %g: central limit fails at %.3g in [%.3g, %.3g], %.2f times the nominal δ′/2 and %.2f times δ′; Bernstein at most %.2g",
-				c.k, c.d, claim.failure, rate, low, high, rate/nominal, rate/claim.failure, most)
-			if low < claim.least*nominal {
-				t.Errorf("k = %d, d = %d: the central-limit form fails at rate ≥ %v; expected at least %v times the nominal %v", c.k, c.d, low, claim.least, nominal)
-			}
-			if float64(bernstein[i]) > claim.failure*float64(c.draws) {
-				t.Errorf("k = %d, d = %d: Bernstein's form fails %d times in %d, more than δ′ = %v", c.k, c.d, bernstein[i], c.draws, claim.failure)
-			}
-		}
+	}
+	low, high := exceeding(k, d)(w)
+	if least, most := interval(passed, draws, 1-1e-5); least > high || most < low {
+		t.Errorf("%d of %d draws pass w, a rate in [%v, %v]; computed %v to %v", passed, draws, least, most, low, high)
 	}
 }
 
