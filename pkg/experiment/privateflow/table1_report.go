@@ -210,6 +210,20 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	return t
 }
 
+// some takes eight of the images, evenly, for those of one class lie together.
+func some(grid viz.Images) viz.Images {
+	const lines, each = 2, 4
+	size := grid.Height * grid.Width * max(1, grid.Channels)
+	all := len(grid.X) / size
+	var x []float32
+	for i := range min(lines*each, all) {
+		k := i * all / min(lines*each, all)
+		x = append(x, grid.X[k*size:(k+1)*size]...)
+	}
+	grid.X, grid.Cols, grid.Scale = x, each, 1
+	return grid
+}
+
 // picturesOf is 003's Figures 2 to 4 in one: methods by proved ε, and what the
 // autoencoder makes of held-out images.
 func picturesOf(dataset string, cells []cell, samples experiment.Samples) (viz.Panels, bool) {
@@ -233,10 +247,7 @@ func picturesOf(dataset string, cells []cell, samples experiment.Samples) (viz.P
 				continue
 			}
 			if grid, ok := samples(c.rows[0]); ok {
-				const side = 4
-				grid.X = grid.X[:min(len(grid.X), side*side*grid.Height*grid.Width*max(1, grid.Channels))]
-				grid.Cols, grid.Scale = side, 1
-				row[slices.Index(budgets, c.epsilon)], any = grid, true
+				row[slices.Index(budgets, c.epsilon)], any = some(grid), true
 			}
 		}
 		if any {

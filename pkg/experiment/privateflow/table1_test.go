@@ -9,6 +9,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/viz"
 )
 
 // Every request of the table is one that can be run, and no two are the same run.
@@ -101,6 +102,28 @@ func TestTable1Report(t *testing.T) {
 	}
 	if len(r.Figures) != 1 {
 		t.Errorf("figures: %v; want the one of sliced W₂", r.Figures)
+	}
+	// Pictures, where they are at hand, by method and ε; a FID stands in a column of
+	// its network and number of images.
+	measured := row("harmonic-flow", 1, 0.02)
+	measured.Measured = []experiment.Measured{{Rows: 500, Values: run.Values{"fid-768": 0.25, "fid-768 of reconstructions": 0.125}}}
+	r, err = (table1{}).Report([]experiment.Row{row("swflow", inf, 0.015), measured, row("dpswflow-r", 10, 0.06)}, func(q experiment.Row) (viz.Images, bool) {
+		return viz.Images{X: make([]float32, 20*4), Height: 2, Width: 2}, q.Experiment != "dpswflow-r"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grid, ok := r.Figures["mnist-samples.png"].(viz.Panels)
+	if !ok || strings.Join(grid.Rows, " ") != "swflow harmonic-flow" || strings.Join(grid.Cols, " ") != "ε = ∞ ε = 10 ε = 1" {
+		t.Fatalf("pictures of %v at %v", grid.Rows, grid.Cols)
+	}
+	for i, cell := range grid.Cells {
+		if there := cell != nil; there != (i == 0 || i == 5) {
+			t.Errorf("cell %d: %v", i, cell)
+		}
+	}
+	if text := r.Tables[0].Markdown(); !strings.Contains(text, "fid-768 (500)") || !strings.Contains(text, "| 0.25 |") || !strings.Contains(text, "= 0.125") {
+		t.Errorf("no FID in\n%s", text)
 	}
 	if _, err := (table1{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {
 		t.Error("a row of another experiment was taken")
