@@ -53,6 +53,9 @@ func (p Plan) Replay(released ...[]float64) (*Releaser, error) {
 // those who use a release may know of it.
 func (r *Releaser) NoiseStd() float64 { return r.plan.NoiseStd }
 
+// Relation is which data sets the plan takes for neighbours.
+func (r *Releaser) Relation() Relation { return r.plan.Sensitivity.Relation }
+
 // Draw returns the rows that release step may look at, numbered from 0: those
 // that the plan's sampler draws, in the sampler's order. A release must keep
 // that order: which row stands where must not tell which rows were drawn. The

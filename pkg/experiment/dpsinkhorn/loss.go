@@ -1,0 +1,235 @@
+// Package dpsinkhorn holds DP-Sinkhorn (001, with 002 its appendix): a generator
+// of labelled images that learns from private ones through the noisy gradient of
+// a Sinkhorn loss by its images.
+package dpsinkhorn
+
+import (
+	"fmt"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"molehill/models/backend"
+	"molehill/privacy"
+	"molehill/privacy/clip"
+	"molehill/transport"
+	"molehill/transport/graph"
+)
+
+// Loss is the semi-debiased Sinkhorn loss of generated labelled rows against real
+// ones (001 Eq. 6 and Section 4.4):
+//
+//	2·W(X[0:n], Y) − W(X[0:n], X[n′:n+n′]),   n′ = ⌊n·p⌋,
+//
+// with the cost ‖x−y‖₂² + m·‖x−y‖₁ of rows, and of one-hot labels times α_c
+// behind them.
+type Loss struct {
+	Debiasing  float64 // p in [0, 1]
+	Absolute   float64 // m ≥ 0
+	LabelScale float64 // α_c ≥ 0
+	Classes    int     // of labels, 0 … Classes−1
+	Entropy    float64 // λ > 0, in the unit of the cost
+	Iterations int     // of Sinkhorn's algorithm, at most
+	Tolerance  float64 // of the marginals
+}
+
+// Batch is labelled rows.
+type Batch struct {
+	transport.Points       // [n, dim]
+	Labels           []int // [n]
+}
+
+// Pull is what a step learns from its real rows.
+type Pull struct {
+	ByX           []float32 // ∂Loss/∂X, [n+n′, dim]
+	Loss          float64
+	MarginalError float64 // the larger of the two terms'
+}
+
+// Split returns n and n′ for n generated rows that meet the real ones: n + n′ are
+// generated.
+func (l Loss) Split(n int) (total, extra int) {
+	extra = int(float64(n) * l.Debiasing)
+	return n + extra, extra
+}
+
+func (l Loss) check() error {
+	switch {
+	case !(l.Debiasing >= 0 && l.Debiasing <= 1):
+		return fmt.Errorf("dpsinkhorn: debiasing p = %v; it is from 0 to 1", l.Debiasing)
+	case !(l.Absolute >= 0) || !(l.LabelScale >= 0):
+		return fmt.Errorf("dpsinkhorn: a cost with m = %v and α_c = %v; both are at least 0", l.Absolute, l.LabelScale)
+	case l.Classes < 1:
+		return fmt.Errorf("dpsinkhorn: labels of %d classes; take at least 1", l.Classes)
+	}
+	return l.solver().Check()
+}
+
+func (l Loss) solver() graph.Sinkhorn {
+	cost := graph.Cost(graph.SquaredL2)
+	if l.Absolute > 0 {
+		cost = graph.Mixture(1, l.Absolute)
+	}
+	return graph.Sinkhorn{Epsilon: l.Entropy, Cost: cost, Iterations: l.Iterations, Tolerance: l.Tolerance}
+}
+
+// Program computes the gradient of a Loss on a backend, for batches of fixed
+// shapes: as many generated rows as Split says of n, and at most room real ones.
+// It is for one goroutine.
+type Program struct {
+	loss         Loss
+	n, room, dim int
+	exec         *Exec
+}
+
+// Compile builds the program for n generated rows beside real ones of the same
+// dimension, of which at most room are looked at: a public number.
+func (l Loss) Compile(b *backend.Backend, n, room, dim int) (*Program, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	if n < 1 || room < 1 || dim < 1 {
+		return nil, fmt.Errorf("dpsinkhorn: %d generated rows beside at most %d of dimension %d; take at least 1 of each", n, room, dim)
+	}
+	p := &Program{loss: l, n: n, room: room, dim: dim}
+	var err error
+	p.exec, err = NewExec(b.Engine, func(x, labels, y, labelsY, weights *Node) []*Node {
+		s := l.solver()
+		xs := graph.Labelled(x, labels, l.Classes, l.LabelScale)
+		ys := graph.Measure{Points: graph.Labelled(y, labelsY, l.Classes, l.LabelScale), Weights: weights}
+		d := s.SemiDebiased(xs, ys, l.Debiasing)
+		return []*Node{Gradient(d.Value, x)[0], d.Value, d.MarginalError}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dpsinkhorn: on %s: %w", b, err)
+	}
+	return p, nil
+}
+
+// Close releases the program.
+func (p *Program) Close() { p.exec.Finalize() }
+
+// Gradient returns the gradient at generated rows x. How many real rows there are
+// is left to chance by a Poisson sample, and private: of more than there is room
+// for the first ones are looked at, and where there are none the rows that would
+// have met them get no pull, while the others get theirs, as always. Real rows
+// count nothing unless all their numbers are finite, and labels out of range are
+// of no class. Loss and MarginalError tell of the real rows, too: they are for
+// nobody but those who may see these.
+func (p *Program) Gradient(x, real Batch) (Pull, error) {
+	total, _ := p.loss.Split(p.n)
+	if x.Dim != p.dim || x.Len() != total || len(x.Labels) != total {
+		return Pull{}, fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the program is for %d of dimension %d", x.Len(), x.Dim, len(x.Labels), total, p.dim)
+	}
+	if real.Len() > 0 && (real.Dim != p.dim || len(real.Labels) != real.Len()) {
+		return Pull{}, fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the program is for rows of dimension %d, each with a label", real.Len(), real.Dim, len(real.Labels), p.dim)
+	}
+	if err := x.Check(); err != nil {
+		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", err)
+	}
+	y, labels, weights := p.pad(real)
+	empty := slices.Max(weights) == 0
+	if empty {
+		weights[0] = 1 // a row of zeros, whose pull is taken away below
+	}
+	out, err := p.exec.Call(
+		tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total),
+		tensors.FromFlatDataAndDimensions(y, p.room, p.dim), tensors.FromFlatDataAndDimensions(labels, p.room),
+		tensors.FromFlatDataAndDimensions(weights, p.room))
+	if err != nil {
+		return Pull{}, fmt.Errorf("dpsinkhorn: %w", err)
+	}
+	defer func() {
+		for _, t := range out {
+			t.MustFinalizeAll()
+		}
+	}()
+	g := Pull{Loss: float64(tensors.ToScalar[float32](out[1])), MarginalError: float64(tensors.ToScalar[float32](out[2]))}
+	g.ByX, err = tensors.CopyFlatData[float32](out[0])
+	if empty && err == nil {
+		clear(g.ByX[:p.n*p.dim])
+		g.Loss = 0
+	}
+	return g, err
+}
+
+// pad puts real rows into their fixed shape, those that count with weight 1.
+func (p *Program) pad(real Batch) (y []float32, labels []int32, weights []float32) {
+	y, labels, weights = make([]float32, p.room*p.dim), make([]int32, p.room), make([]float32, p.room)
+	for i := range min(real.Len(), p.room) {
+		row := real.Row(i)
+		if slices.ContainsFunc(row, func(v float32) bool { return v-v != 0 }) { // NaN or infinite
+			continue
+		}
+		copy(y[i*p.dim:], row)
+		labels[i], weights[i] = int32(real.Labels[i]), 1
+	}
+	return y, labels, weights
+}
+
+func int32s(values []int) []int32 {
+	out := make([]int32, len(values))
+	for i, v := range values {
+		out[i] = int32(v)
+	}
+	return out
+}
+
+// Clipping is what bounds a gradient by generated rows before its noise.
+type Clipping string
+
+// The clippings of DP-Sinkhorn.
+const (
+	// Whole clips the rows that met real ones together, as the public code does:
+	// whoever joins moves them by 2C at most.
+	Whole Clipping = "whole"
+	// PerImage clips each row by itself, as the text does (001, Algorithm 1): whoever
+	// joins may turn all n of them round, and moves them by 2C·√n.
+	PerImage Clipping = "per-image"
+)
+
+// Sensitivity is that of n clipped rows under a relation.
+func (c Clipping) Sensitivity(bound float64, n int, relation privacy.Relation) (privacy.Sensitivity, error) {
+	switch c {
+	case Whole:
+		return clip.JointSensitivity(bound, relation)
+	case PerImage:
+		return clip.PerImageSensitivity(bound, n, relation)
+	}
+	return privacy.Sensitivity{}, fmt.Errorf("dpsinkhorn: clipping %q; it is %q or %q", c, Whole, PerImage)
+}
+
+// Sanitise makes a gradient private, in place: its first n rows, which have met
+// real ones, are clipped and get the noise of release step; the others, which have
+// met generated rows alone, are clipped to the same size (001, Section 4.3).
+func (c Clipping) Sanitise(byX []float32, n, dim int, bound float64, release *privacy.Releaser, step int) error {
+	sensitivity, err := c.Sensitivity(bound, n, release.Relation())
+	if err != nil {
+		return err
+	}
+	met, others := byX[:n*dim], byX[n*dim:]
+	for _, rows := range [][]float32{met, others} {
+		if len(rows) == 0 {
+			continue
+		}
+		size := len(rows)
+		if c == PerImage {
+			size = dim
+		}
+		if err := clip.Rows(rows, size, bound); err != nil {
+			return err
+		}
+	}
+	noisy := make([]float64, len(met))
+	for i, v := range met {
+		noisy[i] = float64(v)
+	}
+	if err := release.Release(noisy, sensitivity, step); err != nil {
+		return err
+	}
+	for i, v := range noisy {
+		met[i] = float32(v)
+	}
+	return nil
+}
