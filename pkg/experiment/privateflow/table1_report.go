@@ -195,6 +195,9 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	if len(cells) == 0 {
 		return t
 	}
+	if origin := cells[0].rows[0].Computed.Data; origin != "" && origin != dataset {
+		t.Caption += " The data: " + origin + "."
+	}
 	floor, _ := cells[0].metric("sliced W₂ floor")
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
 	t.Caption += fmt.Sprintf(" As many real public latents are at %.4g in sliced W₂, uniform points of the sphere at %.4g.", floor, nothing)
