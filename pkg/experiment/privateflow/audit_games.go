@@ -175,58 +175,10 @@ func (e sketched) Game(c *Config, n, dim int, plan privacy.Plan, public noise.So
 	}
 	// Half a bin of records at the far end: the record that is moved takes the
 	// next place, in the middle of the bin.
-	var worlds [2]transport.Points
-	var tables [2][]float64
-	var sensitivity privacy.Sensitivity
+	var worlds [2]Records
 	for world := range worlds {
-		worlds[world] = canaries(append([]bool{world == 1}, make([]bool, n/(2*c.Bins))...), n, along)
-		sketch, err := sliced.NewSketch(worlds[world].Within(latentDiameter/2), u, c.Bins)
-		if err != nil {
-			return audit.Game{}, err
-		}
-		for _, row := range sketch.Means {
-			tables[world] = append(tables[world], row...)
-		}
-		sensitivity = sketch.Sensitivity(latentDiameter)
+		worlds[world] = Records{Points: canaries(append([]bool{world == 1}, make([]bool, n/(2*c.Bins))...), n, along)}
 	}
-	checked := map[bool]bool{}
-	return audit.Game{
-		Relation: privacy.ReplaceOne, Canaries: 1, Bits: 1, Executions: 4000, Gaussian: true,
-		Tested:    "a record that half a bin of records share one end of a diameter with, replaced by its antipode, seen through the release of the whole sketch; the attacker knows the directions and all other records",
-		NotTested: notTested,
-		Play: func(_ context.Context, bits []bool, secret noise.Source) ([]float64, error) {
-			world := 0
-			if bits[0] {
-				world = 1
-			}
-			// The sketch before noise is the same whenever the records are; only its
-			// release is fresh.
-			released := slices.Clone(tables[world])
-			if err := plan.Releaser(secret).Release(released, sensitivity, 0); err != nil {
-				return nil, err
-			}
-			if !checked[bits[0]] {
-				guide, err := e.Guide(c, Records{Points: worlds[world]}, plan.Releaser(secret), public)
-				if err != nil {
-					return nil, err
-				}
-				noisy := sliced.Sketch{Directions: u, Means: make([][]float64, u.Count), Records: n}
-				for j := range noisy.Means {
-					noisy.Means[j] = released[j*c.Bins : (j+1)*c.Bins]
-				}
-				for j, q := range noisy.Quantiles(latentDiameter / 2) {
-					if !slices.Equal(q.Values, guide.(flow.Slices).Target.(*flow.Released).Quantiles[j].Values) {
-						return nil, errAnother
-					}
-				}
-				checked[bits[0]] = true
-			}
-			var score float64
-			for i, y := range released {
-				zero, one := tables[0][i], tables[1][i]
-				score += (one - zero) * (y - (one+zero)/2)
-			}
-			return []float64{score / (plan.NoiseStd * plan.NoiseStd)}, nil
-		},
-	}, nil
+	return apart(e, c, plan, public, worlds,
+		"a record that half a bin of records share one end of a diameter with, replaced by its antipode, seen through the release of the whole sketch; the attacker knows the directions and all other records")
 }

@@ -42,7 +42,7 @@ const records = 300
 
 // refutations plays a number of seeds and returns how many bounds passed the
 // claim. Each audit errs with probability 5·10⁻⁶ at most, so the 20 of each of
-// three mechanisms do with 3·10⁻⁴.
+// seven mechanisms do with 7·10⁻⁴.
 func refutations(t *testing.T, name string, g audit.Game, claim float64, seeds int) (refuted int) {
 	t.Helper()
 	least, most := math.Inf(1), 0.
@@ -79,7 +79,7 @@ func game(t *testing.T, e Auditable, c *Config, plan privacy.Plan) audit.Game {
 }
 
 func TestFlowsKeepTheirClaims(t *testing.T) {
-	for _, e := range []Auditable{resampled{}, presampled{}, sketched{}, spherical{}, classes{}} {
+	for _, e := range []Auditable{resampled{}, presampled{}, sketched{}, spherical{}, classes{}, normal{}, embedded{}} {
 		c, plan, claim := small(t, e)
 		name := e.Describe().Name
 		if refuted := refutations(t, name, game(t, e, c, plan), claim, 20); refuted > 0 {
@@ -96,10 +96,16 @@ func TestBrokenFlowsAreCaught(t *testing.T) {
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
 		seeds = 20
 	}
-	for _, e := range []Auditable{presampled{}, sketched{}, spherical{}, classes{}} {
+	for _, e := range []Auditable{presampled{}, sketched{}, spherical{}, classes{}, normal{}, embedded{}} {
 		c, plan, claim := small(t, e)
 		half, mean := plan, plan
 		half.NoiseStd /= 2
+		if e == Auditable(embedded{}) {
+			// The bound of 2 is for features that all turn round at once. With
+			// hundreds of them no two points are further apart than about √2, so half
+			// the noise nearly keeps the claim.
+			half.NoiseStd /= 2
+		}
 		mean.NoiseStd /= records
 		again := game(t, e, c, plan)
 		once := again.Play

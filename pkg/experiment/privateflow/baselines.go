@@ -6,6 +6,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
+	"molehill/privacy/audit"
 	"molehill/privacy/noise"
 	"molehill/transport/flow"
 )
@@ -52,6 +53,13 @@ func (normal) Guide(c *Config, records Records, release *privacy.Releaser, publi
 	return flow.Slices{Target: target}, err
 }
 
+// Game asks for one bit an execution: which of two points of the sphere, as far
+// apart as any for the two moments, the first record is.
+func (e normal) Game(c *Config, n, dim int, plan privacy.Plan, public noise.Source) (audit.Game, error) {
+	return apart(e, c, plan, public, atAngle(n, dim, -0.5),
+		"a record that stands where all others do, replaced by one at 120° to it, which moves mean and second moments together the most; the attacker knows all other records")
+}
+
 // embedded is the mean embedding of DP-MERF in latent space.
 type embedded struct{}
 
@@ -81,4 +89,10 @@ func (embedded) Plan(c *Config, n, _ int, _ noise.Source) (privacy.Plan, []priva
 
 func (embedded) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
 	return flow.NewEmbedding(records.Points, c.Features, c.Scale, public, release)
+}
+
+// Game asks for one bit an execution: which end of a diameter the first record is.
+func (e embedded) Game(c *Config, n, dim int, plan privacy.Plan, public noise.Source) (audit.Game, error) {
+	return apart(e, c, plan, public, atAngle(n, dim, -1),
+		"a record that stands where all others do, replaced by its antipode, seen through the release of all features; the attacker knows the features and all other records")
 }

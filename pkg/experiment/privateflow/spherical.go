@@ -1,16 +1,12 @@
 package privateflow
 
 import (
-	"context"
-	"math"
-	"slices"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
-	"molehill/transport"
 	"molehill/transport/flow"
 	"molehill/transport/harmonic"
 )
@@ -83,69 +79,6 @@ func (e spherical) Game(c *Config, n, dim int, plan privacy.Plan, public noise.S
 	if err != nil {
 		return audit.Game{}, err
 	}
-	basis, err := flow.SphericalBasis(dim, degree, public)
-	if err != nil {
-		return audit.Game{}, err
-	}
-	at := harmonic.Farthest(dim, degree)
-	var worlds [2]transport.Points
-	var sketches [2]*harmonic.Sketch
-	for world := range worlds {
-		records := transport.NewPoints(n, dim)
-		for i := range n {
-			records.Row(i)[0] = 1
-		}
-		if world == 1 {
-			records.Row(0)[0], records.Row(0)[1] = float32(at), float32(math.Sqrt(1-at*at))
-		}
-		worlds[world] = records
-		if sketches[world], err = harmonic.NewSketch(records, basis); err != nil {
-			return audit.Game{}, err
-		}
-	}
-	checked := map[bool]bool{}
-	return audit.Game{
-		Relation: privacy.ReplaceOne, Canaries: 1, Bits: 1, Executions: 4000, Gaussian: true,
-		Tested:    "a record that stands where all others do, replaced by one that the harmonics tell from it best, seen through the release of all means; the attacker knows the basis and all other records",
-		NotTested: notTested,
-		Play: func(_ context.Context, bits []bool, secret noise.Source) ([]float64, error) {
-			world := 0
-			if bits[0] {
-				world = 1
-			}
-			// The means before noise are the same whenever the records are; only
-			// their release is fresh.
-			released := *sketches[world]
-			released.Means = slices.Clone(released.Means)
-			if err := plan.Releaser(secret).Release(released.Means, plan.Sensitivity, 0); err != nil {
-				return nil, err
-			}
-			if !checked[bits[0]] {
-				guide, err := e.Guide(c, Records{Points: worlds[world]}, plan.Releaser(secret), public)
-				if err != nil {
-					return nil, err
-				}
-				u, seen, err := guide.(flow.Slices).At(0)
-				if err != nil {
-					return nil, err
-				}
-				told, err := released.Density(plan.NoiseStd).Quantiles(u, len(seen[0].Values))
-				if err != nil {
-					return nil, err
-				}
-				for j, q := range told {
-					if !slices.Equal(q.Values, seen[j].Values) {
-						return nil, errAnother
-					}
-				}
-				checked[bits[0]] = true
-			}
-			var score float64
-			for i, y := range released.Means {
-				zero, one := sketches[0].Means[i], sketches[1].Means[i]
-				score += (one - zero) * (y - (one+zero)/2)
-			}
-			return []float64{score / (plan.NoiseStd * plan.NoiseStd)}, nil
-		},
-	}, nil
+	return apart(e, c, plan, public, atAngle(n, dim, harmonic.Farthest(dim, degree)),
+		"a record that stands where all others do, replaced by one that the harmonics tell from it best, seen through the release of all means; the attacker knows the basis and all other records")
 }
