@@ -119,6 +119,18 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%v; want an error that says %q", err, says)
 		}
 	}
+	var file bytes.Buffer
+	if err := g.Save(&file, 1); err != nil {
+		t.Fatal(err)
+	}
+	other, err := New(b, Config{Noise: 2, Output: 2}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.Restore(&file, 1); err == nil || !strings.Contains(err.Error(), `this one of {"noise":2,"output":2}`) {
+		t.Errorf("a state of another design: %v", err)
+	}
 	if _, err := g.Generate(noise(rng, 4, 2)); err == nil {
 		t.Error("noise of another dimension was taken")
 	}

@@ -13,7 +13,8 @@ import (
 //
 // GoMLX has no gradient for it. It is computed as a Conv2D on x whose channels
 // are the Stride×Stride pixels of a block of the result: pixel r of block q
-// sums x[q−a]·weight[Stride·a + r] over a. Auto takes Products: XLA's own
+// sums x[q−a]·weight[Stride·a + r] over a. Where it just multiplies the side by
+// Stride, Products goes by phases instead. Auto takes Products: XLA's own
 // convolution takes 15 to 40 times as long on the CPU, with gradients, as many
 // channels and few places are not what it is made for.
 type ConvTranspose2D struct {
@@ -37,14 +38,27 @@ func (c ConvTranspose2D) Params() []Spec {
 func (c ConvTranspose2D) Apply(x *Node, weights []*Node) *Node {
 	weight, bias := weights[0], weights[1]
 	h, w := x.Shape().Dimensions[1], x.Shape().Dimensions[2]
+	if c.multiplies() && c.Method != Native && h*w > 1 {
+		y := c.phases(x, weight)
+		return Add(y, ExpandLeftToRank(bias, y.Rank()))
+	}
+	y := c.full(x, weight)
+	y = SliceAxis(y, 1, AxisRange(c.Padding, c.Padding+c.size(h)))
+	y = SliceAxis(y, 2, AxisRange(c.Padding, c.Padding+c.size(w)))
+	return Add(y, ExpandLeftToRank(bias, y.Rank()))
+}
+
+// full is what falls anywhere, at least the result with its Padding around it. It
+// may have zeros below and to the right.
+func (c ConvTranspose2D) full(x, weight *Node) *Node {
+	if x.Shape().Size() == x.Shape().Dimensions[0]*c.In { // a pixel: all else that blocks would read is padding
+		return Reshape(product(x, weight, c.Kernel*c.Kernel*c.Out), -1, c.Kernel, c.Kernel, c.Out)
+	}
 	blocks := Conv2D{In: c.In, Out: c.Stride * c.Stride * c.Out, Kernel: c.taps(), Stride: 1, Padding: c.taps() - 1, Method: c.Method}
 	if c.Method == Auto {
 		blocks.Method = Products
 	}
-	y := c.interleave(blocks.convolve(x, c.blockWeight(weight)))
-	y = SliceAxis(y, 1, AxisRange(c.Padding, c.Padding+c.size(h)))
-	y = SliceAxis(y, 2, AxisRange(c.Padding, c.Padding+c.size(w)))
-	return Add(y, ExpandLeftToRank(bias, y.Rank()))
+	return c.interleave(blocks.convolve(x, c.blockWeight(weight)))
 }
 
 // taps is the number of inputs along an axis that reach an output: a runs from

@@ -20,9 +20,12 @@ var transposed = []struct {
 	{layer.ConvTranspose2D{In: 3, Out: 4, Kernel: 2, Stride: 2}, 3, 5},
 	{layer.ConvTranspose2D{In: 9, Out: 3, Kernel: 4, Stride: 2, Padding: 1}, 3, 5},
 	{layer.ConvTranspose2D{In: 3, Out: 4, Kernel: 4, Stride: 1}, 1, 1},
+	{layer.ConvTranspose2D{In: 3, Out: 2, Kernel: 5, Stride: 2, Padding: 1}, 1, 1},
 	{layer.ConvTranspose2D{In: 2, Out: 3, Kernel: 3, Stride: 2, Padding: 1}, 4, 3},
 	{layer.ConvTranspose2D{In: 2, Out: 2, Kernel: 5, Stride: 3, Padding: 2}, 2, 3},
 	{layer.ConvTranspose2D{In: 2, Out: 2, Kernel: 1, Stride: 2}, 2, 2},
+	{layer.ConvTranspose2D{In: 2, Out: 3, Kernel: 8, Stride: 2, Padding: 3}, 1, 2},
+	{layer.ConvTranspose2D{In: 2, Out: 2, Kernel: 5, Stride: 3, Padding: 1}, 3, 2},
 }
 
 // transpose is the definition, in float64: the value, and the gradients of
