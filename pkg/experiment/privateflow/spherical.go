@@ -1,7 +1,6 @@
 package privateflow
 
 import (
-
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
