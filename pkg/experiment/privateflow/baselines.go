@@ -37,9 +37,8 @@ func (normal) Describe() plugin.Info {
 }
 
 func (normal) Config(preset experiment.Preset) *Config {
-	c := base(preset)
-	c.Directions, c.StepSize, c.OnSphere, c.Steps = 144, 6, true, 60
-	c.check = unpublished
+	c := ofAverages(preset, 144)
+	c.Steps = 60
 	return &c
 }
 

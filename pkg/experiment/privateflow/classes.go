@@ -22,12 +22,8 @@ func (classes) Describe() plugin.Info {
 }
 
 func (classes) Config(preset experiment.Preset) *Config {
-	c := base(preset)
-	c.Directions, c.StepSize, c.OnSphere = 48, 6, true
-	c.Steps, c.Classes = 120, 10
-	if preset == experiment.Paper {
-		c.Steps = 400
-	}
+	c := ofAverages(preset, 48)
+	c.Classes = 10
 	c.check = func(c *Config) error {
 		if c.Classes < 2 {
 			return fmt.Errorf("classes is %d; take the number of classes that the data set has, at least 2", c.Classes)

@@ -59,6 +59,18 @@ func base(preset experiment.Preset) Config {
 	return c
 }
 
+// ofAverages are the settings that flows to a release of averages share: large
+// steps, as there is little noise for small ones to average away.
+func ofAverages(preset experiment.Preset, directions int) Config {
+	c := base(preset)
+	c.Directions, c.StepSize, c.OnSphere, c.Steps = directions, 6, true, 120
+	if preset == experiment.Paper {
+		c.Steps = 400
+	}
+	c.check = unpublished
+	return c
+}
+
 // open is the flow without privacy.
 type open struct{}
 
@@ -244,20 +256,13 @@ func (sketched) Describe() plugin.Info {
 }
 
 func (sketched) Config(preset experiment.Preset) *Config {
-	c := base(preset)
-	c.Directions, c.PerStep, c.StepSize, c.OnSphere = 720, 144, 6, true
-	c.Steps = 120
-	if preset == experiment.Paper {
-		c.Steps = 400
-	}
+	c := ofAverages(preset, 720)
+	c.PerStep = 144
 	c.check = func(c *Config) error {
 		if c.Bins < 1 {
 			return fmt.Errorf("bins is %d; a sketch has at least 1", c.Bins)
 		}
-		if c.Published {
-			return fmt.Errorf("the quantile sketch is not in the papers, so it has no published noise; leave published=false")
-		}
-		return nil
+		return unpublished(c)
 	}
 	return &c
 }

@@ -19,13 +19,7 @@ func (spherical) Describe() plugin.Info {
 }
 
 func (spherical) Config(preset experiment.Preset) *Config {
-	c := base(preset)
-	c.Directions, c.StepSize, c.OnSphere = 144, 6, true
-	c.Steps = 120
-	if preset == experiment.Paper {
-		c.Steps = 400
-	}
-	c.check = unpublished
+	c := ofAverages(preset, 144)
 	return &c
 }
 
