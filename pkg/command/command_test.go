@@ -86,7 +86,7 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"see `molehill run --help`":          {"run", "sketch-flow", "--episilon", "3"},
 		"particles is 0":                     {"run", "sketch-flow", "--set", "particles=0"},
 		"keeps no privacy, ε = 3 cannot be":  {"run", "swflow", "--epsilon", "3", "--set", "dataset=glyphs"},
-		"not in the papers":                  {"run", "sketch-flow", "--set", "published=true", "--set", "dataset=glyphs"},
+		"003 has no noise for this method":   {"run", "sketch-flow", "--set", "published=true", "--set", "dataset=glyphs"},
 		"only for inf, 10 and 5":             {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "3", "--set", "dataset=glyphs"},
 		"add --set stack=false":              {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "10"},
 		"give one of them":                   {"run", "sketch-flow", "--epsilon", "2", "--set", "epsilon=3"},
