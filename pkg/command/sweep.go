@@ -1,15 +1,18 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/launch"
@@ -22,6 +25,7 @@ func sweep() *cobra.Command {
 	var (
 		preset  string
 		seeds   int
+		jobs    int
 		only    []string
 		out     string
 		missing bool
@@ -30,7 +34,7 @@ func sweep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep NAME",
 		Short: "make all runs of a table, and the table",
-		Long: `Make all runs of a table, one after the other, and write the table: results.json
+		Long: `Make all runs of a table, and write the table: results.json
 with where and when each was computed, report.md, and figures. Runs that are
 finished are not made again, so the same command goes on after an interruption.
 The noise comes from the seeds, so that anyone can repeat the numbers; such runs
@@ -44,6 +48,9 @@ protect nobody and say so.`,
 			}
 			if seeds < 1 {
 				return fmt.Errorf("--seeds %d; take at least 1", seeds)
+			}
+			if jobs < 1 {
+				return fmt.Errorf("--jobs %d; take at least 1", jobs)
 			}
 			requests, err := chosen(s.Requests(experiment.Preset(preset), seeds), only)
 			if err != nil {
@@ -60,7 +67,7 @@ protect nobody and say so.`,
 			if out == "" {
 				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", args[0]+"-"+preset)
 			}
-			rows, failed, err := sweepRuns(cmd, store, launch.Local{Binary: self}, requests, missing)
+			rows, failed, err := sweepRuns(cmd, store, launch.Local{Binary: self}, requests, jobs, missing)
 			if err != nil {
 				return err
 			}
@@ -79,6 +86,7 @@ protect nobody and say so.`,
 	flags := cmd.Flags()
 	flags.StringVar(&preset, "preset", string(experiment.Quick), "quick or paper")
 	flags.IntVar(&seeds, "seeds", 1, "number of seeds, from 1 on")
+	flags.IntVar(&jobs, "jobs", 2, "runs at a time; their seconds then hold the others' load")
 	flags.StringArrayVar(&only, "only", nil, "NAME=VALUE: only runs with this setting, or experiment=NAME (repeatable; values of one name add up)")
 	flags.StringVar(&out, "out", "", "folder for the results (default: beside the runs)")
 	flags.BoolVar(&missing, "finished", false, "make no run, only the table of those that are finished")
@@ -120,47 +128,98 @@ func chosen(requests []experiment.Request, only []string) ([]experiment.Request,
 	return kept, nil
 }
 
-// sweepRuns makes the runs, or finds them. A run that fails is told and does not
-// stop the others.
-func sweepRuns(cmd *cobra.Command, store run.Store, local launch.Local, requests []experiment.Request, missing bool) (rows []experiment.Row, failed []error, err error) {
-	began := time.Now()
+// sweepRuns makes the runs, jobs at a time, or finds them; the rows are in the
+// order of the requests. A run that fails is told and does not stop the others.
+func sweepRuns(cmd *cobra.Command, store run.Store, local launch.Local, requests []experiment.Request, jobs int, missing bool) (rows []experiment.Row, failed []error, err error) {
+	var (
+		began   = time.Now()
+		found   = make([]*experiment.Row, len(requests))
+		broken  = make([]error, len(requests))
+		telling sync.Mutex
+		told    int
+	)
+	tell := func(format string, values ...any) {
+		telling.Lock()
+		defer telling.Unlock()
+		told++
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s\n", told, len(requests), fmt.Sprintf(format, values...))
+	}
+	group, ctx := errgroup.WithContext(cmd.Context())
+	group.SetLimit(jobs)
 	for i, q := range requests {
-		spec, err := q.Spec()
-		if err != nil {
-			return nil, nil, err
-		}
-		var r *run.Run
-		if missing {
-			id, err := spec.ID()
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			spec, err := q.Spec()
 			if err != nil {
-				return nil, nil, err
+				return err
 			}
-			if r, err = store.Open(id); err != nil {
-				continue // not made yet
+			r, err := startOrOpen(ctx, store, local, spec, missing)
+			if r == nil || err != nil {
+				return err
 			}
-			if state, _ := r.State(); state != run.Finished {
-				continue
+			if _, err := r.Wait(ctx); err != nil {
+				if ctx.Err() != nil {
+					return errors.Join(ctx.Err(), r.Cancel())
+				}
+				broken[i] = fmt.Errorf("%s (%s): %w", name(q), r.ID, err)
+				tell("%s failed: %v", name(q), err)
+				return nil
 			}
-		} else if r, _, err = local.Start(cmd.Context(), store, spec); err != nil {
-			return nil, nil, err
+			row, err := experiment.Finished(r)
+			if err != nil {
+				return err
+			}
+			found[i] = &row
+			tell("%s, %.0f s (%s in all)", name(q), row.Seconds, time.Since(began).Round(time.Second))
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, nil, err
+	}
+	for i := range requests {
+		if found[i] != nil {
+			rows = append(rows, *found[i])
 		}
-		name := fmt.Sprintf("%s %s ε = %s, seed %d", q.Experiment, q.Settings["dataset"], q.Settings["epsilon"], q.Seed)
-		if _, err := r.Wait(cmd.Context()); err != nil {
-			if cmd.Context().Err() != nil {
-				return nil, nil, errors.Join(cmd.Context().Err(), r.Cancel())
-			}
-			failed = append(failed, fmt.Errorf("%s (%s): %w", name, r.ID, err))
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s failed: %v\n", i+1, len(requests), name, err)
-			continue
+		if broken[i] != nil {
+			failed = append(failed, broken[i])
 		}
-		row, err := experiment.Finished(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		rows = append(rows, row)
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s, %.0f s (%s in all)\n", i+1, len(requests), name, row.Seconds, time.Since(began).Round(time.Second))
 	}
 	return rows, failed, nil
+}
+
+// startOrOpen starts a run, or if only finished ones are wanted looks for it; nil if it
+// is not among them.
+func startOrOpen(ctx context.Context, store run.Store, local launch.Local, spec run.Spec, missing bool) (*run.Run, error) {
+	if !missing {
+		r, _, err := local.Start(ctx, store, spec)
+		return r, err
+	}
+	id, err := spec.ID()
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Open(id)
+	if err != nil {
+		return nil, nil // not made yet
+	}
+	if state, _ := r.State(); state != run.Finished {
+		return nil, nil
+	}
+	return r, nil
+}
+
+// name is how a run of a sweep is told.
+func name(q experiment.Request) string {
+	text := q.Experiment
+	for _, setting := range []string{"dataset", "epsilon"} {
+		if value, ok := q.Settings[setting]; ok {
+			text += fmt.Sprintf(", %s %s", setting, value)
+		}
+	}
+	return fmt.Sprintf("%s, seed %d", text, q.Seed)
 }
 
 // measureAll measures the runs that have not been, and returns their rows with it.
