@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"molehill/models/backend"
+	"molehill/models/train"
 	"molehill/transport"
 )
 
@@ -16,17 +17,28 @@ func BenchmarkStep(b *testing.B) {
 		c := MNISTText
 		c.Width = width
 		for _, candidate := range backend.Found() {
-			b.Run(fmt.Sprintf("%s/%d/%s", c.Architecture, width, candidate.Kind), func(b *testing.B) { benchmarkStep(b, candidate, c, 70) })
+			for _, o := range []train.Optimizer{{}, {WeightDecay: 1e-5, Average: 0.999}} {
+				name := fmt.Sprintf("%s/%d/%s/average=%v", c.Architecture, width, candidate.Kind, o.Average)
+				b.Run(name, func(b *testing.B) { benchmarkStep(b, candidate, c, o, 70, (*Generator).Step) })
+			}
+			name := fmt.Sprintf("%s/%d/%s/parameters", c.Architecture, width, candidate.Kind)
+			b.Run(name, func(b *testing.B) { benchmarkStep(b, candidate, c, train.Optimizer{}, 70, byParameters) })
 		}
 	}
 }
 
-func benchmarkStep(b *testing.B, candidate backend.Candidate, c Images, n int) {
+type velocity = func(transport.Points) ([]float32, error)
+
+func byParameters(g *Generator, noise transport.Points, rate float64, v velocity) error {
+	return g.StepByParameters(noise, rate, v, func([]float32) error { return nil })
+}
+
+func benchmarkStep(b *testing.B, candidate backend.Candidate, c Images, o train.Optimizer, n int, step func(g *Generator, noise transport.Points, rate float64, v velocity) error) {
 	on, err := candidate.Open()
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := New(on, c, 1)
+	g, err := NewWith(on, c, o, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -36,15 +48,15 @@ func benchmarkStep(b *testing.B, candidate backend.Candidate, c Images, n int) {
 	for i := range z.Data {
 		z.Data[i] = float32(i%7) / 7
 	}
-	velocity := make([]float32, n*output)
-	step := func() {
-		if err := g.Step(z, 1e-4, func(transport.Points) ([]float32, error) { return velocity, nil }); err != nil {
+	v := make([]float32, n*output)
+	run := func() {
+		if err := step(g, z, 1e-4, func(transport.Points) ([]float32, error) { return v, nil }); err != nil {
 			b.Fatal(err)
 		}
 	}
-	step() // compiles
+	run() // compiles
 	for b.Loop() {
-		step()
+		run()
 	}
 	s, w := c.Side/4, c.Width
 	products := (c.Latent+c.Embedding)*s*s*4*w + s*s*4*w*16*2*w + 4*s*s*2*w*16*w + 16*s*s*w*9*c.Channels

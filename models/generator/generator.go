@@ -7,10 +7,7 @@
 package generator
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -35,43 +32,63 @@ type Design interface {
 // Generator is a network in training.
 type Generator struct {
 	design        Design
+	optimizer     train.Optimizer
 	input, output int
 	trainer       *train.Trainer
 	forward       *train.Program
 	learn         *train.Program
+	learnChanged  *train.GradientStep // the same by a gradient that somebody changes
 	apply         *train.Program
 }
 
-// New returns a generator with weights drawn from seed. Close releases it.
+// New returns a generator that learns by Adam, with weights drawn from seed. Close
+// releases it.
 func New(b *backend.Backend, design Design, seed uint64) (*Generator, error) {
+	return NewWith(b, design, train.Optimizer{}, seed)
+}
+
+// NewWith is New with another optimiser. If that keeps an average of the parameters,
+// it is by this average that the generator generates.
+func NewWith(b *backend.Backend, design Design, optimizer train.Optimizer, seed uint64) (*Generator, error) {
 	if err := design.Check(); err != nil {
 		return nil, fmt.Errorf("generator: %w", err)
 	}
-	g := &Generator{design: design}
+	g := &Generator{design: design, optimizer: optimizer.Complete()}
 	g.input, g.output = design.Size()
 	network := design.Network()
 	var err error
-	if g.trainer, err = train.New(b, network, layer.Init(network, seed)); err != nil {
+	if g.trainer, err = train.NewWith(b, network, layer.Init(network, seed), optimizer); err != nil {
 		return nil, fmt.Errorf("generator: %w", err)
 	}
 	g.forward, err = g.trainer.Program(func(network train.Apply, in []*graph.Node) ([]*graph.Node, *graph.Node) {
 		return []*graph.Node{network(in[0])}, nil
 	})
 	if err == nil {
-		// With velocities as constants the gradient by the output is −velocity/n.
 		g.learn, err = g.trainer.Program(func(network train.Apply, in []*graph.Node) ([]*graph.Node, *graph.Node) {
-			along := graph.ReduceSum(graph.Mul(network(in[0]), in[1]), 1)
-			return nil, graph.Neg(graph.ReduceAllMean(along))
+			return nil, along(network, in)
 		})
 	}
 	if err == nil {
-		g.apply, err = g.trainer.Inference()
+		g.learnChanged, err = g.trainer.GradientStep(along)
+	}
+	if err == nil {
+		if optimizer.Average > 0 {
+			g.apply, err = g.trainer.InferenceOfAverage()
+		} else {
+			g.apply, err = g.trainer.Inference()
+		}
 	}
 	if err != nil {
 		g.trainer.Close()
 		return nil, fmt.Errorf("generator: %w", err)
 	}
 	return g, nil
+}
+
+// along is the loss that leads along velocities, [n, output], of the network's output:
+// as they are constants, its gradient by the output is −velocity/n.
+func along(network train.Apply, in []*graph.Node) *graph.Node {
+	return graph.Neg(graph.ReduceAllMean(graph.ReduceSum(graph.Mul(network(in[0]), in[1]), 1)))
 }
 
 // Trainer returns what trains the network, for a step that is one graph
@@ -81,33 +98,6 @@ func (g *Generator) Trainer() *train.Trainer { return g.trainer }
 
 // Close releases what the generator holds on the backend.
 func (g *Generator) Close() { g.trainer.Close() }
-
-// Step makes a step of Adam: velocity is given the generator's output of noise,
-// [n, input], and returns where each point of it should go, [n, output]: of a loss
-// with gradient G by the output, −n·G.
-func (g *Generator) Step(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error)) error {
-	if err := g.expect(noise); err != nil {
-		return err
-	}
-	x, err := g.run(g.forward, noise)
-	if err != nil {
-		return err
-	}
-	if err := x.Check(); err != nil {
-		return fmt.Errorf("generator: what it makes is no longer finite (%w); train with a smaller learning rate than %v", err, rate)
-	}
-	v, err := velocity(x)
-	if err != nil {
-		return err
-	}
-	if len(v) != len(x.Data) {
-		return fmt.Errorf("generator: %d velocities for %d coordinates; give one each", len(v), len(x.Data))
-	}
-	if _, _, err = g.learn.Run(rate, matrix(noise), matrix(transport.Points{Dim: x.Dim, Data: v})); err != nil {
-		return fmt.Errorf("generator: %w", err)
-	}
-	return nil
-}
 
 func matrix(p transport.Points) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(p.Data, p.Len(), p.Dim)
@@ -162,50 +152,4 @@ func (g *Generator) run(p *train.Program, noise transport.Points) (transport.Poi
 		return x, fmt.Errorf("generator: %w", err)
 	}
 	return x, nil
-}
-
-// state is the metadata of a saved generator.
-type state struct {
-	Design json.RawMessage `json:"config"`
-	Step   int             `json:"step"`
-}
-
-func (g *Generator) state(step int) (state, error) {
-	design, err := json.Marshal(g.design)
-	if err != nil {
-		return state{}, fmt.Errorf("generator: %w", err)
-	}
-	return state{design, step}, nil
-}
-
-// Save writes the generator and Adam's moments as they are after a step.
-func (g *Generator) Save(w io.Writer, step int) error {
-	state, err := g.state(step)
-	if err != nil {
-		return err
-	}
-	return g.trainer.Save(w, state)
-}
-
-// Restore continues from what Save has written after the same step.
-func (g *Generator) Restore(r io.Reader, step int) error {
-	here, err := g.state(step)
-	if err != nil {
-		return err
-	}
-	var saved state
-	err = g.trainer.Restore(r, &saved, func() error {
-		var design bytes.Buffer
-		if err := json.Compact(&design, saved.Design); err != nil {
-			return err
-		}
-		if saved.Step != step || !bytes.Equal(design.Bytes(), here.Design) {
-			return fmt.Errorf("it is of %s after %d steps, this one of %s after %d", design.Bytes(), saved.Step, here.Design, step)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("generator: the saved state: %w", err)
-	}
-	return nil
 }

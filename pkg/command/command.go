@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 
 	// What ships with Molehill.
+	_ "molehill/pkg/experiment/dpsinkhorn"
 	_ "molehill/pkg/experiment/privateflow"
 	_ "molehill/pkg/experiment/toy"
 	_ "molehill/pkg/experiment/train"

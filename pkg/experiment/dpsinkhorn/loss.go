@@ -5,6 +5,7 @@ package dpsinkhorn
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -72,6 +73,23 @@ func (l Loss) solver() graph.Sinkhorn {
 		cost = graph.Mixture(1, l.Absolute)
 	}
 	return graph.Sinkhorn{Epsilon: l.Entropy, Cost: cost, Iterations: l.Iterations, Tolerance: l.Tolerance}
+}
+
+// Largest is the largest cost between rows whose differences have norms ‖·‖₂ and
+// ‖·‖₁ of at most these.
+func (l Loss) Largest(euclidean, absolute float64) float64 {
+	return euclidean*euclidean + l.Absolute*absolute + 2*l.LabelScale*l.LabelScale
+}
+
+// CheckIterations says whether Sinkhorn's algorithm has the iterations that λ takes
+// to come down from costs of so much (graph.Sinkhorn.Scaling). With fewer the plan is
+// one of another λ, and its gradient useless, or not finite.
+func (l Loss) CheckIterations(largest float64) error {
+	blocks := 2 + math.Ceil(max(0, math.Log(largest/16/l.Entropy)/math.Log(4)))
+	if least := 10 * int(blocks); l.Iterations < least {
+		return fmt.Errorf("dpsinkhorn: %d iterations; costs of up to %.3g beside an entropy of %v take at least %d", l.Iterations, largest, l.Entropy, least)
+	}
+	return nil
 }
 
 // Program computes the gradient of a Loss on a backend, for batches of fixed

@@ -146,27 +146,29 @@ func (c *Config) Pin() error {
 	return nil
 }
 
-func (c *Config) pinInputs() error {
-	if c.Weights == "" && !slices.Contains(autoencoder.Shipped(), c.Dataset) {
-		var err error
-		if c.Weights, err = trained(c.Dataset); err != nil {
-			return err
+func (c *Config) pinInputs() (err error) {
+	c.Weights, c.Inputs, err = PinInputs(c.Dataset, c.Weights)
+	return err
+}
+
+// PinInputs returns which weights Load would take now, "" for those that ship,
+// and what tells the rows and weights from others.
+func PinInputs(name, weights string) (path, inputs string, err error) {
+	if weights == "" && !slices.Contains(autoencoder.Shipped(), name) {
+		if weights, err = trained(name); err != nil {
+			return "", "", err
 		}
 	}
-	rows, err := dataset.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed})
-	if err != nil || c.Weights == "" {
-		c.Inputs = rows
-		return err
+	rows, err := dataset.Digest(context.Background(), name, dataset.Options{Seed: experiment.SplitSeed})
+	if err != nil || weights == "" {
+		return "", rows, err
 	}
-	text, err := os.ReadFile(c.Weights)
+	text, err := os.ReadFile(weights)
 	if err != nil {
-		return missingWeights(c.Dataset, err)
+		return "", "", missingWeights(name, err)
 	}
-	if c.Weights, err = filepath.Abs(c.Weights); err != nil { // the run computes in another folder
-		return err
-	}
-	c.Inputs = fmt.Sprintf("%s %x", rows, sha256.Sum256(text))
-	return nil
+	path, err = filepath.Abs(weights) // the run computes in another folder
+	return path, fmt.Sprintf("%s %x", rows, sha256.Sum256(text)), err
 }
 
 // trained returns the weights of the newest finished training of a data set's

@@ -51,7 +51,7 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	if err != nil {
 		return nil, err
 	}
-	if err := checkImages(splits); err != nil {
+	if err := CheckImages(splits); err != nil {
 		return nil, err
 	}
 	source, err := dataset.Registry.Lookup(name)
@@ -102,10 +102,10 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	return d, nil
 }
 
-// checkImages refuses what the promise could not hold for or the networks not
+// CheckImages refuses what the promise could not hold for or the networks not
 // read: pixels outside [0, 1], and held-out images, which count as public, that
 // are training images.
-func checkImages(splits *dataset.Splits) error {
+func CheckImages(splits *dataset.Splits) error {
 	rows := map[uint64]bool{}
 	seed := maphash.MakeSeed()
 	sum := func(d *dataset.Dataset, i int) uint64 { return maphash.Comparable(seed, string(bytesOf(d.Row(i)))) }
@@ -176,4 +176,11 @@ func (d *Data) floor(n int, seed uint64) (sliced.Distance, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x666c6f6f))
 	chosen := rng.Perm(d.Public.Len())[:min(n, d.Public.Len())]
 	return d.distance(d.Public.Subset(chosen), metric.DefaultStacks, seed)
+}
+
+// Images returns the held-out images, as large as Decode makes them.
+func (d *Data) Images() *dataset.Dataset {
+	shape := d.model.Config
+	return &dataset.Dataset{Name: "held-out", Origin: d.Origin, Height: shape.Side, Width: shape.Side, Channels: shape.Channels,
+		X: d.test, Labels: d.Labels.Test, Classes: d.Classes}
 }

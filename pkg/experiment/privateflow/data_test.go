@@ -30,7 +30,7 @@ func TestImagesThatThePromiseCannotCoverAreRefused(t *testing.T) {
 		"a pixel of 255":                 {Train: shade(20, 0), Test: shade(10, 255)},
 		"image 0 has a pixel of -0.5; e": {Train: shade(20, -0.5), Test: shade(10, 0)},
 	} {
-		err := checkImages(splits)
+		err := CheckImages(splits)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want it to say %q", err, want)
 		}

@@ -1,6 +1,7 @@
 package privateflow
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -109,3 +110,22 @@ func (n *generating) noise(rows int, label string, step int) (transport.Points, 
 func (n *generating) save(to io.Writer, done int) error      { return n.made.Save(to, done) }
 func (n *generating) restore(from io.Reader, done int) error { return n.made.Restore(from, done) }
 func (n *generating) close()                                 { n.made.Close() }
+
+// Follow moves particles along a guide that is there, as a run does, and returns
+// them where they are scored, with their labels if the guide has some.
+func Follow(ctx context.Context, c *Config, guide flow.Guide, dim int, public noise.Source) (x transport.Points, labels []int, err error) {
+	p := particles{flow: flow.Flow{StepSize: c.StepSize, Random: public}, guide: guide}
+	if err := p.flow.Check(); err != nil {
+		return x, nil, err
+	}
+	p.x = p.flow.Start(c.Particles, dim)
+	for step := range c.Steps {
+		if err := ctx.Err(); err != nil {
+			return x, nil, err
+		}
+		if err := p.step(step); err != nil {
+			return x, nil, fmt.Errorf("step %d: %w", step, err)
+		}
+	}
+	return c.place(p.x), labelsOf(guide, p.x.Len()), nil
+}

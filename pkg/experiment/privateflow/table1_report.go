@@ -65,16 +65,16 @@ func (c cell) over(value func(experiment.Row) (float64, bool)) (mean, deviation 
 	return stat.MeanStdDev(values, nil)
 }
 
-// fid is a Fréchet distance by the network that computed it and by the number of
+// frechet is a Fréchet distance by the network that computed it and by the number of
 // images: neither compares with another.
-type fid struct {
+type frechet struct {
 	name string
 	rows int
 }
 
-func (f fid) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows) }
+func (f frechet) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows) }
 
-func (f fid) of(row experiment.Row) (float64, bool) {
+func (f frechet) of(row experiment.Row) (float64, bool) {
 	for _, m := range row.Measured {
 		if v, ok := m.Values[f.name]; ok && m.Rows == f.rows {
 			return v, true
@@ -84,20 +84,20 @@ func (f fid) of(row experiment.Row) (float64, bool) {
 }
 
 // fids returns those that any of the runs was measured by, in order.
-func fids(cells []cell) []fid {
-	found := map[fid]bool{}
+func fids(cells []cell) []frechet {
+	found := map[frechet]bool{}
 	for _, c := range cells {
 		for _, row := range c.rows {
 			for _, m := range row.Measured {
 				for _, name := range []string{metric.FID.Describe().Name, metric.FID768.Describe().Name} {
 					if _, ok := m.Values[name]; ok {
-						found[fid{name, m.Rows}] = true
+						found[frechet{name, m.Rows}] = true
 					}
 				}
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b fid) int {
+	return slices.SortedFunc(maps.Keys(found), func(a, b frechet) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), -cmp.Compare(a.rows, b.rows))
 	})
 }
@@ -202,7 +202,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
 	t.Caption += fmt.Sprintf(" As many real public latents are at %.4g in sliced W₂, uniform points of the sphere at %.4g.", floor, nothing)
 	for _, f := range distances {
-		rebuilt := fid{f.name + " of reconstructions", f.rows}
+		rebuilt := frechet{f.name + " of reconstructions", f.rows}
 		for _, c := range cells {
 			if mean, _ := c.over(rebuilt.of); !math.IsNaN(mean) {
 				t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)

@@ -1,0 +1,70 @@
+package generator
+
+import (
+	"fmt"
+
+	"molehill/transport"
+)
+
+// Step makes a step of the optimiser: velocity is given the generator's output of
+// noise, [n, input], and returns where each point of it should go, [n, output]: of a
+// loss with gradient G by the output, −n·G.
+func (g *Generator) Step(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error)) error {
+	v, err := g.pull(noise, rate, velocity)
+	if err != nil {
+		return err
+	}
+	if _, _, err = g.learn.Run(rate, matrix(noise), matrix(v)); err != nil {
+		return fmt.Errorf("generator: %w", err)
+	}
+	return nil
+}
+
+// StepByParameters is Step for a velocity that must not be followed as it is: sanitise
+// is given the gradient of the loss by all parameters, [Parameters], and bounds it and
+// adds noise, in place. The optimiser goes by what sanitise leaves there, so that its
+// moments, weight decay and averages come after. Where sanitise returns an error no
+// parameter moves.
+//
+// This is gradient perturbation as DP-SGD has it, which 001 (Table 2) compares with
+// noise on the gradient by the images: velocity may then be of private records, and
+// nothing of it but the gradient goes on. Statistics that a network tracks
+// (layer.BatchNorm, layer.Spectral) need no noise, as they are those of generated
+// rows and of weights alone.
+func (g *Generator) StepByParameters(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error), sanitise func(gradient []float32) error) error {
+	v, err := g.pull(noise, rate, velocity)
+	if err != nil {
+		return err
+	}
+	if _, err = g.learnChanged.Run(rate, sanitise, matrix(noise), matrix(v)); err != nil {
+		return fmt.Errorf("generator: %w", err)
+	}
+	return nil
+}
+
+// Parameters is the number of values that the generator learns, which is that of the
+// gradient that StepByParameters hands out: of the network's parameters in their
+// order, without tracked statistics.
+func (g *Generator) Parameters() int { return g.trainer.Learned() }
+
+// pull returns velocity of what the generator makes of noise in training.
+func (g *Generator) pull(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error)) (transport.Points, error) {
+	if err := g.expect(noise); err != nil {
+		return transport.Points{}, err
+	}
+	x, err := g.run(g.forward, noise)
+	if err != nil {
+		return x, err
+	}
+	if err := x.Check(); err != nil {
+		return x, fmt.Errorf("generator: what it makes is no longer finite (%w); train with a smaller learning rate than %v", err, rate)
+	}
+	v, err := velocity(x)
+	if err != nil {
+		return x, err
+	}
+	if len(v) != len(x.Data) {
+		return x, fmt.Errorf("generator: %d velocities for %d coordinates; give one each", len(v), len(x.Data))
+	}
+	return transport.Points{Dim: x.Dim, Data: v}, nil
+}

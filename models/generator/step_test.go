@@ -1,0 +1,236 @@
+package generator
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/models/backend"
+	"molehill/models/backend/backendtest"
+	"molehill/models/train"
+	"molehill/transport"
+)
+
+func withOptimizer(t *testing.T, b *backend.Backend, design Design, o train.Optimizer) *Generator {
+	t.Helper()
+	g, err := NewWith(b, design, o, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	return g
+}
+
+// averaging is an optimiser with all that there is.
+var averaging = train.Optimizer{Name: train.SGD, Momentum: 0.8, WeightDecay: 1e-2, Average: 0.9}
+
+// Where the gradient by parameters is left as it is, the step is Step's, statistics of
+// batches included.
+func TestStepByParametersIsStep(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		designs := []Design{Config{Noise: 3, Output: 2}}
+		if b.Name == backend.Go {
+			designs = append(designs, small[1])
+		}
+		for _, design := range designs {
+			input, output := design.Size()
+			// SGD goes by the gradient's size, too, which Adam takes out of it.
+			one, two := withOptimizer(t, b, design, averaging), withOptimizer(t, b, design, averaging)
+			velocity := func(x transport.Points) ([]float32, error) {
+				v := make([]float32, len(x.Data))
+				for i := range v {
+					v[i] = float32(i%output)/float32(output) - x.Data[i]
+				}
+				return v, nil
+			}
+			calls := 0
+			for k := range 3 {
+				z := noise(rand.New(rand.NewPCG(5, uint64(k))), 8, input)
+				if err := one.Step(z, 0.05, velocity); err != nil {
+					t.Fatal(err)
+				}
+				if err := two.StepByParameters(z, 0.05, velocity, func(gradient []float32) error {
+					calls++
+					if len(gradient) != two.Parameters() {
+						t.Fatalf("a gradient of %d by %d parameters", len(gradient), two.Parameters())
+					}
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if calls != 3 {
+				t.Errorf("the gradient was handed out %d times", calls)
+			}
+			want, err := one.Trainer().Params()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := two.Trainer().Params()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range want {
+				for k, v := range p.Value {
+					if math.Abs(float64(got[i].Value[k]-v)) > 1e-5*(1+math.Abs(float64(v))) {
+						t.Fatalf("%s: value %d is %v; by Step %v", p.Name, k, got[i].Value[k], v)
+					}
+				}
+			}
+		}
+	})
+}
+
+// The gradient is that of ⟨output, G⟩ by the parameters for a velocity of −n·G, and
+// nothing but what is left of it moves them.
+func TestStepByParametersGoesByWhatIsLeft(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		g := withOptimizer(t, b, Config{Noise: 3, Output: 2}, train.Optimizer{Name: train.SGD})
+		const n = 8
+		z := noise(rand.New(rand.NewPCG(5, 5)), n, 3)
+		velocity := func(x transport.Points) ([]float32, error) {
+			v := make([]float32, len(x.Data))
+			for i := range v {
+				v[i] = -n * float32(1+i%2) // G = 1 and 2
+			}
+			return v, nil
+		}
+		params := func() (flat []float32) {
+			t.Helper()
+			params, err := g.Trainer().Params()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range params {
+				if !p.Tracked {
+					flat = append(flat, p.Value...)
+				}
+			}
+			return flat
+		}
+		before := params()
+		if len(before) != g.Parameters() {
+			t.Fatalf("%d parameters; Parameters says %d", len(before), g.Parameters())
+		}
+		spent := errors.New("the budget is spent")
+		var last []float32 // the gradient by the offsets of the output, which end the network
+		err := g.StepByParameters(z, 1, velocity, func(gradient []float32) error {
+			last = slices.Clone(gradient[len(gradient)-2:])
+			return spent
+		})
+		if !errors.Is(err, spent) || !slices.Equal(params(), before) {
+			t.Errorf("after %v parameters moved", err)
+		}
+		for c, v := range last {
+			if want := float64(n * (1 + c)); math.Abs(float64(v)-want) > 1e-4*want {
+				t.Errorf("the gradient by offset %d is %v; expected %v", c, v, want)
+			}
+		}
+		if err := g.StepByParameters(z, 0.5, velocity, func(gradient []float32) error {
+			clear(gradient)
+			gradient[1] = 2
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Clone(before)
+		want[1]--
+		if !slices.Equal(params(), want) {
+			t.Error("something else than what was left of the gradient moved parameters")
+		}
+	})
+}
+
+// A generator that averages generates by the average, and continues to the last bit.
+func TestGeneratesByAverage(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		g := withOptimizer(t, b, Config{Noise: 3, Output: 2}, averaging)
+		run := func(from, to int) {
+			for k := from; k < to; k++ {
+				if err := g.Step(noise(rand.New(rand.NewPCG(5, uint64(k))), 16, 3), 0.02, toward); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		z := noise(rand.New(rand.NewPCG(6, 0)), 50, 3)
+		generate := func() []float32 {
+			x, err := g.Generate(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return x.Data
+		}
+		start := generate()
+		run(0, 10)
+		var file bytes.Buffer
+		if err := g.Save(&file, 10); err != nil {
+			t.Fatal(err)
+		}
+		run(10, 20)
+		end := generate()
+
+		params, err := g.Trainer().Average()
+		if err != nil {
+			t.Fatal(err)
+		}
+		average, err := train.New(b, Config{Noise: 3, Output: 2}.Network(), params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer average.Close()
+		p, err := average.Inference()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := g.run(p, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(end, want.Data) || slices.Equal(end, start) {
+			t.Error("it does not generate by the average")
+		}
+
+		other := withOptimizer(t, b, Config{Noise: 3, Output: 2}, train.Optimizer{})
+		if err := other.Restore(bytes.NewReader(file.Bytes()), 10); err == nil || !strings.Contains(err.Error(), "trained by {Name:sgd") {
+			t.Errorf("a state of another optimiser: %v", err)
+		}
+		if err := g.Restore(&file, 10); err != nil {
+			t.Fatal(err)
+		}
+		run(10, 20)
+		if !slices.Equal(generate(), end) {
+			t.Error("a training that was interrupted went another way")
+		}
+		if _, err := NewWith(b, Config{Noise: 3, Output: 2}, train.Optimizer{Name: "adagrad"}, 1); err == nil {
+			t.Error("an optimiser that is not there was taken")
+		}
+	})
+}
+
+// A state from before there was a choice of optimisers is Adam's.
+func TestRestoresStatesWithoutOptimizer(t *testing.T) {
+	found := backend.Found()
+	b, err := found[len(found)-1].Open() // Go
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := made(t, b)
+	save := func() []byte {
+		var file bytes.Buffer
+		metadata := map[string]any{"config": Config{Noise: 3, Output: 2}, "step": 7}
+		if err := g.trainer.Save(&file, metadata); err != nil {
+			t.Fatal(err)
+		}
+		return file.Bytes()
+	}
+	if err := withOptimizer(t, b, Config{Noise: 3, Output: 2}, train.Optimizer{Name: train.Adam}).Restore(bytes.NewReader(save()), 7); err != nil {
+		t.Error(err)
+	}
+	if err := withOptimizer(t, b, Config{Noise: 3, Output: 2}, train.Optimizer{Name: train.SGD}).Restore(bytes.NewReader(save()), 7); err == nil {
+		t.Error("Adam's state was restored for SGD")
+	}
+}

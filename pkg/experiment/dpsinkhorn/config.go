@@ -1,0 +1,189 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"molehill/models/generator"
+	"molehill/models/train"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/privateflow"
+	"molehill/privacy"
+)
+
+// Where generated and real rows meet.
+const (
+	Pixels  = "pixels"  // as images, of values from −1 to 1
+	Latents = "latents" // as latents of an autoencoder that has seen public images only
+)
+
+// What gets the noise of a step.
+const (
+	ByImages     = "images"     // the gradient by generated rows, which need not be many (001)
+	ByParameters = "parameters" // that by the generator's parameters, as DP-SGD does: 001's ablation
+)
+
+// How the learning rate goes with the steps.
+const (
+	Constant = "constant"
+	Cosine   = "cosine" // it falls to 0, so that the noise of the last steps averages out
+)
+
+// Config are the settings of a training. The papers' symbols stand beside each.
+type Config struct {
+	Dataset string          `json:"dataset"`
+	Label   string          `json:"label"`   // of faces: the attribute that is the class; "" elsewhere
+	Space   string          `json:"space"`   // pixels or latents
+	Weights string          `json:"weights"` // file of the autoencoder's weights for latents; "" for those that ship
+	Inputs  string          `json:"inputs"`  // digests of rows and weights that no version fixes; see Pin
+	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
+	Delta   float64         `json:"delta"`   // δ
+
+	Debiasing  float64 `json:"debiasing"`   // p
+	Absolute   float64 `json:"absolute"`    // m
+	LabelScale float64 `json:"label_scale"` // α_c
+	Entropy    float64 `json:"entropy"`     // λ
+	Iterations int     `json:"iterations"`  // of Sinkhorn's algorithm, at most
+	Tolerance  float64 `json:"tolerance"`   // of its marginals
+
+	Batch     int      `json:"batch"`     // real rows of a step, on average; how many there are is left to chance
+	Generated int      `json:"generated"` // n, generated rows that meet them: a public number
+	Clipping  Clipping `json:"clipping"`  // whole or per-image
+	Bound     float64  `json:"bound"`     // Δ
+	Perturbed string   `json:"perturbed"` // images or parameters
+	// Noise is σ, the noise in units of Δ, and the training ends before the step
+	// that would spend more than ε; 0 for the least noise that proves ε for all
+	// steps.
+	Noise float64 `json:"noise"`
+	Steps int     `json:"steps"` // at most
+	// Published makes all steps with the noise σ of a paper that claims Epsilon of
+	// them, whatever they spend; the statement says what can be proved.
+	Published bool `json:"published"`
+
+	Optimizer    string  `json:"optimizer"` // adam or sgd
+	LearningRate float64 `json:"learning_rate"`
+	Schedule     string  `json:"schedule"` // of the learning rate: constant or cosine
+	WeightDecay  float64 `json:"weight_decay"`
+	Average      float64 `json:"average"` // β of a running average of the parameters, which generates; 0 for none
+
+	Architecture string `json:"architecture"` // of a generator of images (models/generator)
+	Latent       int    `json:"latent"`       // dimension of its noise
+	Embedding    int    `json:"embedding"`    // and of its classes
+	Width        int    `json:"width"`        // of its layers
+
+	Features int     `json:"features"` // pairs of random Fourier features of a mean embedding
+	Scale    float64 `json:"scale"`    // length scale of its kernel; 0 for the median distance of held-out rows
+
+	Samples int `json:"samples"` // generated rows that are scored
+
+	kind *kind
+}
+
+// Check implements experiment.Config.
+func (c *Config) Check() error {
+	if err := c.budget().Check(); err != nil {
+		return err
+	}
+	for _, field := range []struct {
+		name           string
+		value, minimum int
+	}{
+		{"batch", c.Batch, 1}, {"generated", c.Generated, 1}, {"steps", c.Steps, 1}, {"samples", c.Samples, 100}, {"features", c.Features, 0},
+	} {
+		if field.value < field.minimum {
+			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
+		}
+	}
+	for _, field := range []struct {
+		name  string
+		value float64
+		zero  bool
+	}{{"bound", c.Bound, false}, {"learning_rate", c.LearningRate, false}, {"noise", c.Noise, true}, {"scale", c.Scale, true}} {
+		if math.IsInf(field.value, 0) || !(field.value > 0 || field.zero && field.value == 0) {
+			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
+		}
+	}
+	for _, field := range []struct {
+		name, value string
+		choice      []string
+	}{
+		{"space", c.Space, []string{Pixels, Latents}}, {"clipping", string(c.Clipping), []string{string(Whole), string(PerImage)}},
+		{"perturbed", c.Perturbed, []string{ByImages, ByParameters}}, {"schedule", c.Schedule, []string{Constant, Cosine}},
+	} {
+		if field.value != field.choice[0] && field.value != field.choice[1] {
+			return fmt.Errorf("%s is %q; it is %q or %q", field.name, field.value, field.choice[0], field.choice[1])
+		}
+	}
+	if c.Perturbed == ByParameters && c.Clipping == PerImage {
+		return fmt.Errorf("clipping is %q and perturbed %q; the gradient by the parameters has no images to clip one by one, set clipping=%s", c.Clipping, c.Perturbed, Whole)
+	}
+	if c.Noise > 0 && !c.budget().Private() {
+		return fmt.Errorf("noise is %v and ε = ∞; without a budget nothing gets noise, leave it 0", c.Noise)
+	}
+	if c.Published && c.Noise == 0 {
+		return fmt.Errorf("published is true and noise is 0; set it to the paper's σ, such as 1.5")
+	}
+	if err := c.optimizer().Check(); err != nil {
+		return err
+	}
+	source, err := dataset.Registry.Lookup(c.Dataset)
+	if err != nil {
+		return err
+	}
+	if _, chooses := source.(dataset.Labelled); chooses == (c.Label == "") {
+		if chooses {
+			return fmt.Errorf("label is not set; rows of %s get their classes from an attribute, such as --set label=Male", c.Dataset)
+		}
+		return fmt.Errorf("label is %q; rows of %s have labels of their own, leave it out", c.Label, c.Dataset)
+	}
+	if err := c.loss(1).check(); err != nil {
+		return err
+	}
+	return c.kind.check(c)
+}
+
+// Pin implements experiment.Pinner.
+func (c *Config) Pin() (err error) {
+	then := c.Inputs
+	if c.Space == Latents {
+		c.Weights, c.Inputs, err = privateflow.PinInputs(c.Dataset, c.Weights)
+	} else {
+		c.Inputs, err = dataset.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label})
+	}
+	if err == nil && then != "" && c.Inputs != then {
+		return fmt.Errorf("rows or weights are no longer those that inputs = %.12s… names; leave inputs out to take what is there", then)
+	}
+	return err
+}
+
+func (c *Config) budget() privacy.Budget {
+	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
+}
+
+func (c *Config) optimizer() train.Optimizer {
+	return train.Optimizer{Name: c.Optimizer, WeightDecay: c.WeightDecay, Average: c.Average}
+}
+
+func (c *Config) loss(classes int) Loss {
+	return Loss{Debiasing: c.Debiasing, Absolute: c.Absolute, LabelScale: c.LabelScale, Classes: classes,
+		Entropy: c.Entropy, Iterations: c.Iterations, Tolerance: c.Tolerance}
+}
+
+// rate is the learning rate at a step of so many.
+func (c *Config) rate(step, steps int) float64 {
+	if c.Schedule == Constant {
+		return c.LearningRate
+	}
+	return c.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(steps)))
+}
+
+// design is the generator for rows.
+func (c *Config) design(rows *Rows) generator.Design {
+	if c.Space == Latents {
+		return generator.Config{Noise: c.Latent + len(rows.Classes), Output: rows.Private.Dim}
+	}
+	return generator.Images{Architecture: c.Architecture, Classes: len(rows.Classes), Latent: c.Latent, Embedding: c.Embedding,
+		Side: rows.Height, Channels: rows.Channels, Width: c.Width}
+}

@@ -1,0 +1,190 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"fmt"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fid"
+	"molehill/pkg/metric"
+	"molehill/pkg/metric/utility"
+	"molehill/pkg/run"
+	"molehill/privacy/noise"
+	"molehill/viz"
+)
+
+// perClass images of each class are shown.
+const perClass = 8
+
+// finish measures and draws what the generator has learned.
+func finish(ctx context.Context, r *run.Run, s *student, steps int) (result run.Result, err error) {
+	made, err := s.generate(s.config.Samples)
+	if err != nil {
+		return result, err
+	}
+	images, err := s.rows.images(made.Points, made.Labels)
+	if err != nil {
+		return result, err
+	}
+	if err := picture(r, images); err != nil {
+		return result, err
+	}
+	result.Metrics = run.Values{"steps": float64(steps)}
+	for name, of := range map[string]*dataset.Dataset{"": images, darkened: darken(images)} {
+		accuracy, err := judge(ctx, "logistic", of, s.rows.Held, r.Spec.Seed, nil)
+		if err != nil {
+			return result, err
+		}
+		result.Metrics["logistic accuracy"+name] = accuracy.Value
+	}
+	if result.Metrics["sliced W₂"], err = s.distance(s.config.Samples, r.Spec.Seed); err != nil {
+		return result, err
+	}
+	result.Note = fmt.Sprintf("accuracy on %d held-out images of a classifier that has learned from %d generated ones; sliced W₂ between generated and held-out %s", s.rows.Held.Len(), made.Len(), s.config.Space)
+	return result, nil
+}
+
+// picture leaves a grid with a row for each class.
+func picture(r *run.Run, images *dataset.Dataset) error {
+	classes := len(images.Classes)
+	grid := viz.Images{Height: images.Height, Width: images.Width, Channels: images.Channels, Cols: perClass, RowLabels: images.Classes,
+		X: make([]float32, classes*perClass*images.Dim())}
+	for class := range classes {
+		for k := range perClass { // generate makes classes in turn
+			copy(grid.X[(class*perClass+k)*images.Dim():], images.Row(k*classes+class))
+		}
+	}
+	if err := r.WriteTable("samples.npy", grid.X, images.Dim()); err != nil {
+		return err
+	}
+	return r.WriteFile("samples.png", grid.PNG)
+}
+
+// darkened marks metrics of images after darken.
+const darkened = " below zero cut"
+
+// darken sets pixels below 0, of values from −1 to 1, to −1, as 001's code does
+// before it scores images. What is generated is on a dark ground.
+func darken(d *dataset.Dataset) *dataset.Dataset {
+	dark := *d
+	dark.X = make([]float32, len(d.X))
+	for i, v := range d.X {
+		if v >= 0.5 {
+			dark.X[i] = v
+		}
+	}
+	return &dark
+}
+
+// judge is the accuracy on held-out images of a classifier that has learned from
+// generated ones.
+func judge(ctx context.Context, name string, made, held *dataset.Dataset, seed uint64, say func(utility.Progress)) (metric.Value, error) {
+	classifier, err := utility.Registry.Lookup(name)
+	if err != nil {
+		return metric.Value{}, err
+	}
+	model, err := classifier.Fit(ctx, made, seed, say)
+	if err != nil {
+		return metric.Value{}, err
+	}
+	return utility.Accuracy(model, held)
+}
+
+// Measures implements experiment.Measurer: the classifiers of 001 D.2, FID, and
+// whether rows are copies of private ones.
+func (e Experiment) Measures() []string { return []string{"logistic", "mlp", "cnn", "fid", "copies"} }
+
+// Measure implements experiment.Measurer.
+func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {
+	c := config.(*Config)
+	rows, err := load(ctx, c, say)
+	if err != nil {
+		return found, err
+	}
+	s, err := newStudent(c, rows, noise.Seeded(r.Spec.Seed))
+	if err != nil {
+		return found, err
+	}
+	defer s.made.Close()
+	if err := restore(r, s); err != nil {
+		return found, err
+	}
+	made, err := s.generate(count)
+	if err != nil {
+		return found, err
+	}
+	found = experiment.Measured{Values: run.Values{}, Rows: count}
+	if name == "copies" {
+		return copies(found, rows, made)
+	}
+	images, err := rows.images(made.Points, made.Labels)
+	if err != nil {
+		return found, err
+	}
+	if name == "fid" {
+		return distances(ctx, found, rows, images, say)
+	}
+	for suffix, of := range map[string]*dataset.Dataset{"": images, darkened: darken(images)} {
+		accuracy, err := judge(ctx, name, of, rows.Held, r.Spec.Seed, func(p utility.Progress) {
+			say(run.Event{Message: fmt.Sprintf("%s: hold-out accuracy %.3f", name, p.BestHoldout), Step: p.Step, Total: p.Limit})
+		})
+		if err != nil {
+			return found, err
+		}
+		found.Values[name+" accuracy"+suffix] = accuracy.Value
+	}
+	return found, nil
+}
+
+// distances are FIDs to as many held-out images.
+func distances(ctx context.Context, found experiment.Measured, rows *Rows, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
+	score, err := fid.Open(rows.Backend, say)
+	if err != nil {
+		return found, err
+	}
+	real, err := score.Cached(ctx, fid.First(rows.Held, found.Rows), "held-out images")
+	if err != nil {
+		return found, err
+	}
+	for suffix, of := range map[string]*dataset.Dataset{"": images, darkened: darken(images)} {
+		made, err := score.Statistics(ctx, of, "generated images")
+		if err != nil {
+			return found, err
+		}
+		value, err := score.Between(made, real)
+		if err != nil {
+			return found, err
+		}
+		found.Values[score.Name()+suffix], found.Note = value.Value, value.Note
+	}
+	return found, nil
+}
+
+// restore reads the network that a finished run has left.
+func restore(r *run.Run, s *student) error {
+	file, err := r.Artefact(artefact)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	result, err := r.Result()
+	if err != nil {
+		return err
+	}
+	return s.made.Restore(file, int(result.Metrics["steps"]))
+}
+
+// copies compares generated rows with private and held-out ones: for the keeper of
+// the records.
+func copies(found experiment.Measured, rows *Rows, made Batch) (experiment.Measured, error) {
+	near, err := metric.CheckCopies(rows.place(made.Points), rows.Private.Points, rows.Test)
+	found.NonPrivate = true
+	found.Values = run.Values{
+		"nearer a private row": near.NearerPrivate, "nearer a private row error": near.StandardError,
+		"nearer a private row without copying": near.Expected,
+		"median ratio of distances":            near.MedianRatio, "exact copies": float64(near.Exact),
+	}
+	found.Note = fmt.Sprintf("beside %d private and %d held-out rows; copies would be nearer to private rows more often than expected", rows.Private.Len(), rows.Test.Len())
+	return found, err
+}

@@ -1,0 +1,130 @@
+package dpsinkhorn
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"os"
+	"testing"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/run"
+)
+
+// inSeconds are settings that finish in seconds, on rows that need no files.
+var inSeconds = map[string]string{"dataset": "glyphs", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "12"}
+
+func compute(t *testing.T, name string, settings map[string]string, interrupt int) *run.Run {
+	t.Helper()
+	all := maps.Clone(inSeconds)
+	maps.Copy(all, settings)
+	t.Setenv("MOLEHILL_LEDGER", t.TempDir()+"/ledger.db")
+	t.Setenv("GOMLX_BACKEND", "go") // which has graphs ready at once
+	r := experimenttest.Acquired(t, experiment.Request{Experiment: name, Seed: 1, Research: true, Settings: all})
+	if interrupt > 0 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer cancel()
+			for update := range r.Watch(ctx) {
+				for _, e := range update.Events {
+					if e.Step >= interrupt {
+						return
+					}
+				}
+			}
+		}()
+		if err := experiment.Compute(ctx, r); err == nil {
+			t.Error("the run was faster than its interruption")
+			return r
+		}
+		if err := r.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := experiment.Compute(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func read(t *testing.T, r *run.Run, name string) []byte {
+	t.Helper()
+	f, err := r.Artefact(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A training that was interrupted goes on to the same network, bit by bit, and its
+// images are there to look at; what was measured can be measured again of more rows.
+func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
+	every := checkpointEvery
+	checkpointEvery = 0
+	defer func() { checkpointEvery = every }()
+	names := []string{"dp-sinkhorn"}
+	if os.Getenv("MOLEHILL_THOROUGH") != "" {
+		names = append(names, "dp-sinkhorn-code", "dp-sinkhorn-text", "sinkhorn")
+	}
+	for _, name := range names {
+		whole, parts := compute(t, name, nil, 0), compute(t, name, nil, 4)
+		if !bytes.Equal(read(t, whole, artefact), read(t, parts, artefact)) {
+			t.Errorf("%s: interrupted, the training ended elsewhere", name)
+		}
+		if images, columns, err := whole.Table("samples.npy"); err != nil || columns != 28*28 || len(images) != 10*perClass*columns {
+			t.Errorf("%s: samples of %d columns, %v", name, columns, err)
+		}
+		result, err := whole.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := result.Metrics["logistic accuracy"]; !(a > 0 && a < 1) || result.Metrics["steps"] != 12 {
+			t.Errorf("%s: %v", name, result.Metrics)
+		}
+		found, err := experiment.Measure(t.Context(), whole, "logistic", 100, func(run.Event) {})
+		if err != nil || found.Values["logistic accuracy"] != result.Metrics["logistic accuracy"] {
+			t.Errorf("%s: measured again: %v, %v; first %v", name, found, err, result.Metrics)
+		}
+	}
+}
+
+// By parameters and by a mean embedding, trainings end, too.
+func TestOtherWaysToLearn(t *testing.T) {
+	if os.Getenv("MOLEHILL_THOROUGH") == "" {
+		t.Skip("trains twice; set MOLEHILL_THOROUGH")
+	}
+	compute(t, "dp-sinkhorn", map[string]string{"perturbed": "parameters", "average": "0.9"}, 0)
+	compute(t, "dp-merf-images", map[string]string{"features": "20"}, 0)
+}
+
+// A half is the mean of 2×2 pixels in each channel; what is darkened is 0 below the
+// middle, and as it was above.
+func TestHalvesAndDarkens(t *testing.T) {
+	d := &dataset.Dataset{Height: 2, Width: 4, Channels: 2, X: []float32{
+		0, 1, 1, 1, 0, 0, 0, 0,
+		0, 1, 1, 1, 0, 0, 0, 1,
+	}}
+	want := []float32{0.5, 1, 0, 0.25}
+	half := halve(d)
+	for i, v := range half.X {
+		if v != want[i] {
+			t.Errorf("half: %v, want %v", half.X, want)
+			break
+		}
+	}
+	if half.Height != 1 || half.Width != 2 {
+		t.Errorf("half of 2×4: %d×%d", half.Height, half.Width)
+	}
+	dark := darken(&dataset.Dataset{Height: 1, Width: 3, Channels: 1, X: []float32{0.49, 0.5, 1}})
+	if dark.X[0] != 0 || dark.X[1] != 0.5 || dark.X[2] != 1 {
+		t.Errorf("darkened: %v", dark.X)
+	}
+}

@@ -1,0 +1,282 @@
+package dpsinkhorn
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"molehill/pkg/experiment"
+	"molehill/viz"
+)
+
+// measured is a line with the runs of it that are there, one a seed.
+type measured struct {
+	line
+	config Config // of the first
+	rows   []experiment.Row
+}
+
+// found sorts runs by the lines of a table that they are of.
+func (t table) found(rows []experiment.Row) (all []measured, err error) {
+	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+		for _, l := range t.lines(preset) {
+			request := experiment.Request{Experiment: l.experiment, Preset: preset, Settings: l.settings}
+			e, err := experiment.Registry.Lookup(l.experiment)
+			if err != nil {
+				return nil, err
+			}
+			want := e.Config(request.Preset)
+			if err := experiment.Apply(want, request.Settings); err != nil {
+				return nil, err
+			}
+			m := measured{line: l}
+			for _, row := range rows {
+				if same, err := equal(row, l.experiment, *want.(*Config)); err != nil {
+					return nil, err
+				} else if same {
+					m.config, m.rows = *want.(*Config), append(m.rows, row)
+				}
+			}
+			if len(m.rows) > 0 {
+				all = append(all, m)
+			}
+		}
+	}
+	return all, nil
+}
+
+// equal reports whether a row is of an experiment with these settings, but for what
+// is pinned when a run starts.
+func equal(row experiment.Row, name string, want Config) (bool, error) {
+	if row.Experiment != name {
+		return false, nil
+	}
+	got := Config{kind: want.kind}
+	if err := json.Unmarshal(row.Config, &got); err != nil {
+		return false, fmt.Errorf("%s: %w", row.Run, err)
+	}
+	got.Inputs, got.Weights = want.Inputs, want.Weights
+	return got == want, nil
+}
+
+// over is the mean and the standard deviation over seeds, NaN without values and of
+// one.
+func (m measured) over(value func(experiment.Row) (float64, bool)) (mean, deviation float64) {
+	var values []float64
+	for _, row := range m.rows {
+		if v, ok := value(row); ok {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	return stat.MeanStdDev(values, nil)
+}
+
+// metric is one that the run measured itself, or later by as many rows as it says.
+func metricOf(name string, count int) func(experiment.Row) (float64, bool) {
+	return func(row experiment.Row) (float64, bool) {
+		if count == 0 {
+			v, ok := row.Metrics[name]
+			return v, ok
+		}
+		for _, m := range row.Measured {
+			if v, ok := m.Values[name]; ok && m.Rows == count {
+				return v, true
+			}
+		}
+		return 0, false
+	}
+}
+
+// column is a metric of a table.
+type column struct {
+	name  string
+	count int // rows that it was measured by; 0 for those of the run itself
+}
+
+func (c column) String() string {
+	if c.count == 0 {
+		return c.name
+	}
+	return fmt.Sprintf("%s (%d)", c.name, c.count)
+}
+
+// columns are the metrics that rows have, those of runs first.
+func columns(all []measured) (columns []column) {
+	found := map[column]bool{}
+	for _, m := range all {
+		for _, row := range m.rows {
+			for _, further := range row.Measured {
+				for name := range further.Values {
+					if !further.NonPrivate {
+						found[column{name, further.Rows}] = true
+					}
+				}
+			}
+		}
+	}
+	columns = []column{{"logistic accuracy", 0}, {"logistic accuracy" + darkened, 0}, {"sliced W₂", 0}}
+	return append(columns, slices.SortedFunc(maps.Keys(found), func(a, b column) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.count, b.count))
+	})...)
+}
+
+// Report implements experiment.Sweep: a table for each data set, the accuracy of
+// logistic regression along a setting, and pictures.
+func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+	all, err := t.found(rows)
+	if err != nil {
+		return experiment.Report{}, err
+	}
+	r := experiment.Report{Figures: map[string]viz.Figure{}}
+	var datasets []string
+	for _, m := range all {
+		if !slices.Contains(datasets, m.config.Dataset) {
+			datasets = append(datasets, m.config.Dataset)
+		}
+	}
+	for _, dataset := range datasets {
+		here := slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.config.Dataset != dataset })
+		r.Tables = append(r.Tables, t.of(dataset, here))
+		r.Figures[dataset+"-accuracy.png"] = t.curve(dataset, here)
+		for _, m := range here {
+			if samples == nil {
+				break
+			}
+			if grid, ok := samples(m.rows[0]); ok {
+				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.config.Epsilon), perClass, 1
+				r.Figures[m.file()] = grid
+			}
+		}
+	}
+	return r, nil
+}
+
+// file is the name of a line's pictures.
+func (m measured) file() string {
+	name := fmt.Sprintf("%s-%s-%v-samples.png", m.config.Dataset, m.label, m.config.Epsilon)
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r == '∞':
+			return 'i'
+		case r < 128 && (r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'):
+			return r
+		}
+		return -1
+	}, strings.ReplaceAll(name, "∞", "inf"))
+	return strings.ToLower(name)
+}
+
+// of is the table of a data set's lines.
+func (t table) of(dataset string, all []measured) viz.Table {
+	measures := columns(all)
+	table := viz.Table{Title: dataset, Header: []string{"method", t.axis, "proved ε", "paper's way"}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
+	if t.note != "" {
+		table.Caption += " " + t.note
+	}
+	for _, c := range measures {
+		table.Header = append(table.Header, c.String())
+	}
+	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps", "seeds", "seconds")
+	for _, m := range all {
+		theirs, proved := "", math.Inf(1)
+		for _, claim := range m.rows[0].Claims {
+			if !claim.Sound && theirs == "" {
+				theirs = fmt.Sprintf("%.3g", float64(claim.Epsilon))
+			} else if claim.Sound {
+				proved = min(proved, float64(claim.Epsilon))
+			}
+		}
+		line := []any{m.label, m.setting(t.along), strconv.FormatFloat(proved, 'g', 4, 64), theirs}
+		if math.IsInf(proved, 1) {
+			line[2] = "∞"
+		}
+		for _, c := range measures {
+			line = append(line, show(m.over(metricOf(c.name, c.count))))
+		}
+		seconds := 0.
+		for _, row := range m.rows {
+			seconds += row.Seconds / float64(len(m.rows))
+		}
+		steps, _ := m.over(metricOf("steps", 0))
+		var accuracies []string
+		for _, v := range []string{m.published.logistic, m.published.mlp, m.published.cnn} {
+			accuracies = append(accuracies, cmp.Or(v, "–"))
+		}
+		quotes := strings.Join(accuracies, ", ")
+		if m.published == (quoted{}) {
+			quotes = ""
+		}
+		table.Add(append(line, m.published.fid, quotes, strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(seconds, 'f', 0, 64))...)
+	}
+	if origin := all[0].rows[0].Computed.Data; origin != "" && origin != dataset {
+		table.Caption += " The data: " + origin + "."
+	}
+	return table
+}
+
+// setting is what a line has for a setting.
+func (m measured) setting(name string) string {
+	if name == "epsilon" {
+		return m.config.Epsilon.String()
+	}
+	return strconv.FormatFloat(m.number(name), 'g', -1, 64)
+}
+
+func (m measured) number(name string) float64 {
+	switch name {
+	case "epsilon":
+		return float64(m.config.Epsilon)
+	case "learning_rate":
+		return m.config.LearningRate
+	default:
+		return m.config.Debiasing
+	}
+}
+
+// show is a mean and its standard deviation over seeds.
+func show(mean, deviation float64) string {
+	switch {
+	case math.IsNaN(mean):
+		return ""
+	case math.IsNaN(deviation):
+		return strconv.FormatFloat(mean, 'g', 4, 64)
+	}
+	return fmt.Sprintf("%.4g ± %.2g", mean, deviation)
+}
+
+// curve is the accuracy of logistic regression along the table's setting.
+func (t table) curve(dataset string, all []measured) viz.Curves {
+	const metric = "logistic accuracy"
+	f := viz.Curves{Title: "What generated images teach, " + dataset, Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones.",
+		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
+	for _, m := range all {
+		mean, deviation := m.over(metricOf(metric, 0))
+		if math.IsNaN(deviation) {
+			deviation = 0
+		}
+		x := m.number(t.along)
+		if math.IsInf(x, 1) {
+			f.References = append(f.References, viz.Reference{Name: m.label + ", no privacy", Value: mean})
+			continue
+		}
+		k := slices.IndexFunc(f.Lines, func(l viz.Line) bool { return l.Name == m.label })
+		if k < 0 {
+			k, f.Lines = len(f.Lines), append(f.Lines, viz.Line{Name: m.label})
+		}
+		l := &f.Lines[k]
+		at, _ := slices.BinarySearch(l.X, x)
+		l.X, l.Y = slices.Insert(l.X, at, x), slices.Insert(l.Y, at, mean)
+		l.Low, l.High = slices.Insert(l.Low, at, mean-deviation), slices.Insert(l.High, at, mean+deviation)
+	}
+	return f
+}

@@ -1,0 +1,174 @@
+package dpsinkhorn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/privateflow"
+	"molehill/pkg/run"
+	"molehill/transport"
+)
+
+// Rows are what a training works on.
+type Rows struct {
+	Private    Batch            // images from −1 to 1, or latents on the unit sphere
+	Test       transport.Points // held-out rows of the same kind
+	Held       *dataset.Dataset // held-out images in [0, 1], as a generator makes them
+	Classes    []string         // what labels name: public
+	Height     int              // of an image
+	Width      int
+	Channels   int
+	Origin     string   // where the records came from
+	NotCovered []string // what the privacy of a training leaves out
+	Backend    *backend.Backend
+
+	latents *privateflow.Data // nil for pixels
+}
+
+// side is of the images of faces (001, Section 5.1).
+const side = 32
+
+// load returns a data set's rows: in pixels all that there are for training, as
+// latents the half that the autoencoder has not seen.
+func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
+	if c.Space == Latents {
+		return loadLatents(ctx, c, say)
+	}
+	splits, err := dataset.Load(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label, Progress: func(what string, done, total int) {
+		say(run.Event{Message: fmt.Sprintf("%s: %d of %d", what, done, total)})
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if err := privateflow.CheckImages(splits); err != nil {
+		return nil, err
+	}
+	train, held := splits.Train, splits.Test
+	for _, d := range []**dataset.Dataset{&train, &held} {
+		if (*d).Height == 2*side && (*d).Width == 2*side {
+			*d = halve(*d)
+		}
+	}
+	if err := checkLabels(c, train.Labels, train.Classes); err != nil {
+		return nil, err
+	}
+	if train.Height != train.Width {
+		return nil, fmt.Errorf("images of %s have %d×%d pixels; the generators make square ones", c.Dataset, train.Height, train.Width)
+	}
+	b, err := backend.Open()
+	if err != nil {
+		return nil, err
+	}
+	d := &Rows{
+		Private: Batch{signed(train), train.Labels}, Test: signed(held), Held: held, Classes: train.Classes,
+		Height: train.Height, Width: train.Width, Channels: train.Channels, Origin: train.Origin, Backend: b,
+	}
+	return d, d.leaveOut(c, fmt.Sprintf("the held-out images of %s, which measure the result: they count as public", c.Dataset))
+}
+
+func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
+	latents, err := privateflow.Load(ctx, c.Dataset, c.Weights, say)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLabels(c, latents.Labels.Private, latents.Classes); err != nil {
+		return nil, err
+	}
+	held := latents.Images()
+	d := &Rows{
+		Private: Batch{latents.Private, latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
+		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: latents.Origin, Backend: latents.Backend, latents: latents,
+	}
+	return d, d.leaveOut(c, fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", c.Dataset))
+}
+
+// checkLabels says what is wrong with the labels of rows that a generator is to be
+// told.
+func checkLabels(c *Config, labels []int, classes []string) error {
+	if labels == nil || len(classes) < 2 {
+		return fmt.Errorf("rows of %s have no labels; DP-Sinkhorn generates classes, take a data set that has some", c.Dataset)
+	}
+	for i, label := range labels {
+		if label < 0 || label >= len(classes) {
+			return fmt.Errorf("row %d of %s has the label %d; expected 0 to %d", i, c.Dataset, label, len(classes)-1)
+		}
+	}
+	return nil
+}
+
+// leaveOut writes down what a promise about the rows leaves out.
+func (d *Rows) leaveOut(c *Config, first string) error {
+	source, err := dataset.Registry.Lookup(c.Dataset)
+	if err != nil {
+		return err
+	}
+	d.NotCovered = []string{
+		first,
+		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", c.Dataset),
+		"the choice of settings, made on public data and earlier runs",
+		fmt.Sprintf("the number of private records, %d, and of classes, %d, and the classes' names, which are public; which class a record is of is protected like the rest of it", d.Private.Len(), len(d.Classes)),
+	}
+	if source.Public() {
+		d.NotCovered = slices.Insert(d.NotCovered, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction", c.Dataset))
+	}
+	return nil
+}
+
+// signed returns images of values from −1 to 1.
+func signed(d *dataset.Dataset) transport.Points {
+	x := transport.NewPoints(d.Len(), d.Dim())
+	for i, v := range d.X {
+		x.Data[i] = 2*v - 1
+	}
+	return x
+}
+
+// halve returns images of half the side: the means of 2×2 pixels.
+func halve(d *dataset.Dataset) *dataset.Dataset {
+	half := *d
+	half.Height, half.Width = d.Height/2, d.Width/2
+	half.X = make([]float32, d.Len()*half.Dim())
+	line := d.Width * d.Channels
+	for i := range d.Len() {
+		from, to := d.Row(i), half.Row(i)
+		for y := range half.Height {
+			for x := range half.Width {
+				for channel := range d.Channels {
+					at := 2*y*line + 2*x*d.Channels + channel
+					to[(y*half.Width+x)*d.Channels+channel] = (from[at] + from[at+d.Channels] + from[at+line] + from[at+line+d.Channels]) / 4
+				}
+			}
+		}
+	}
+	return &half
+}
+
+// place moves what was generated to where rows can be: post-processing that knows
+// the space.
+func (d *Rows) place(x transport.Points) transport.Points {
+	x = x.Clone()
+	if d.latents != nil {
+		x.OnSphere()
+	}
+	return x
+}
+
+// images returns what generated rows look like, as a data set in [0, 1].
+func (d *Rows) images(x transport.Points, labels []int) (*dataset.Dataset, error) {
+	made := *d.Held
+	made.Name, made.Origin, made.Labels = "generated", "a generator", labels
+	if d.latents != nil {
+		decoded, err := d.latents.Decode(d.place(x).Data)
+		made.X = decoded
+		return &made, err
+	}
+	made.X = make([]float32, len(x.Data))
+	for i, v := range x.Data {
+		made.X[i] = min(1, max(0, (v+1)/2))
+	}
+	return &made, nil
+}

@@ -1,0 +1,201 @@
+package dpsinkhorn
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+
+	"molehill/models/generator"
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+)
+
+// line is a training that a table asks for.
+type line struct {
+	label      string // what tells it from others of the table
+	experiment string
+	settings   map[string]string
+	// published is what 001 or 002 print for it: FID (of the whole network), and the
+	// accuracies of the three classifiers; "" for what they leave out.
+	published quoted
+}
+
+type quoted struct{ fid, logistic, mlp, cnn string }
+
+// table is a sweep with a row for each line, and a figure of the accuracy along one
+// of the settings.
+type table struct {
+	plugin.Info
+	lines func(experiment.Preset) []line
+	along string // a setting
+	axis  string // what that is
+	log   bool
+	note  string
+}
+
+func init() {
+	for _, t := range []table{table1, ablation, settings, robustness, celeba} {
+		experiment.Sweeps.Register(t)
+	}
+}
+
+// Describe implements plugin.Plugin.
+func (t table) Describe() plugin.Info { return t.Info }
+
+// Requests implements experiment.Sweep.
+func (t table) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
+	for seed := 1; seed <= seeds; seed++ {
+		for _, l := range t.lines(preset) {
+			requests = append(requests, experiment.Request{Experiment: l.experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: l.settings})
+		}
+	}
+	return requests
+}
+
+// with returns settings and more of them.
+func with(settings map[string]string, more ...string) map[string]string {
+	all := maps.Clone(settings)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		all[more[i]] = more[i+1]
+	}
+	return all
+}
+
+// textOf are the text's settings for a data set (001 D.4), where they are not those
+// of MNIST.
+func textOf(dataset string, preset experiment.Preset) map[string]string {
+	s := map[string]string{"dataset": dataset}
+	if dataset != "fashion-mnist" {
+		return s
+	}
+	s["absolute"] = "3"
+	if preset == experiment.Paper {
+		s["noise"], s["learning_rate"], s["steps"] = "1.9", "1e-5", "280000"
+	}
+	return s
+}
+
+// table1 is 001's Table 1, and Figure 4b: more methods and more ε.
+var table1 = table{
+	Info:  plugin.Info{Name: "sinkhorn-table1", Version: "1", Source: "001, Table 1 and Figure 4b", Summary: "private generators of labelled images at equal proved ε, by what their images are good for"},
+	along: "epsilon", axis: "ε, proved", log: true,
+	note: "Published numbers are for a published ε of that size, with other noise.",
+	lines: func(preset experiment.Preset) (lines []line) {
+		published := map[string]quoted{
+			"mnist sinkhorn inf": {"54.2", "89.0", "89.0", "91.0"}, "mnist dp-sinkhorn 10": {"48.4", "82.8", "82.7", "83.2"}, "mnist dp-merf-images 10": {"116.3", "", "", "82.1"},
+			"fashion-mnist sinkhorn inf": {"63.8", "", "", ""}, "fashion-mnist dp-sinkhorn 10": {"128.3", "75.1", "74.6", "71.1"}, "fashion-mnist dp-merf-images 10": {"132.6", "", "", "75.4"},
+		}
+		for _, dataset := range []string{"mnist", "fashion-mnist"} {
+			for _, m := range []struct {
+				name    string
+				budgets []string
+			}{
+				{"sinkhorn", []string{"inf"}}, {"sinkhorn-sketch", []string{"inf", "10", "5", "1", "0.1"}}, {"dp-merf-images", []string{"10", "1"}},
+				{"dp-sinkhorn-latent", []string{"inf", "10", "1"}}, {"dp-sinkhorn", []string{"10", "1"}},
+			} {
+				for _, epsilon := range m.budgets {
+					s := map[string]string{"dataset": dataset}
+					if m.name == "sinkhorn" || m.name == "dp-sinkhorn" {
+						s = textOf(dataset, preset)
+					}
+					if m.name == "sinkhorn" { // without noise to choose
+						delete(s, "noise")
+						delete(s, "steps")
+					}
+					lines = append(lines, line{m.name, m.name, with(s, "epsilon", epsilon), published[dataset+" "+m.name+" "+epsilon]})
+				}
+			}
+		}
+		return lines
+	},
+}
+
+// ablation is 001's Table 2.
+var ablation = table{
+	Info:  plugin.Info{Name: "sinkhorn-ablation", Version: "1", Source: "001, Table 2", Summary: "dp-sinkhorn on MNIST with its parts left out, one by one, at ε = 10"},
+	along: "debiasing", axis: "p, of the debiasing",
+	lines: func(experiment.Preset) (lines []line) {
+		for _, l := range []struct {
+			label, perturbed, absolute, debiasing string
+			published                             quoted
+		}{
+			{"by parameters, L2", ByParameters, "0", "0", quoted{"218.6", "", "79.9", "80.7"}},
+			{"by images, L2", ByImages, "0", "0", quoted{"", "", "68.4", "65.7"}},
+			{"by images, L1 + L2", ByImages, "1", "0", quoted{"89.1", "", "", "77.6"}},
+			{"by images, L1 + L2", ByImages, "1", "1", quoted{"86.0", "", "68.7", "66.7"}},
+			{"by images, L1 + L2", ByImages, "1", "0.4", quoted{"48.4", "", "82.7", "83.2"}},
+		} {
+			lines = append(lines, line{l.label, "dp-sinkhorn", map[string]string{"perturbed": l.perturbed, "absolute": l.absolute, "debiasing": l.debiasing}, l.published})
+		}
+		return lines
+	},
+}
+
+// settings are 002's Tables 4 and 5, and Figure 5.
+var settings = table{
+	Info:  plugin.Info{Name: "sinkhorn-settings", Version: "1", Source: "002, Tables 4 and 5, Figure 5", Summary: "dp-sinkhorn with other noise, clipping and debiasing, at ε = 10"},
+	along: "debiasing", axis: "p, of the debiasing",
+	note: "The papers tell neither the steps of each row nor what choosing among them costs.",
+	lines: func(preset experiment.Preset) (lines []line) {
+		for _, l := range []struct {
+			dataset, noise, bound, debiasing, absolute string
+			published                                  quoted
+		}{
+			{"mnist", "1.1", "1", "0.2", "1", quoted{"75", "81.2", "82.6", "79.5"}},
+			{"mnist", "1.3", "1", "0.2", "1", quoted{"80", "81.9", "82.4", "80.1"}},
+			{"mnist", "1.3", "0.3", "0.2", "1", quoted{"68.8", "79.8", "81.2", "76.9"}},
+			{"mnist", "1.3", "0.7", "0.2", "1", quoted{"72.0", "79.6", "81.1", "77.0"}},
+			{"mnist", "1.5", "0.5", "0.2", "1", quoted{"74.5", "82.3", "82.6", "82.1"}},
+			{"mnist", "1.5", "0.7", "0.2", "1", quoted{"69.2", "80.5", "82.2", "80.8"}},
+			{"mnist", "1.9", "0.5", "0.2", "1", quoted{"76.4", "80.2", "80.5", "79.2"}},
+			{"mnist", "1.9", "0.7", "0.2", "1", quoted{"70.3", "82.2", "83.4", "80.5"}},
+			{"mnist", "1.5", "0.5", "0.4", "1", quoted{"48.4", "82.8", "82.7", "83.2"}},
+			{"fashion-mnist", "1.9", "0.5", "0.4", "1", quoted{"133.0", "73.2", "73.2", "69.6"}},
+			{"fashion-mnist", "1.9", "0.5", "0.4", "3", quoted{"128.3", "75.1", "74.6", "71.1"}},
+		} {
+			label := fmt.Sprintf("σ = %s, Δ = %s, m = %s", l.noise, l.bound, l.absolute)
+			s := with(textOf(l.dataset, preset), "noise", l.noise, "bound", l.bound, "debiasing", l.debiasing, "absolute", l.absolute)
+			lines = append(lines, line{label, "dp-sinkhorn", s, l.published})
+		}
+		return lines
+	},
+}
+
+// robustness is 001's Figure 4a.
+var robustness = table{
+	Info:  plugin.Info{Name: "sinkhorn-robustness", Version: "1", Source: "001, Figure 4a", Summary: "dp-sinkhorn on MNIST with other learning rates and optimisers, at ε = 10"},
+	along: "learning_rate", axis: "learning rate", log: true,
+	note: "The paper prints the figure without its numbers.",
+	lines: func(experiment.Preset) (lines []line) {
+		for _, optimizer := range []string{"adam", "sgd"} {
+			for _, rate := range []float64{1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
+				lines = append(lines, line{label: optimizer, experiment: "dp-sinkhorn",
+					settings: map[string]string{"optimizer": optimizer, "learning_rate": strconv.FormatFloat(rate, 'g', -1, 64)}})
+			}
+		}
+		return lines
+	},
+}
+
+// celeba is 001's Table 3 and 002's Table 6: two generators of faces, told the sex.
+var celeba = table{
+	Info:  plugin.Info{Name: "sinkhorn-celeba", Version: "1", Source: "001, Table 3; 002, Table 6", Summary: "private generators of labelled faces, 32×32, two architectures"},
+	along: "epsilon", axis: "ε, proved", log: true,
+	lines: func(preset experiment.Preset) (lines []line) {
+		faces := map[string]string{"dataset": "celeba", "label": "Male", "delta": "1e-6", "absolute": "0", "entropy": "5", "latent": "32", "embedding": "4"}
+		private := with(faces, "epsilon", "10")
+		if preset == experiment.Paper {
+			faces["learning_rate"] = "1e-5"
+			private = with(faces, "epsilon", "10", "noise", "1.9", "steps", "1700000")
+		}
+		return []line{
+			{"sinkhorn, BigGAN", "sinkhorn", with(faces, "architecture", generator.BigGAN), quoted{"129.5", "", "80.8", "82.2"}},
+			{"dp-sinkhorn, BigGAN", "dp-sinkhorn", with(private, "architecture", generator.BigGAN), quoted{"168.4", "", "76.18", "75.79"}},
+			{"dp-sinkhorn, DCGAN", "dp-sinkhorn", with(private, "architecture", generator.DCGANText), quoted{"156.7", "", "74.96", "74.62"}},
+			{"dp-merf-images", "dp-merf-images", map[string]string{"dataset": "celeba", "label": "Male", "delta": "1e-6", "epsilon": "10"}, quoted{"274.0", "", "64.8", "65"}},
+		}
+	},
+}

@@ -1,0 +1,80 @@
+package dpsinkhorn
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/run"
+	"molehill/privacy"
+)
+
+var tables = []table{table1, ablation, settings, robustness, celeba}
+
+// Every run that a table asks for can be made, none twice, and its row finds its line
+// again.
+func TestTablesAskForRunsThatExist(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	for _, s := range tables {
+		for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+			var rows []experiment.Row
+			seen := map[string]bool{}
+			for _, q := range s.Requests(preset, 2) {
+				e, err := experiment.Registry.Lookup(q.Experiment)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := e.Config(preset).(*Config)
+				if err := experiment.Apply(c, q.Settings); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Check(); err != nil {
+					t.Errorf("%s: %s %v: %v", s.Name, q.Experiment, q.Settings, err)
+				}
+				text, err := json.Marshal(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				key := q.Experiment + string(text)
+				if q.Seed == 1 && seen[key] {
+					t.Errorf("%s: %s %v twice", s.Name, q.Experiment, q.Settings)
+				}
+				seen[key] = true
+				rows = append(rows, experiment.Row{Run: key, Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
+					Metrics: run.Values{"logistic accuracy": 0.5 + float64(q.Seed)/100, "steps": 7},
+					Claims:  []privacy.Claim{{Epsilon: 3, Sound: true}, {Epsilon: 2}}})
+			}
+			report, err := s.Report(rows, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := 0
+			for _, table := range report.Tables {
+				lines += len(table.Rows)
+				for _, line := range table.Rows {
+					if line[2] != "3" || line[3] != "2" || !strings.Contains(line[4].(string), "0.515 ± 0.0071") {
+						t.Errorf("%s: %v", s.Name, line)
+					}
+				}
+			}
+			if 2*lines != len(rows) || len(report.Figures) != len(report.Tables) {
+				t.Errorf("%s, %s: %d lines and %d figures of %d runs", s.Name, preset, lines, len(report.Figures), len(rows))
+			}
+		}
+	}
+}
+
+// A row with other settings is of no line.
+func TestOtherRunsAreLeftOut(t *testing.T) {
+	c := config(t, "dp-sinkhorn", experiment.Quick)
+	c.Steps++
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := table1.Report([]experiment.Row{{Experiment: "dp-sinkhorn", Config: text}}, nil)
+	if err != nil || len(report.Tables) != 0 {
+		t.Errorf("%v, %v", report, err)
+	}
+}

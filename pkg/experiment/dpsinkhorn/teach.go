@@ -1,0 +1,212 @@
+package dpsinkhorn
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"molehill/models/generator"
+	"molehill/privacy"
+	"molehill/privacy/clip"
+	"molehill/privacy/noise"
+	"molehill/transport"
+)
+
+// teacher says where generated labelled rows should go. What it answers is private
+// already, unless it sanitises what is made of it.
+type teacher interface {
+	// gradient is that of the loss by the rows of x, [n, dim].
+	gradient(step int, x Batch) ([]float32, error)
+	close()
+}
+
+// sanitiser is a teacher whose answers must not be used but for a gradient by the
+// generator's parameters, which sanitise makes private, in place.
+type sanitiser interface {
+	teacher
+	sanitise(step int, byParameters []float32) error
+}
+
+// byImages learns from records: a Poisson batch and noise at each step (001
+// Algorithm 1).
+type byImages struct {
+	config  *Config
+	program *Program
+	private Batch
+	release *privacy.Releaser
+}
+
+// room is how many real rows a step looks at: more are drawn less than once in
+// ten thousand steps.
+func room(batch int) int {
+	return batch + 4*int(math.Sqrt(float64(batch))) + 1
+}
+
+func (t *byImages) pull(step int, x Batch) (Pull, error) {
+	rows, err := t.release.Draw(step)
+	if err != nil {
+		return Pull{}, err
+	}
+	return t.program.Gradient(x, t.private.subset(rows))
+}
+
+func (t *byImages) gradient(step int, x Batch) ([]float32, error) {
+	p, err := t.pull(step, x)
+	if err != nil {
+		return nil, err
+	}
+	if !t.config.budget().Private() {
+		return p.ByX, checkFinite(p.ByX)
+	}
+	return p.ByX, t.config.Clipping.Sanitise(p.ByX, t.config.Generated, x.Dim, t.config.Bound, t.release, step)
+}
+
+func (t *byImages) close() { t.program.Close() }
+
+// byParameters learns from records, too, but its noise is that of DP-SGD: on the
+// gradient by the generator's parameters, clipped as a whole (the ablation of 001
+// Table 2).
+type byParameters struct{ byImages }
+
+func (t *byParameters) gradient(step int, x Batch) ([]float32, error) {
+	p, err := t.pull(step, x)
+	return p.ByX, err
+}
+
+func (t *byParameters) sanitise(step int, gradient []float32) error {
+	if !t.config.budget().Private() {
+		return checkFinite(gradient)
+	}
+	if err := clip.Joint(t.config.Bound, gradient); err != nil {
+		return err
+	}
+	return releaseRows(gradient, t.config, t.release, step)
+}
+
+func releaseRows(gradient []float32, c *Config, release *privacy.Releaser, step int) error {
+	s, err := c.sensitivity()
+	if err != nil {
+		return err
+	}
+	noisy := make([]float64, len(gradient))
+	for i, v := range gradient {
+		noisy[i] = float64(v)
+	}
+	if err := release.Release(noisy, s, step); err != nil {
+		return err
+	}
+	for i, v := range noisy {
+		gradient[i] = float32(v)
+	}
+	return nil
+}
+
+// byParticles learns from labelled points that may be shown to anybody, such as
+// those made of a release: no step costs anything.
+type byParticles struct {
+	program *Program
+	points  Batch
+	batch   int
+	public  noise.Source
+}
+
+func (t *byParticles) gradient(step int, x Batch) ([]float32, error) {
+	rng := t.public.Stream("particles to learn from", step)
+	rows := make([]int, min(t.batch, t.points.Len()))
+	for i := range rows {
+		rows[i] = rng.IntN(t.points.Len())
+	}
+	p, err := t.program.Gradient(x, t.points.subset(rows))
+	if err != nil {
+		return nil, err
+	}
+	return p.ByX, checkFinite(p.ByX)
+}
+
+func (t *byParticles) close() { t.program.Close() }
+
+// subset returns a copy of some rows.
+func (b Batch) subset(rows []int) Batch {
+	labels := make([]int, len(rows))
+	for i, row := range rows {
+		labels[i] = b.Labels[row]
+	}
+	return Batch{b.Points.Subset(rows), labels}
+}
+
+// checkFinite refuses a gradient that is not. One from records gets an answer in any
+// case, as whether it has overflowed is private (privacy/clip makes it 0).
+func checkFinite(gradient []float32) error {
+	for _, v := range gradient {
+		if v-v != 0 {
+			return fmt.Errorf("the loss is no longer finite; train with a smaller learning rate")
+		}
+	}
+	return nil
+}
+
+// student is a generator in training.
+type student struct {
+	config *Config
+	rows   *Rows
+	made   *generator.Generator
+	public noise.Source
+}
+
+// newStudent returns a generator with weights from the public source.
+func newStudent(c *Config, rows *Rows, public noise.Source) (*student, error) {
+	made, err := generator.NewWith(rows.Backend, c.design(rows), c.optimizer(), public.Stream("generator", 0).Uint64())
+	return &student{c, rows, made, public}, err
+}
+
+// input is noise for rows with labels, which never touches a record.
+func (s *student) input(labels []int, rng *rand.Rand) (transport.Points, error) {
+	if images, ok := s.config.design(s.rows).(generator.Images); ok {
+		return images.Draw(rng, labels)
+	}
+	z := transport.NewPoints(len(labels), s.config.Latent)
+	for i := range z.Data {
+		z.Data[i] = float32(rng.NormFloat64())
+	}
+	return generator.Conditional(z, labels, len(s.rows.Classes))
+}
+
+// step makes the generator learn once.
+func (s *student) step(t teacher, step, steps int) error {
+	total, _ := s.config.loss(len(s.rows.Classes)).Split(s.config.Generated)
+	rng := s.public.Stream("generator input", step)
+	labels := make([]int, total)
+	for i := range labels {
+		labels[i] = rng.IntN(len(s.rows.Classes))
+	}
+	z, err := s.input(labels, rng)
+	if err != nil {
+		return err
+	}
+	velocity := func(x transport.Points) ([]float32, error) {
+		gradient, err := t.gradient(step, Batch{x, labels})
+		for i := range gradient {
+			gradient[i] *= -float32(total)
+		}
+		return gradient, err
+	}
+	rate := s.config.rate(step, steps)
+	if private, ok := t.(sanitiser); ok {
+		return s.made.StepByParameters(z, rate, velocity, func(gradient []float32) error { return private.sanitise(step, gradient) })
+	}
+	return s.made.Step(z, rate, velocity)
+}
+
+// generate returns rows of every class in turn, always the same ones.
+func (s *student) generate(count int) (Batch, error) {
+	labels := make([]int, count)
+	for i := range labels {
+		labels[i] = i % len(s.rows.Classes)
+	}
+	z, err := s.input(labels, s.public.Stream("samples", 0))
+	if err != nil {
+		return Batch{}, err
+	}
+	x, err := s.made.Generate(z)
+	return Batch{x, labels}, err
+}

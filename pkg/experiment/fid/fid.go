@@ -1,0 +1,71 @@
+// Package fid measures generated images by FID, the Fréchet distance between
+// features that an Inception network finds in them and in real ones.
+package fid
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"molehill/models/backend"
+	"molehill/models/inception"
+	"molehill/pkg/dataset"
+	"molehill/pkg/metric"
+	"molehill/pkg/run"
+)
+
+// Score compares images by the network that is found.
+type Score struct {
+	network *inception.Network
+	on      *backend.Backend
+	say     func(run.Event)
+}
+
+// Open finds the network. say is told of work that takes time.
+func Open(b *backend.Backend, say func(run.Event)) (*Score, error) {
+	network, err := inception.Open("")
+	return &Score{network, b, say}, err
+}
+
+// Name is "fid", or "fid-768" where there is only the part of the network that
+// leads to its 768 channels: the two do not compare.
+func (s *Score) Name() string { return s.network.Metric() }
+
+// Statistics are those of images' features. what names the images to people.
+func (s *Score) Statistics(ctx context.Context, images *dataset.Dataset, what string) (*metric.Statistics, error) {
+	features, err := s.network.Features(ctx, s.on, images.X, images.Height, images.Width, images.Channels, func(done, total int) {
+		s.say(run.Event{Message: "features of " + what, Step: done, Total: total})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return metric.NewStatistics(features)
+}
+
+// Cached are Statistics of images that are measured often, kept in the user's
+// cache.
+func (s *Score) Cached(ctx context.Context, images *dataset.Dataset, what string) (*metric.Statistics, error) {
+	text, err := binary.Append(nil, binary.LittleEndian, images.X)
+	if err != nil {
+		return nil, err
+	}
+	key := fmt.Sprintf("%s %s %x %d", s.Name(), s.network.Digest(), sha256.Sum256(text), images.Len())
+	return metric.CachedStatistics(key, func() (*metric.Statistics, error) { return s.Statistics(ctx, images, what) })
+}
+
+// Between is the distance of two samples, with a note on what biases it.
+func (s *Score) Between(a, b *metric.Statistics) (metric.Value, error) {
+	return metric.Frechet{Features: s.network.Dim()}.Between(a, b)
+}
+
+// First returns the first n images, or all if there are fewer.
+func First(d *dataset.Dataset, n int) *dataset.Dataset {
+	first := *d
+	n = min(n, d.Len())
+	first.X, first.Labels = d.X[:n*d.Dim()], nil
+	if d.Labels != nil {
+		first.Labels = d.Labels[:n]
+	}
+	return &first
+}
