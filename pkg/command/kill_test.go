@@ -14,41 +14,56 @@ import (
 	"molehill/pkg/run"
 )
 
-// A private flow that is killed (SIGKILL) at random moments and started again
-// ends with the particles of one that was left alone, bit by bit: five kills,
-// fifty in a thorough run. Research noise makes the two comparable; that a
-// secret key survives a kill is tested in pkg/run.
-func TestKilledFlowsEndTheSame(t *testing.T) {
-	kills := 5
-	if os.Getenv("MOLEHILL_THOROUGH") != "" {
-		kills = 50
+// Runs that are killed (SIGKILL) at random moments and started again end with the
+// artefact of one that was left alone, bit by bit: five kills, in a thorough run
+// fifty of a flow and twenty of a training. Checkpoints are frequent, so that most
+// kills come after one. Research noise makes the two comparable; that a secret key
+// survives a kill is tested in pkg/run.
+func TestKilledRunsEndTheSame(t *testing.T) {
+	t.Setenv(run.IntervalVariable, "100ms")
+	thorough := os.Getenv("MOLEHILL_THOROUGH") != ""
+	for _, c := range []struct {
+		experiment, artefact string
+		settings             map[string]string
+		within               time.Duration
+		kills, thoroughly    int
+	}{
+		{"dpswflow-r", "particles.npy", map[string]string{"dataset": "glyphs", "particles": "3000", "steps": "600", "epsilon": "5"}, 2500 * time.Millisecond, 5, 50},
+		{"dp-sinkhorn", "generator.npz", map[string]string{"dataset": "glyphs", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "60"}, 8 * time.Second, 0, 20},
+	} {
+		kills := c.kills
+		if thorough {
+			kills = c.thoroughly
+		}
+		if c.experiment == "dp-sinkhorn" {
+			t.Setenv("GOMLX_BACKEND", "go") // which has graphs ready at once
+		}
+		rng := rand.New(rand.NewPCG(20, 26))
+		done := 0
+		for seed := uint64(1); done < kills; seed++ {
+			request := experiment.Request{Experiment: c.experiment, Seed: seed, Research: true, Settings: c.settings}
+			want, _ := computeRun(t, request, c.artefact, nil)
+			var moments []time.Duration
+			for range kills - done {
+				moments = append(moments, time.Duration(rng.Int64N(int64(c.within))))
+			}
+			got, killed := computeRun(t, request, c.artefact, moments)
+			if killed == 0 {
+				t.Fatalf("%s: no kill came before the run was finished; the test has lost its power", c.experiment)
+			}
+			done += killed
+			if !bytes.Equal(got, want) {
+				t.Fatalf("%s, seed %d: after %d kills %s differs from that of a run left alone", c.experiment, seed, killed, c.artefact)
+			}
+		}
+		t.Logf("%s: %d kills", c.experiment, done)
 	}
-	rng := rand.New(rand.NewPCG(20, 26))
-	done := 0
-	for seed := uint64(1); done < kills; seed++ {
-		request := experiment.Request{Experiment: "dpswflow-r", Seed: seed, Research: true, Settings: map[string]string{
-			"dataset": "glyphs", "particles": "3000", "steps": "600", "epsilon": "5"}}
-		want, _ := computeRun(t, request, nil)
-		var moments []time.Duration
-		for range kills - done {
-			moments = append(moments, time.Duration(rng.Int64N(int64(2500*time.Millisecond))))
-		}
-		got, killed := computeRun(t, request, moments)
-		if killed == 0 {
-			t.Fatal("no kill came before the run was finished; the test has lost its power")
-		}
-		done += killed
-		if !bytes.Equal(got, want) {
-			t.Fatalf("seed %d: after %d kills the particles differ from those of a run left alone", seed, killed)
-		}
-	}
-	t.Logf("%d kills", done)
 }
 
 // computeRun computes a run in a store of its own, in processes that are killed
-// at the given moments after they start, and returns its particles and how many
-// processes the kills reached.
-func computeRun(t *testing.T, request experiment.Request, moments []time.Duration) (particles []byte, killed int) {
+// at the given moments after they start, and returns an artefact of it and how
+// many processes the kills reached.
+func computeRun(t *testing.T, request experiment.Request, artefact string, moments []time.Duration) (made []byte, killed int) {
 	t.Helper()
 	r := experimenttest.Prepared(t, request)
 	self, err := os.Executable()
@@ -73,11 +88,11 @@ func computeRun(t *testing.T, request experiment.Request, moments []time.Duratio
 			t.Fatal(stateErr)
 		}
 		if state == run.Finished {
-			particles, err := os.ReadFile(filepath.Join(r.Dir, "artefacts", "particles.npy"))
+			made, err := os.ReadFile(filepath.Join(r.Dir, "artefacts", artefact))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return particles, killed
+			return made, killed
 		}
 		if !fatal {
 			t.Fatalf("the process left the run %s: %v\n%s", state, err, &said)

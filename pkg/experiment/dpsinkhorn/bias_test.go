@@ -148,7 +148,7 @@ func TestBiasOfWhatIsNoSample(t *testing.T) {
 		"not finite": with(func(_ int, s *Sample) {
 			s.Pull = func([]float32) ([]float64, error) { return []float64{math.NaN()}, nil }
 		}),
-		"sample 0, p = 1: refused": with(func(_ int, s *Sample) { s.Pull = func([]float32) ([]float64, error) { return nil, refused } }),
+		"sample 0, p = 0: refused": with(func(_ int, s *Sample) { s.Pull = func([]float32) ([]float64, error) { return nil, refused } }),
 	} {
 		if _, err := l.BiasAndVariance(b, []float64{0}, 3, bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want it to say %q", err, want)

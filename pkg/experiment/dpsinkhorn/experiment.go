@@ -38,7 +38,7 @@ func (e Experiment) Config(preset experiment.Preset) experiment.Config {
 }
 
 // checkpointEvery is how much time a killed training may have to compute again.
-var checkpointEvery = 20 * time.Second
+const checkpointEvery = 20 * time.Second
 
 // Run implements experiment.Experiment. It leaves the artefacts generator.npz (the
 // network), samples.npy and .png ([classes·8, pixels], a row of each class), and the
@@ -111,7 +111,7 @@ func learn(ctx context.Context, r *run.Run, s *student, t teacher, steps int) er
 	if err != nil {
 		return err
 	}
-	began, saved, first := time.Now(), time.Now(), done
+	began, saved, first, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
 	for done < steps {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -131,7 +131,7 @@ func learn(ctx context.Context, r *run.Run, s *student, t teacher, steps int) er
 		if err := r.Emit(event); err != nil {
 			return err
 		}
-		if time.Since(saved) > checkpointEvery || done == steps {
+		if time.Since(saved) > every || done == steps {
 			if err := r.Checkpoint(done, func(to io.Writer) error { return s.made.Save(to, done) }); err != nil {
 				return err
 			}

@@ -6,12 +6,14 @@ import (
 	"io"
 	"maps"
 	"os"
+	"strings"
 	"testing"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/run"
+	"molehill/privacy/ledger"
 )
 
 // inSeconds are settings that finish in seconds, on rows that need no files.
@@ -67,9 +69,7 @@ func read(t *testing.T, r *run.Run, name string) []byte {
 // A training that was interrupted goes on to the same network, bit by bit, and its
 // images are there to look at; what was measured can be measured again of more rows.
 func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
-	every := checkpointEvery
-	checkpointEvery = 0
-	defer func() { checkpointEvery = every }()
+	t.Setenv(run.IntervalVariable, "0s")
 	names := []string{"dp-sinkhorn"}
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
 		names = append(names, "dp-sinkhorn-code", "dp-sinkhorn-text", "sinkhorn")
@@ -92,6 +92,47 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		found, err := experiment.Measure(t.Context(), whole, "logistic", 100, func(run.Event) {})
 		if err != nil || found.Values["logistic accuracy"] != result.Metrics["logistic accuracy"] {
 			t.Errorf("%s: measured again: %v, %v; first %v", name, found, err, result.Metrics)
+		}
+	}
+}
+
+// A budget that does not pay for a step costs nothing; a training that fails after its
+// first step has spent what it reserved.
+func TestTheLedgerIsRight(t *testing.T) {
+	dataset.Register("private-digits", "digits of a test, as if they were somebody's", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+		o.N = 200
+		return dataset.Load(ctx, "glyphs", o)
+	})
+	for _, c := range []struct {
+		settings map[string]string
+		entries  int
+		says     string
+	}{
+		{map[string]string{"noise": "0.2", "epsilon": "0.1"}, 0, "one step alone"},
+		{map[string]string{"iterations": "20"}, 0, "take at least"},
+		{map[string]string{"batch": "201"}, 0, "at most all"},
+		{map[string]string{"learning_rate": "1e30", "schedule": "constant"}, 1, "no longer finite"},
+	} {
+		all := maps.Clone(inSeconds)
+		all["dataset"] = "private-digits"
+		maps.Copy(all, c.settings)
+		where := t.TempDir() + "/ledger.db"
+		t.Setenv("MOLEHILL_LEDGER", where)
+		t.Setenv("GOMLX_BACKEND", "go")
+		r := experimenttest.Acquired(t, experiment.Request{Experiment: "dp-sinkhorn", Seed: 1, Settings: all})
+		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: %v; want it to say %q", c.settings, err, c.says)
+		}
+		l, err := ledger.Open(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		history, err := l.History(t.Context(), "private-digits")
+		if err != nil || len(history.Entries) != c.entries {
+			t.Errorf("%v: %d entries, %v; want %d", c.settings, len(history.Entries), err, c.entries)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -208,5 +208,11 @@ func (s *student) generate(count int) (Batch, error) {
 		return Batch{}, err
 	}
 	x, err := s.made.Generate(z)
-	return Batch{x, labels}, err
+	if err != nil {
+		return Batch{}, err
+	}
+	if err := x.Check(); err != nil {
+		return Batch{}, fmt.Errorf("what the generator makes is no longer finite (%w); train with a smaller learning_rate than %v", err, s.config.LearningRate)
+	}
+	return Batch{x, labels}, nil
 }

@@ -134,7 +134,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 		return transport.Points{}, err
 	}
 	began, saved := time.Now(), time.Now()
-	first := done
+	first, every := done, run.Interval(checkpointEvery)
 	for done < c.Steps {
 		if err := ctx.Err(); err != nil {
 			return transport.Points{}, err
@@ -158,7 +158,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 		if err := r.Emit(event); err != nil {
 			return transport.Points{}, err
 		}
-		if time.Since(saved) > checkpointEvery || done == c.Steps {
+		if time.Since(saved) > every || done == c.Steps {
 			if err := r.Checkpoint(done, func(to io.Writer) error { return l.save(to, done) }); err != nil {
 				return transport.Points{}, err
 			}

@@ -95,7 +95,7 @@ func fit(ctx context.Context, r *run.Run, b *backend.Backend, model *autoencoder
 	if _, _, err := r.Restore(func(_ int, from io.Reader) error { return training.Restore(from) }); err != nil {
 		return err
 	}
-	began, saved, steps := time.Now(), time.Now(), 0
+	began, saved, steps, every := time.Now(), time.Now(), 0, run.Interval(checkpointEvery)
 	for !training.Done() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -110,7 +110,7 @@ func fit(ctx context.Context, r *run.Run, b *backend.Backend, model *autoencoder
 			return err
 		}
 		// After the last step too: the curve is complete with it.
-		if time.Since(saved) > checkpointEvery || training.Done() {
+		if time.Since(saved) > every || training.Done() {
 			if err := r.Checkpoint(last.Step, training.Save); err != nil {
 				return err
 			}

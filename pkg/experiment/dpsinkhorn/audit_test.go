@@ -1,0 +1,66 @@
+package dpsinkhorn
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"molehill/pkg/experiment"
+	"molehill/privacy"
+	"molehill/privacy/audit"
+	"molehill/privacy/noise"
+)
+
+// The claim survives the audit, whose bound is not 0; a twin with an eighth of the
+// noise that its statement tells of is refuted. Confidence 1 − 1e-6 a bound: a false
+// alarm in 500,000 runs of the test.
+func TestAuditOfNoisyGradients(t *testing.T) {
+	for _, perturbed := range []string{ByImages, ByParameters} {
+		c := config(t, "dp-sinkhorn", experiment.Quick)
+		c.Batch, c.Generated, c.Steps, c.Epsilon, c.Perturbed = 90, 4, 4, 2, perturbed
+		plan, claims, err := c.plan(100, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lower := func(twin bool) (epsilon, claimed float64) {
+			s, err := plan.Statement(noise.Seeded(1), claims)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claimed = float64(s.Epsilon())
+			if twin {
+				s.NoiseStd /= 8
+			}
+			game, err := Experiment{}.Game(nil, c, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := audit.Run(t.Context(), game, audit.Options{Delta: c.Delta, Confidence: 1 - 1e-6, Executions: 10_000, Random: rand.New(rand.NewPCG(1, 2)),
+				Secret: func(execution int) (noise.Source, error) { return noise.Seeded(uint64(execution)), nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			best := 0.
+			for _, b := range report.Bounds {
+				best = max(best, b.Epsilon)
+			}
+			t.Logf("%s, twin %v: %v", perturbed, twin, best)
+			return best, claimed
+		}
+		if found, claimed := lower(false); !(found > 0 && found <= claimed) {
+			t.Errorf("%s: audited ε ≥ %v of %v claimed", perturbed, found, claimed)
+		}
+		if found, claimed := lower(true); found <= claimed {
+			t.Errorf("%s: an eighth of the noise was not caught: ε ≥ %v of %v claimed", perturbed, found, claimed)
+		}
+	}
+}
+
+// What has no Poisson samples, or other settings than its statement, is refused.
+func TestAuditRefusesOtherPlans(t *testing.T) {
+	c := config(t, "dp-sinkhorn", experiment.Quick)
+	for _, s := range []privacy.Statement{{}, {Sampler: "all 100 records"}, {Sampler: "Poisson(0.1) of 100 records"}} {
+		if _, err := (Experiment{}).Game(nil, c, s); err == nil {
+			t.Errorf("%+v was taken", s)
+		}
+	}
+}
