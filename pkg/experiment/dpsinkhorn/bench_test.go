@@ -1,0 +1,94 @@
+package dpsinkhorn
+
+import (
+	"testing"
+	"time"
+
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/privacy/noise"
+)
+
+// timed is a teacher that adds up where the time of a step goes: drawing, the graph
+// of the loss, and what makes its gradient private. The rest of a step is the
+// generator's.
+type timed struct {
+	*byImages
+	loss, private time.Duration
+}
+
+func (t *timed) gradient(step int, x Batch) ([]float32, error) {
+	began := time.Now()
+	p, err := t.pull(step, x)
+	t.loss += time.Since(began)
+	if err != nil {
+		return nil, err
+	}
+	began = time.Now()
+	defer func() { t.private += time.Since(began) }()
+	return p.ByX, t.config.Clipping.Sanitise(p.ByX, t.config.Generated, x.Dim, t.config.Bound, t.release, step)
+}
+
+// A step of training: 50 real rows, and 70 generated ones of the text's network at a
+// quarter of its channels (quick) and all of them (paper), or 50 latents.
+func BenchmarkStep(b *testing.B) {
+	on, err := backend.Open()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		config Config
+		dim    int
+	}{
+		{"quick", pixels(experiment.Quick), 28 * 28}, {"paper", pixels(experiment.Paper), 28 * 28}, {"latents", latents(experiment.Quick), 8},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			config := &c.config
+			private := rows(60_000, c.dim, 10, 1)
+			for i := range private.Len() { // within the space
+				clampTo(private.Row(i), c.dim)
+			}
+			d := &Rows{Private: private, Held: &dataset.Dataset{}, Classes: make([]string, 10), Height: 28, Width: 28, Channels: 1, Backend: on}
+			s, err := newStudent(config, d, noise.Seeded(1))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.made.Close()
+			config.Steps = max(1000, b.N+1)
+			plan, _, err := config.plan(private.Len(), config.Generated*c.dim)
+			if err != nil {
+				b.Fatal(err)
+			}
+			program, err := config.loss(10).Compile(on, config.Generated, room(config.Batch), c.dim)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer program.Close()
+			t := &timed{byImages: &byImages{config, program, private, plan.Releaser(noise.Seeded(2))}}
+			if err := s.step(t, 0, plan.Steps); err != nil { // compiles
+				b.Fatal(err)
+			}
+			b.ResetTimer()
+			t.loss, t.private = 0, 0
+			for step := range b.N {
+				if err := s.step(t, step+1, plan.Steps); err != nil {
+					b.Fatal(err)
+				}
+			}
+			ms := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(b.N) }
+			b.ReportMetric(ms(t.loss), "loss-ms/op")
+			b.ReportMetric(ms(t.private), "private-ms/op")
+		})
+	}
+}
+
+// clampTo brings a row into the space of images, or of latents.
+func clampTo(row []float32, dim int) {
+	for i, v := range row {
+		if row[i] = min(1, max(-1, v)); dim == 8 {
+			row[i] /= 3 // inside the unit sphere
+		}
+	}
+}
