@@ -234,3 +234,47 @@ func TestRestoresStatesWithoutOptimizer(t *testing.T) {
 		t.Error("Adam's state was restored for SGD")
 	}
 }
+
+// ByParameters is the derivative of Σ⟨G, output⟩ by the parameters, and moves nothing.
+func TestByParameters(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		g := withOptimizer(t, b, Config{Noise: 3, Output: 2}, averaging)
+		z := noise(rand.New(rand.NewPCG(5, 6)), 8, 3)
+		byOutput := noise(rand.New(rand.NewPCG(7, 8)), 8, 2).Data
+		var before, after bytes.Buffer
+		if err := g.Save(&before, 0); err != nil {
+			t.Fatal(err)
+		}
+		got, err := g.ByParameters(z, byOutput)
+		if err != nil || len(got) != g.Parameters() {
+			t.Fatalf("%d numbers, %v", len(got), err)
+		}
+		if err := g.Save(&after, 0); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(before.Bytes(), after.Bytes()) {
+			t.Error("looking at the gradient has moved something")
+		}
+		var want []float32
+		err = g.StepByParameters(z, 0.1, func(x transport.Points) ([]float32, error) {
+			made, err := g.Forward(z)
+			if err != nil || !slices.Equal(made.Data, x.Data) {
+				t.Errorf("Forward makes something else than a step sees: %v", err)
+			}
+			v := make([]float32, len(byOutput))
+			for i := range v {
+				v[i] = -8 * byOutput[i]
+			}
+			return v, nil
+		}, func(gradient []float32) error {
+			want = slices.Clone(gradient)
+			return nil
+		})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("another gradient than that of a step: %v", err)
+		}
+		if _, err := g.ByParameters(z, byOutput[1:]); err == nil {
+			t.Error("a gradient of another shape was taken")
+		}
+	})
+}

@@ -91,9 +91,11 @@ func judge(ctx context.Context, name string, made, held *dataset.Dataset, seed u
 	return utility.Accuracy(model, held)
 }
 
-// Measures implements experiment.Measurer: the classifiers of 001 D.2, FID, and
-// whether rows are copies of private ones.
-func (e Experiment) Measures() []string { return []string{"logistic", "mlp", "cnn", "fid", "copies"} }
+// Measures implements experiment.Measurer: the classifiers of 001 D.2, FID, whether
+// rows are copies of private ones, and the bias and variance of gradients.
+func (e Experiment) Measures() []string {
+	return []string{"logistic", "mlp", "cnn", "fid", "copies", "bias"}
+}
 
 // Measure implements experiment.Measurer.
 func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {
@@ -110,11 +112,14 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	if err := restore(r, s); err != nil {
 		return found, err
 	}
+	found = experiment.Measured{Values: run.Values{}, Rows: count}
+	if name == "bias" {
+		return biasOf(found, s, r.Spec.Seed, say)
+	}
 	made, err := s.generate(count)
 	if err != nil {
 		return found, err
 	}
-	found = experiment.Measured{Values: run.Values{}, Rows: count}
 	if name == "copies" {
 		return copies(found, rows, made)
 	}

@@ -93,6 +93,12 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		if err != nil || found.Values["logistic accuracy"] != result.Metrics["logistic accuracy"] {
 			t.Errorf("%s: measured again: %v, %v; first %v", name, found, err, result.Metrics)
 		}
+		// So few channels of the text's network are dead: what is left is a bias, whose
+		// gradient no p changes.
+		found, err = experiment.Measure(t.Context(), whole, "bias", 50, func(run.Event) {})
+		if err != nil || found.Values[biasAt(1)] != 0 || found.Values[varianceAt(1)] != 1 || name == "dp-sinkhorn-code" && !(found.Values[biasAt(0)] > 0) {
+			t.Errorf("%s: bias: %v, %v", name, found, err)
+		}
 	}
 }
 

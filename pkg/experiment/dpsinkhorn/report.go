@@ -117,7 +117,7 @@ func columns(all []measured) (columns []column) {
 		for _, row := range m.rows {
 			for _, further := range row.Measured {
 				for name := range further.Values {
-					if !further.NonPrivate {
+					if _, drawn := further.Values[biasAt(1)]; !drawn && !further.NonPrivate {
 						found[column{name, further.Rows}] = true
 					}
 				}
@@ -148,6 +148,9 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 		here := slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.config.Dataset != dataset })
 		r.Tables = append(r.Tables, t.of(dataset, here))
 		r.Figures[dataset+"-accuracy.png"] = t.curve(dataset, here)
+		if figure, ok := biases(dataset, here); ok {
+			r.Figures[dataset+"-bias.png"] = figure
+		}
 		for _, m := range here {
 			if samples == nil {
 				break
