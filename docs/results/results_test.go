@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	_ "molehill/pkg/experiment/dpsinkhorn"
 	_ "molehill/pkg/experiment/privateflow"
 )
 

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"molehill/pkg/experiment"
+	"molehill/privacy"
 	"molehill/viz"
 )
 
@@ -182,7 +183,10 @@ func (m measured) file() string {
 // of is the table of a data set's lines.
 func (t table) of(dataset string, all []measured) viz.Table {
 	measures := columns(all)
-	table := viz.Table{Title: dataset, Header: []string{"method", t.axis, "proved ε", "paper's way"}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
+	table := viz.Table{Title: dataset, Header: []string{"method", t.axis, "paper's way"}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
+	if t.along != "epsilon" {
+		table.Header = slices.Insert(table.Header, 2, "ε, proved")
+	}
 	if t.note != "" {
 		table.Caption += " " + t.note
 	}
@@ -199,10 +203,11 @@ func (t table) of(dataset string, all []measured) viz.Table {
 				proved = min(proved, float64(claim.Epsilon))
 			}
 		}
-		line := []any{m.label, m.setting(t.along), strconv.FormatFloat(proved, 'g', 4, 64), theirs}
-		if math.IsInf(proved, 1) {
-			line[2] = "∞"
+		line := []any{m.label}
+		if t.along != "epsilon" {
+			line = append(line, strconv.FormatFloat(m.number(t.along), 'g', -1, 64))
 		}
+		line = append(line, fmt.Sprintf("%.4v", privacy.Epsilon(proved)), theirs)
 		for _, c := range measures {
 			line = append(line, show(m.over(metricOf(c.name, c.count))))
 		}
@@ -227,14 +232,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	return table
 }
 
-// setting is what a line has for a setting.
-func (m measured) setting(name string) string {
-	if name == "epsilon" {
-		return m.config.Epsilon.String()
-	}
-	return strconv.FormatFloat(m.number(name), 'g', -1, 64)
-}
-
+// number is what a line has for the setting that a table goes along.
 func (m measured) number(name string) float64 {
 	switch name {
 	case "epsilon":

@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 			for _, table := range report.Tables {
 				lines += len(table.Rows)
 				for _, line := range table.Rows {
-					if line[2] != "3" || line[3] != "2" || !strings.Contains(line[4].(string), "0.515 ± 0.0071") {
+					if line = line[slices.Index(table.Header, "ε, proved"):]; line[0] != "3" || line[1] != "2" || !strings.Contains(line[2].(string), "0.515 ± 0.0071") {
 						t.Errorf("%s: %v", s.Name, line)
 					}
 				}
