@@ -23,8 +23,8 @@ func TestByHand(t *testing.T) {
 	}{
 		"disparate impact": {func() (float64, error) { return DisparateImpact(decisions, group) }, (2. / 4) / (3. / 4)},
 		"parity gap":       {func() (float64, error) { return ParityGap(decisions, group) }, 0.25},
-		"EO_1":             {func() (float64, error) { return Odds(decisions, group, outcome, 1) }, 0.5 / 1},
-		"EO_0":             {func() (float64, error) { return Odds(decisions, group, outcome, 0) }, 0.5 / 0.5},
+		"EO_1":             {func() (float64, error) { return Odds(decisions, group, outcome, 1) }, 0.5},
+		"EO_0":             {func() (float64, error) { return Odds(decisions, group, outcome, 0) }, 1},
 		"KS":               {func() (float64, error) { return KolmogorovSmirnov([]float64{1, 2, 2, 5}, []float64{2, 3, 6}) }, 0.75 - 1./3},
 		"KS of ties":       {func() (float64, error) { return KolmogorovSmirnov([]float64{1, 1}, []float64{1}) }, 0},
 		"KS apart":         {func() (float64, error) { return KolmogorovSmirnov([]float64{4, 5}, []float64{1}) }, 1},
