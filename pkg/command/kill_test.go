@@ -29,7 +29,7 @@ func TestKilledRunsEndTheSame(t *testing.T) {
 		kills, thoroughly    int
 	}{
 		{"dpswflow-r", "particles.npy", map[string]string{"dataset": "glyphs", "particles": "3000", "steps": "600", "epsilon": "5"}, 2500 * time.Millisecond, 5, 50},
-		{"dp-sinkhorn", "generator.npz", map[string]string{"dataset": "glyphs", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "60"}, 8 * time.Second, 0, 20},
+		{"dp-sinkhorn", "generator.npz", map[string]string{"dataset": "glyphs", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "300"}, 4 * time.Second, 0, 20},
 	} {
 		kills := c.kills
 		if thorough {

@@ -21,6 +21,15 @@ type Copies struct {
 	ToPrivate, ToHeldOut []float64 // [n], distances of the generated points to the nearest rows
 }
 
+// Values are the numbers by the names that runs keep them under.
+func (c Copies) Values() map[string]float64 {
+	return map[string]float64{
+		"nearer a private row": c.NearerPrivate, "nearer a private row error": c.StandardError,
+		"nearer a private row without copying": c.Expected,
+		"median ratio of distances":            c.MedianRatio, "exact copies": float64(c.Exact),
+	}
+}
+
 // CheckCopies measures how near generated points are to private and to held-out
 // rows. More copies than expected show in a NearerPrivate above Expected by
 // several standard errors. With as many private as held-out rows Expected is ½

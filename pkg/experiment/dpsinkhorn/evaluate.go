@@ -185,11 +185,7 @@ func restore(r *run.Run, s *student) error {
 func copies(found experiment.Measured, rows *Rows, made Batch) (experiment.Measured, error) {
 	near, err := metric.CheckCopies(rows.place(made.Points), rows.Private.Points, rows.Test)
 	found.NonPrivate = true
-	found.Values = run.Values{
-		"nearer a private row": near.NearerPrivate, "nearer a private row error": near.StandardError,
-		"nearer a private row without copying": near.Expected,
-		"median ratio of distances":            near.MedianRatio, "exact copies": float64(near.Exact),
-	}
+	found.Values = near.Values()
 	found.Note = fmt.Sprintf("beside %d private and %d held-out rows; copies would be nearer to private rows more often than expected", rows.Private.Len(), rows.Test.Len())
 	return found, err
 }

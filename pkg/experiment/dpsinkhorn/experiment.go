@@ -2,8 +2,6 @@ package dpsinkhorn
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -12,7 +10,6 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
-	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport/sliced"
 )
@@ -71,7 +68,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := bind(r, rows.Private, statement); err != nil {
+	if err := experiment.Bind(r, statement, rows.Private.Data, rows.Private.Labels); err != nil {
 		return result, err
 	}
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
@@ -156,24 +153,4 @@ func (s *student) distance(count int, seed uint64) (float64, error) {
 	test.Data = test.Data[:min(count, test.Len())*test.Dim]
 	d, err := sliced.SW2(s.rows.place(made.Points), test, sliced.Uniform(test.Dim, distanceLines, rand.New(rand.NewPCG(seed, 0x736c6963))))
 	return d.Value, err
-}
-
-// bind ties the run's noise to the records and the promise.
-func bind(r *run.Run, records Batch, statement privacy.Statement) error {
-	id, err := r.Spec.ID()
-	if err != nil {
-		return err
-	}
-	plan, err := json.Marshal(statement)
-	if err != nil {
-		return err
-	}
-	what, err := binary.Append(append([]byte(id), plan...), binary.LittleEndian, records.Data)
-	if err != nil {
-		return err
-	}
-	for _, label := range records.Labels {
-		what = binary.LittleEndian.AppendUint64(what, uint64(label))
-	}
-	return r.Bind(what)
 }

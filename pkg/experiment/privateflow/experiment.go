@@ -2,8 +2,6 @@ package privateflow
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -105,7 +103,7 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data)
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	if err := bind(r, records, statement); err != nil {
+	if err := experiment.Bind(r, statement, records.Data, records.Labels); err != nil {
 		return nil, plan, paid, err
 	}
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
@@ -265,25 +263,4 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 		column[i] = float32(label)
 	}
 	return result, r.WriteTable("labels.npy", column, 1)
-}
-
-// bind ties the run's noise to the records, the plan and the directions (which
-// follow from the spec).
-func bind(r *run.Run, records Records, statement privacy.Statement) error {
-	id, err := r.Spec.ID()
-	if err != nil {
-		return err
-	}
-	plan, err := json.Marshal(statement)
-	if err != nil {
-		return err
-	}
-	what, err := binary.Append(append([]byte(id), plan...), binary.LittleEndian, records.Data)
-	if err != nil {
-		return err
-	}
-	for _, label := range records.Labels {
-		what = binary.LittleEndian.AppendUint64(what, uint64(label))
-	}
-	return r.Bind(what)
 }

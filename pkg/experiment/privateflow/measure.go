@@ -35,12 +35,8 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	say(run.Event{Message: "nearest private and held-out rows"})
 	found, err := metric.CheckCopies(x, data.Private, data.Test)
 	return experiment.Measured{
-		Values: run.Values{
-			"nearer a private row": found.NearerPrivate, "nearer a private row error": found.StandardError,
-			"nearer a private row without copying": found.Expected,
-			"median ratio of distances":            found.MedianRatio, "exact copies": float64(found.Exact),
-		},
-		Rows: x.Len(), NonPrivate: true,
+		Values: found.Values(),
+		Rows:   x.Len(), NonPrivate: true,
 		Note: fmt.Sprintf("latents beside %d private and %d held-out ones; copies would be nearer to private rows more often than expected", data.Private.Len(), data.Test.Len()),
 	}, err
 }
