@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/viz"
@@ -67,35 +65,8 @@ func equal(row experiment.Row, name string, want Config) (bool, error) {
 	return got == want, nil
 }
 
-// over is the mean and the standard deviation over seeds, NaN without values and of
-// one.
-func (m measured) over(value func(experiment.Row) (float64, bool)) (mean, deviation float64) {
-	var values []float64
-	for _, row := range m.rows {
-		if v, ok := value(row); ok {
-			values = append(values, v)
-		}
-	}
-	if len(values) == 0 {
-		return math.NaN(), math.NaN()
-	}
-	return stat.MeanStdDev(values, nil)
-}
-
-// metric is one that the run measured itself, or later by as many rows as it says.
-func metricOf(name string, count int) func(experiment.Row) (float64, bool) {
-	return func(row experiment.Row) (float64, bool) {
-		if count == 0 {
-			v, ok := row.Metrics[name]
-			return v, ok
-		}
-		for _, m := range row.Measured {
-			if v, ok := m.Values[name]; ok && m.Rows == count {
-				return v, true
-			}
-		}
-		return 0, false
-	}
+func (m measured) over(metric experiment.Metric) (mean, deviation float64) {
+	return experiment.OverSeeds(m.rows, metric)
 }
 
 // column is a metric of a table.
@@ -109,6 +80,13 @@ func (c column) String() string {
 		return c.name
 	}
 	return fmt.Sprintf("%s (%d)", c.name, c.count)
+}
+
+func (c column) metric() experiment.Metric {
+	if c.count == 0 {
+		return experiment.OwnMetric(c.name)
+	}
+	return experiment.FurtherMetric(c.name, c.count)
 }
 
 // columns are the metrics that rows have, those of runs first.
@@ -209,13 +187,13 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		}
 		line = append(line, fmt.Sprintf("%.4v", privacy.Epsilon(proved)), theirs)
 		for _, c := range measures {
-			line = append(line, show(m.over(metricOf(c.name, c.count))))
+			line = append(line, experiment.ShowSpread(m.over(c.metric())))
 		}
 		seconds := 0.
 		for _, row := range m.rows {
 			seconds += row.Seconds / float64(len(m.rows))
 		}
-		steps, _ := m.over(metricOf("steps", 0))
+		steps, _ := m.over(experiment.OwnMetric("steps"))
 		var accuracies []string
 		for _, v := range []string{m.published.logistic, m.published.mlp, m.published.cnn} {
 			accuracies = append(accuracies, cmp.Or(v, "–"))
@@ -244,24 +222,13 @@ func (m measured) number(name string) float64 {
 	}
 }
 
-// show is a mean and its standard deviation over seeds.
-func show(mean, deviation float64) string {
-	switch {
-	case math.IsNaN(mean):
-		return ""
-	case math.IsNaN(deviation):
-		return strconv.FormatFloat(mean, 'g', 4, 64)
-	}
-	return fmt.Sprintf("%.4g ± %.2g", mean, deviation)
-}
-
 // curve is the accuracy of logistic regression along the table's setting.
 func (t table) curve(dataset string, all []measured) viz.Curves {
 	const metric = "logistic accuracy"
 	f := viz.Curves{Title: "What generated images teach, " + dataset, Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones.",
 		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
 	for _, m := range all {
-		mean, deviation := m.over(metricOf(metric, 0))
+		mean, deviation := m.over(experiment.OwnMetric(metric))
 		if math.IsNaN(deviation) {
 			deviation = 0
 		}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/gonum/stat"
-
 	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
 	"molehill/privacy"
@@ -43,26 +41,13 @@ func cells(rows []experiment.Row) ([]cell, error) {
 	return all, nil
 }
 
-// metric returns the mean of a metric over seeds and its standard deviation, NaN
-// of a single one.
+// metric returns the mean of a metric over seeds and its standard deviation.
 func (c cell) metric(name string) (mean, deviation float64) {
-	return c.over(func(row experiment.Row) (float64, bool) {
-		v, ok := row.Metrics[name]
-		return v, ok
-	})
+	return c.over(experiment.OwnMetric(name))
 }
 
-func (c cell) over(value func(experiment.Row) (float64, bool)) (mean, deviation float64) {
-	var values []float64
-	for _, row := range c.rows {
-		if v, ok := value(row); ok {
-			values = append(values, v)
-		}
-	}
-	if len(values) == 0 {
-		return math.NaN(), math.NaN()
-	}
-	return stat.MeanStdDev(values, nil)
+func (c cell) over(metric experiment.Metric) (mean, deviation float64) {
+	return experiment.OverSeeds(c.rows, metric)
 }
 
 // frechet is a Fréchet distance by the network that computed it and by the number of
@@ -74,14 +59,7 @@ type frechet struct {
 
 func (f frechet) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows) }
 
-func (f frechet) of(row experiment.Row) (float64, bool) {
-	for _, m := range row.Measured {
-		if v, ok := m.Values[f.name]; ok && m.Rows == f.rows {
-			return v, true
-		}
-	}
-	return 0, false
-}
+func (f frechet) of() experiment.Metric { return experiment.FurtherMetric(f.name, f.rows) }
 
 // fids returns those that any of the runs was measured by, in order.
 func fids(cells []cell) []frechet {
@@ -100,17 +78,6 @@ func fids(cells []cell) []frechet {
 	return slices.SortedFunc(maps.Keys(found), func(a, b frechet) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), -cmp.Compare(a.rows, b.rows))
 	})
-}
-
-// show is a mean and its standard deviation over seeds.
-func show(mean, deviation float64) string {
-	switch {
-	case math.IsNaN(mean):
-		return ""
-	case math.IsNaN(deviation):
-		return strconv.FormatFloat(mean, 'g', 4, 64)
-	}
-	return fmt.Sprintf("%.4g ± %.2g", mean, deviation)
 }
 
 // paperSays is the ε of the paper's own accounting for the noise of the runs.
@@ -186,9 +153,9 @@ func tableOf(dataset string, cells []cell) viz.Table {
 		for _, row := range c.rows {
 			seconds += row.Seconds / float64(len(c.rows))
 		}
-		line := []any{c.method, c.epsilon.String(), c.paperSays(), show(c.metric("sliced W₂")), show(c.metric("1-NN accuracy")), show(c.metric("class total variation"))}
+		line := []any{c.method, c.epsilon.String(), c.paperSays(), experiment.ShowSpread(c.metric("sliced W₂")), experiment.ShowSpread(c.metric("1-NN accuracy")), experiment.ShowSpread(c.metric("class total variation"))}
 		for _, f := range distances {
-			line = append(line, show(c.over(f.of)))
+			line = append(line, experiment.ShowSpread(c.over(f.of())))
 		}
 		t.Add(append(line, c.published(), len(c.rows), strconv.FormatFloat(seconds, 'f', 0, 64))...)
 	}
@@ -204,7 +171,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	for _, f := range distances {
 		rebuilt := frechet{f.name + " of reconstructions", f.rows}
 		for _, c := range cells {
-			if mean, _ := c.over(rebuilt.of); !math.IsNaN(mean) {
+			if mean, _ := c.over(rebuilt.of()); !math.IsNaN(mean) {
 				t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)
 				break
 			}

@@ -1,0 +1,34 @@
+package experiment
+
+import (
+	"math"
+	"testing"
+
+	"molehill/pkg/run"
+)
+
+// Means and standard deviations by hand; rows without the metric are left out.
+func TestOverSeeds(t *testing.T) {
+	rows := []Row{
+		{Metrics: run.Values{"a": 1}, Measured: []Measured{{Values: run.Values{"b": 7}, Rows: 10}}},
+		{Metrics: run.Values{"a": 3}, Measured: []Measured{{Values: run.Values{"b": 9}, Rows: 20}}},
+		{},
+	}
+	for _, c := range []struct {
+		metric          Metric
+		mean, deviation float64
+		shown           string
+	}{
+		{OwnMetric("a"), 2, math.Sqrt2, "2 ± 1.4"},
+		{FurtherMetric("b", 10), 7, math.NaN(), "7"},
+		{FurtherMetric("b", 20), 9, math.NaN(), "9"},
+		{FurtherMetric("a", 10), math.NaN(), math.NaN(), ""},
+		{OwnMetric("c"), math.NaN(), math.NaN(), ""},
+	} {
+		mean, deviation := OverSeeds(rows, c.metric)
+		same := func(a, b float64) bool { return math.Abs(a-b) < 1e-15 || math.IsNaN(a) && math.IsNaN(b) }
+		if !same(mean, c.mean) || !same(deviation, c.deviation) || ShowSpread(mean, deviation) != c.shown {
+			t.Errorf("%v ± %v, shown as %q; want %v ± %v, %q", mean, deviation, ShowSpread(mean, deviation), c.mean, c.deviation, c.shown)
+		}
+	}
+}
