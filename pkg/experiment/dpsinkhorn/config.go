@@ -141,7 +141,10 @@ func (c *Config) Check() error {
 	if err := c.loss(1).check(); err != nil {
 		return err
 	}
-	return c.kind.check(c)
+	if c.kind.check != nil {
+		return c.kind.check(c)
+	}
+	return nil
 }
 
 // Pin implements experiment.Pinner.

@@ -21,7 +21,7 @@ type kind struct {
 	// prepare returns the promise for the student's rows, what the paper claims for the same
 	// noise, and how a teacher is made once that is paid for.
 	prepare func(s *student) (privacy.Plan, []privacy.Claim, enrol, error)
-	check   func(*Config) error
+	check   func(*Config) error // what the kind asks for beyond; nil for nothing
 }
 
 // enrol makes a teacher that looks at records through the releaser alone. say
@@ -32,28 +32,26 @@ type enrol func(ctx context.Context, release *privacy.Releaser, say func(run.Eve
 var kinds = []*kind{
 	{Info: plugin.Info{Name: "dp-sinkhorn", Version: "1", Source: "001 Algorithm 1, D.4",
 		Summary: "private generator of labelled images: the noisy gradient of a Sinkhorn loss by its images, clipped as a whole"},
-		config: pixels, prepare: onRecords, check: anything},
+		config: pixels, prepare: onRecords},
 	{Info: plugin.Info{Name: "dp-sinkhorn-text", Version: "1", Source: "001 Algorithm 1, Theorem 4.1, D.4",
 		Summary: "dp-sinkhorn as its text has it: each image's gradient is clipped by itself, so that its noise proves far less"},
-		config: text, prepare: onRecords, check: anything},
+		config: text, prepare: onRecords},
 	{Info: plugin.Info{Name: "dp-sinkhorn-code", Version: "1", Source: "001's public code",
 		Summary: "dp-sinkhorn with the settings of its public code"},
-		config: code, prepare: onRecords, check: anything},
+		config: code, prepare: onRecords},
 	{Info: plugin.Info{Name: "sinkhorn", Version: "1", Source: "001 Table 1",
 		Summary: "generator of labelled images that learns by a Sinkhorn loss, no privacy"},
 		config: open, prepare: onRecords, check: withoutPrivacy},
 	{Info: plugin.Info{Name: "dp-sinkhorn-latent", Version: "1", Source: "Molehill: the loss of 001 between latents",
 		Summary: "private generator of labelled images: dp-sinkhorn between latents of an autoencoder that has seen public images only"},
-		config: latents, prepare: onRecords, check: anything},
+		config: latents, prepare: onRecords},
 	{Info: plugin.Info{Name: "sinkhorn-sketch", Version: "1", Source: "Molehill: docs/harmonic-sketch.md, and the loss of 001",
 		Summary: "private generator of labelled images: the Sinkhorn loss against particles made of one release, the one of harmonic-classes"},
 		config: sketch, prepare: onSketch, check: inLatents},
 	{Info: plugin.Info{Name: "dp-merf-images", Version: "1", Source: "Harder et al. 2021",
 		Summary: "private generator of labelled images: trained on mean embeddings of the classes by random Fourier features, released once"},
-		config: merf, prepare: onEmbedding, check: anything},
+		config: merf, prepare: onEmbedding},
 }
-
-func anything(*Config) error { return nil }
 
 func withoutPrivacy(c *Config) error {
 	if c.budget().Private() {

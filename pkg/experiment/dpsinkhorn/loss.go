@@ -239,15 +239,20 @@ func (c Clipping) Sanitise(byX []float32, n, dim int, bound float64, release *pr
 			return err
 		}
 	}
-	noisy := make([]float64, len(met))
-	for i, v := range met {
+	return releaseFloats(met, sensitivity, release, step)
+}
+
+// releaseFloats releases values in place.
+func releaseFloats(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) error {
+	noisy := make([]float64, len(values))
+	for i, v := range values {
 		noisy[i] = float64(v)
 	}
-	if err := release.Release(noisy, sensitivity, step); err != nil {
+	if err := release.Release(noisy, s, step); err != nil {
 		return err
 	}
 	for i, v := range noisy {
-		met[i] = float32(v)
+		values[i] = float32(v)
 	}
 	return nil
 }

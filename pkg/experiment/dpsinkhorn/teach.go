@@ -80,25 +80,11 @@ func (t *byParameters) sanitise(step int, gradient []float32) error {
 	if err := clip.Joint(t.config.Bound, gradient); err != nil {
 		return err
 	}
-	return releaseRows(gradient, t.config, t.release, step)
-}
-
-func releaseRows(gradient []float32, c *Config, release *privacy.Releaser, step int) error {
-	s, err := c.sensitivity()
+	s, err := t.config.sensitivity()
 	if err != nil {
 		return err
 	}
-	noisy := make([]float64, len(gradient))
-	for i, v := range gradient {
-		noisy[i] = float64(v)
-	}
-	if err := release.Release(noisy, s, step); err != nil {
-		return err
-	}
-	for i, v := range noisy {
-		gradient[i] = float32(v)
-	}
-	return nil
+	return releaseFloats(gradient, s, t.release, step)
 }
 
 // byParticles learns from labelled points that may be shown to anybody, such as
