@@ -17,38 +17,36 @@ func (t *Trainer) Learned() (n int) {
 	return n
 }
 
-// GradientStep is a step in two graphs. Between them the gradient is on the host,
-// where it can be clipped and given noise.
-type GradientStep struct {
-	trainer          *Trainer
-	gradient, update *Program
-	tracked          []int // parameters whose values after the step the first graph hands to the second
+// Inspect compiles a graph over the network's parameters, [Shape] each in their order,
+// that moves none of them.
+func (t *Trainer) Inspect(build func(weights, inputs []*graph.Node) []*graph.Node) (*Program, error) {
+	p := &Program{trainer: t}
+	return p, p.compile("", func(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
+		return build(weights, inputs)
+	})
 }
 
-// GradientStep compiles a step down a loss, when it first runs. Loss applies the
-// network at most once.
-func (t *Trainer) GradientStep(loss func(network Apply, inputs []*graph.Node) *graph.Node) (*GradientStep, error) {
-	s := &GradientStep{trainer: t, gradient: &Program{trainer: t, scored: true}, update: &Program{trainer: t}}
-	err := s.gradient.compile("", func(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
-		network, after := t.training(weights)
-		value := loss(network, inputs)
-		var flat []*graph.Node
-		for _, by := range graph.Gradient(value, learned(t, weights)...) {
-			flat = append(flat, graph.Reshape(by, -1))
-		}
-		outputs := []*graph.Node{value, graph.Concatenate(flat, 0)}
-		s.tracked = nil
-		for i, spec := range t.specs {
-			if node := (*after)[i]; spec.Tracked && node != nil {
-				s.tracked, outputs = append(s.tracked, i), append(outputs, node)
-			}
-		}
-		return outputs
-	})
-	if err != nil {
-		return nil, err
+// Gradient builds the gradient of a loss by all parameters in one vector, [Learned]:
+// those of the network in their order, tracked ones left out.
+func (t *Trainer) Gradient(loss *graph.Node, weights []*graph.Node) *graph.Node {
+	var flat []*graph.Node
+	for _, by := range graph.Gradient(loss, learned(t, weights)...) {
+		flat = append(flat, graph.Reshape(by, -1))
 	}
-	return s, s.update.compile("", func(scope *model.Scope, rate *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
+	return graph.Concatenate(flat, 0)
+}
+
+// Follow is a step of the optimiser along a gradient that comes from elsewhere.
+type Follow struct {
+	trainer *Trainer
+	update  *Program
+	tracked []int // parameters whose values after the step are given with the gradient
+}
+
+// Follow compiles a step along a gradient, when it first runs.
+func (t *Trainer) Follow() (*Follow, error) {
+	f := &Follow{trainer: t, update: &Program{trainer: t}}
+	return f, f.update.compile("", func(scope *model.Scope, rate *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
 		var gradients []*graph.Node
 		first := 0
 		for _, spec := range learned(t, t.specs) {
@@ -57,7 +55,7 @@ func (t *Trainer) GradientStep(loss func(network Apply, inputs []*graph.Node) *g
 			first += spec.Size()
 		}
 		after := make([]*graph.Node, len(t.specs))
-		for k, i := range s.tracked {
+		for k, i := range f.tracked {
 			after[i] = inputs[1+k]
 		}
 		t.move(scope, rate, weights, gradients, after)
@@ -65,10 +63,58 @@ func (t *Trainer) GradientStep(loss func(network Apply, inputs []*graph.Node) *g
 	})
 }
 
+// Run makes a step with a learning rate along a gradient, [Learned], which must be
+// finite.
+func (f *Follow) Run(rate float64, gradient []float32) error { return f.run(rate, gradient, nil) }
+
+func (f *Follow) run(rate float64, gradient []float32, tracked []*tensors.Tensor) error {
+	err := finite(gradient)
+	if want := f.trainer.Learned(); err == nil && len(gradient) != want {
+		err = fmt.Errorf("it has %d numbers, for %d parameters", len(gradient), want)
+	}
+	if err != nil {
+		for _, t := range tracked {
+			t.MustFinalizeAll()
+		}
+		return fmt.Errorf("train: the gradient on %s: %w", f.trainer.on, err)
+	}
+	_, _, err = f.update.Run(rate, append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(gradient, len(gradient))}, tracked...)...)
+	return err
+}
+
+// GradientStep is a step in two graphs. Between them the gradient is on the host,
+// where it can be clipped and given noise.
+type GradientStep struct {
+	gradient *Program
+	follow   *Follow
+}
+
+// GradientStep compiles a step down a loss, when it first runs. Loss applies the
+// network at most once.
+func (t *Trainer) GradientStep(loss func(network Apply, inputs []*graph.Node) *graph.Node) (*GradientStep, error) {
+	follow, err := t.Follow()
+	if err != nil {
+		return nil, err
+	}
+	s := &GradientStep{&Program{trainer: t, scored: true}, follow}
+	return s, s.gradient.compile("", func(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
+		network, after := t.training(weights)
+		value := loss(network, inputs)
+		outputs := []*graph.Node{value, t.Gradient(value, weights)}
+		follow.tracked = nil
+		for i, spec := range t.specs {
+			if node := (*after)[i]; spec.Tracked && node != nil {
+				follow.tracked, outputs = append(follow.tracked, i), append(outputs, node)
+			}
+		}
+		return outputs
+	})
+}
+
 // Run makes a step on inputs, which it releases, with a learning rate. Change is given
-// the gradient of the loss by all parameters, [Learned], those of the network in their
-// order and tracked ones left out; the optimiser goes by what change leaves there.
-// Where it fails no parameter moves. Run returns the loss before the step.
+// the gradient of the loss by all parameters (Trainer.Gradient); the optimiser goes by
+// what change leaves there. Where it fails no parameter moves. Run returns the loss
+// before the step.
 func (s *GradientStep) Run(rate float64, change func(gradient []float32) error, inputs ...*tensors.Tensor) (loss float64, err error) {
 	loss, out, err := s.gradient.Run(rate, inputs...)
 	if err != nil {
@@ -76,20 +122,16 @@ func (s *GradientStep) Run(rate float64, change func(gradient []float32) error, 
 	}
 	gradient, err := tensors.CopyFlatData[float32](out[0])
 	out[0].MustFinalizeAll()
-	tracked := out[1:]
 	if err == nil {
-		if err = change(gradient); err == nil {
-			err = finite(gradient)
-		}
+		err = change(gradient)
 	}
 	if err != nil {
-		for _, t := range tracked {
+		for _, t := range out[1:] {
 			t.MustFinalizeAll()
 		}
-		return 0, fmt.Errorf("train: the gradient on %s: %w", s.trainer.on, err)
+		return 0, fmt.Errorf("train: the gradient on %s: %w", s.follow.trainer.on, err)
 	}
-	_, _, err = s.update.Run(rate, append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(gradient, len(gradient))}, tracked...)...)
-	return loss, err
+	return loss, s.follow.run(rate, gradient, out[1:])
 }
 
 // finite says where a gradient that is to be followed is not.

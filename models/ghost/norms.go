@@ -1,0 +1,184 @@
+package ghost
+
+import (
+	"math"
+	"strings"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"molehill/models/layer"
+)
+
+// Norms are of gradients of examples, as float32 found them.
+type Norms struct {
+	// Products are inner products of an example's gradients: of d gradients each,
+	// [n, d] squared norms, or [n, d, d] all of them (their Gram matrix).
+	Products *graph.Node
+	// Rounding bounds, for each gradient, how far the one that Products speak of may
+	// be from the one that it should be, [n, d]: a true norm is at most
+	// √Products + Rounding. It counts how products and sums of activations and
+	// their gradients are rounded, whatever cancels in them, but not how those came
+	// about.
+	Rounding *graph.Node
+}
+
+// LossNorms is of the gradient of each loss, [n], by all parameters of the trace: d is
+// 1. Loss i depends on row i alone.
+func (t *Trace) LossNorms(losses *graph.Node) Norms {
+	return t.norms([]*graph.Node{graph.ReduceAllSum(losses)}, false)
+}
+
+// RowNorms is of the d rows of each example's Jacobian of Output, [n, d], by all
+// parameters of the trace.
+func (t *Trace) RowNorms() Norms { return t.norms(t.columns(), false) }
+
+// RowProducts is RowNorms with all products of an example's rows, J_i·J_iᵀ.
+func (t *Trace) RowProducts() Norms { return t.norms(t.columns(), true) }
+
+// columns are the sums over examples of each number of the output.
+func (t *Trace) columns() []*graph.Node {
+	sums := make([]*graph.Node, t.Output.Shape().Dimensions[1])
+	for c := range sums {
+		sums[c] = graph.ReduceAllSum(graph.SliceAxis(t.Output, 1, graph.AxisElem(c)))
+	}
+	return sums
+}
+
+func (t *Trace) norms(sums []*graph.Node, all bool) Norms {
+	pulled := make([][]*graph.Node, len(sums))
+	for c, sum := range sums {
+		pulled[c] = t.pull(sum)
+	}
+	var total Norms
+	for i, tap := range t.taps {
+		var gradients [][]layer.Factors // [d][parameter]
+		for c := range sums {
+			gradients = append(gradients, tap.layer.Factors(tap.input, pulled[c][i]))
+		}
+		for p := range gradients[0] {
+			of := make([]layer.Factors, len(sums))
+			for c := range sums {
+				of[c] = gradients[c][p]
+			}
+			part := norms(of, all)
+			part.Rounding = graph.Square(part.Rounding)
+			if total.Products == nil {
+				total = part
+				continue
+			}
+			total.Products = graph.Add(total.Products, part.Products)
+			total.Rounding = graph.Add(total.Rounding, part.Rounding)
+		}
+	}
+	total.Rounding = graph.Sqrt(total.Rounding)
+	return total
+}
+
+// unit returns the largest relative error of an operation on the backend of x. GPUs
+// multiply matrices of float32 in fewer digits (TensorFloat-32) unless told otherwise,
+// and nobody here tells them.
+func unit(x *graph.Node) float64 {
+	on := strings.ToLower(x.Graph().Backend().Description())
+	if strings.Contains(on, "cuda") || strings.Contains(on, "gpu") || strings.Contains(on, "rocm") {
+		return 0x1p-11
+	}
+	return 0x1p-24
+}
+
+// norms is of d gradients of n examples by one parameter, in factors that share their
+// inputs.
+//
+// An example's reach Σ_t ‖a_t‖·‖g_t‖ bounds its gradient whatever cancels in the sum
+// over positions. Sums of m products, in any order, are off by less than (m+1)·u of
+// the sum of their sizes (Higham 2002, 3.1), u the unit of rounding. So a gradient
+// that is multiplied out is off by (T+1)·u times its reach; and products of vectors of
+// s numbers go into a norm with half of (s+1)·u of it.
+func norms(of []layer.Factors, all bool) Norms {
+	g, a := of[0].Gradients, of[0].Inputs
+	u, positions, in, out := unit(g), g.Shape().Dimensions[1], 1, g.Shape().Dimensions[2]
+	if a != nil {
+		in = a.Shape().Dimensions[2]
+	}
+	vectors, reach := make([]*graph.Node, len(of)), make([]*graph.Node, len(of)) // [n, s], [n, 1]
+	if a != nil && positions == 1 {
+		// ‖a·gᵀ‖ = ‖a‖·‖g‖: nothing cancels.
+		size := graph.ReduceSum(graph.Square(a), 1, 2) // [n]
+		for c, f := range of {
+			vectors[c] = graph.Reshape(f.Gradients, -1, out)
+		}
+		found := products(vectors, all, float64(in+out+3)*u)
+		return Norms{graph.Mul(found.Products, widen(size, found.Products)), graph.Mul(found.Rounding, widen(graph.Sqrt(size), found.Rounding))}
+	}
+	if a != nil && in*out > positions*(in+out) {
+		return gram(of, all, u)
+	}
+	// Multiplied out a gradient has no more numbers than its factors.
+	for c, f := range of {
+		lengths := graph.Sqrt(graph.ReduceSum(graph.Square(f.Gradients), 2)) // [n, T]
+		if a == nil {
+			vectors[c] = graph.ReduceSum(f.Gradients, 1)
+		} else {
+			vectors[c] = graph.Reshape(graph.Einsum("nti,nto->nio", f.Inputs, f.Gradients), -1, in*out)
+			lengths = graph.Mul(lengths, graph.Sqrt(graph.ReduceSum(graph.Square(f.Inputs), 2)))
+		}
+		reach[c] = graph.InsertAxes(graph.ReduceSum(lengths, 1), -1)
+	}
+	found := products(vectors, all, float64(in*out+1)*u)
+	found.Rounding = graph.Add(found.Rounding, graph.MulScalar(graph.Concatenate(reach, 1), float64(positions+1)*u))
+	return found
+}
+
+// products returns norms of vectors, d of [n, s], whose sums are off by a relative
+// error.
+func products(vectors []*graph.Node, all bool, relative float64) Norms {
+	rows := graph.Stack(vectors, 1) // [n, d, s]
+	lengths := graph.ReduceSum(graph.Square(rows), 2)
+	found := Norms{lengths, graph.MulScalar(graph.Sqrt(lengths), relative/2)}
+	if all {
+		found.Products = graph.Einsum("ncs,nes->nce", rows, rows)
+	}
+	return found
+}
+
+// gram returns norms by inner products of positions, which are fewer than the numbers
+// of a gradient:
+//
+//	⟨∇, ∇′⟩ = Σ_{s,t} ⟨a_s, a_t⟩·⟨g_s, g′_t⟩
+//
+// Here it is the square that is off, by a share of the squared reach: a norm that
+// cancels to nothing is only known to the root of that.
+func gram(of []layer.Factors, all bool, u float64) Norms {
+	a := of[0].Inputs
+	positions := a.Shape().Dimensions[1]
+	inputs := graph.Einsum("nsi,nti->nst", a, a)
+	product := func(c, e int) *graph.Node { // [n, 1]
+		gradients := graph.Einsum("nso,nto->nst", of[c].Gradients, of[e].Gradients)
+		return graph.InsertAxes(graph.ReduceSum(graph.Mul(inputs, gradients), 1, 2), -1)
+	}
+	relative := float64(positions*positions+a.Shape().Dimensions[2]+of[0].Gradients.Shape().Dimensions[2]+3) * u
+	across := graph.Sqrt(graph.ReduceSum(graph.Square(a), 2)) // [n, T]
+	var squares, rounding, table []*graph.Node
+	for c := range of {
+		squares = append(squares, product(c, c))
+		reach := graph.ReduceSum(graph.Mul(across, graph.Sqrt(graph.ReduceSum(graph.Square(of[c].Gradients), 2))), 1)
+		rounding = append(rounding, graph.InsertAxes(graph.MulScalar(reach, math.Sqrt(relative)), -1))
+		for e := range of {
+			if all {
+				table = append(table, product(min(c, e), max(c, e)))
+			}
+		}
+	}
+	found := Norms{graph.MaxScalar(graph.Concatenate(squares, 1), 0), graph.Concatenate(rounding, 1)}
+	if all {
+		found.Products = graph.Reshape(graph.Concatenate(table, 1), -1, len(of), len(of))
+	}
+	return found
+}
+
+// widen repeats x, [n], along what else like has.
+func widen(x, like *graph.Node) *graph.Node {
+	for x.Rank() < like.Rank() {
+		x = graph.InsertAxes(x, -1)
+	}
+	return x
+}
