@@ -151,3 +151,43 @@ func TestSequencesTrain(t *testing.T) {
 		}
 	})
 }
+
+// Each example is normalised by itself, over all its positions and channels: its rows
+// are the formula, whatever the others are.
+func TestLayerNormIsItsFormula(t *testing.T) {
+	const channels = 3
+	norm := layer.LayerNorm{Name: "norm", Channels: channels}
+	params := layer.Init(norm, 1)
+	for _, p := range params {
+		for i := range p.Value {
+			p.Value[i] += float32(i) / 2 // not what they start at
+		}
+	}
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		for _, dims := range [][]int{{4, 2, 5, channels}, {7, channels}} {
+			x := random(rand.New(rand.NewPCG(1, 1)), dims...)
+			flat := tensors.MustCopyFlatData[float32](x)
+			size := len(flat) / dims[0]
+			for i := range flat { // examples of other means and scales
+				flat[i] = flat[i]*float32(1+i/size) + float32(10*(i/size))
+			}
+			got := compile(t, b, norm)(tensors.FromFlatDataAndDimensions(flat, dims...), params, nil)[0]
+			for n := range dims[0] {
+				row := flat[n*size : (n+1)*size]
+				var mean, variance float64
+				for _, v := range row {
+					mean += float64(v) / float64(size)
+				}
+				for _, v := range row {
+					variance += (float64(v) - mean) * (float64(v) - mean) / float64(size)
+				}
+				for i, v := range row {
+					want := (float64(v)-mean)/math.Sqrt(variance+1e-5)*float64(params[0].Value[i%channels]) + float64(params[1].Value[i%channels])
+					if math.Abs(float64(got[n*size+i])-want) > 1e-4 {
+						t.Fatalf("example %d of %v is %v at %d, want %v", n, dims, got[n*size+i], i, want)
+					}
+				}
+			}
+		}
+	})
+}
