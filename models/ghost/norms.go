@@ -99,7 +99,7 @@ func norms(of []layer.Factors, all bool) Norms {
 	if a != nil {
 		in = a.Shape().Dimensions[2]
 	}
-	vectors, reach := make([]*graph.Node, len(of)), make([]*graph.Node, len(of)) // [n, s], [n, 1]
+	vectors, reach := make([]*graph.Node, len(of)), make([]*graph.Node, len(of)) // [n, s], [n]
 	if a != nil && positions == 1 {
 		// ‖a·gᵀ‖ = ‖a‖·‖g‖: nothing cancels.
 		size := graph.ReduceSum(graph.Square(a), 1, 2) // [n]
@@ -121,23 +121,41 @@ func norms(of []layer.Factors, all bool) Norms {
 			vectors[c] = graph.Reshape(graph.Einsum("nti,nto->nio", f.Inputs, f.Gradients), -1, in*out)
 			lengths = graph.Mul(lengths, graph.Sqrt(graph.ReduceSum(graph.Square(f.Inputs), 2)))
 		}
-		reach[c] = graph.InsertAxes(graph.ReduceSum(lengths, 1), -1)
+		reach[c] = graph.ReduceSum(lengths, 1)
 	}
 	found := products(vectors, all, float64(in*out+1)*u)
-	found.Rounding = graph.Add(found.Rounding, graph.MulScalar(graph.Concatenate(reach, 1), float64(positions+1)*u))
+	found.Rounding = graph.Add(found.Rounding, graph.MulScalar(graph.Stack(reach, 1), float64(positions+1)*u))
 	return found
 }
 
 // products returns norms of vectors, d of [n, s], whose sums are off by a relative
-// error.
+// error. It multiplies number by number: of the few and long vectors here a matrix
+// product would take copies.
 func products(vectors []*graph.Node, all bool, relative float64) Norms {
-	rows := graph.Stack(vectors, 1) // [n, d, s]
-	lengths := graph.ReduceSum(graph.Square(rows), 2)
+	product := func(c, e int) *graph.Node { return graph.ReduceSum(graph.Mul(vectors[c], vectors[e]), 1) }
+	squares := make([]*graph.Node, len(vectors))
+	for c := range vectors {
+		squares[c] = product(c, c)
+	}
+	lengths := graph.Stack(squares, 1)
 	found := Norms{lengths, graph.MulScalar(graph.Sqrt(lengths), relative/2)}
 	if all {
-		found.Products = graph.Einsum("ncs,nes->nce", rows, rows)
+		found.Products = table(len(vectors), product)
 	}
 	return found
+}
+
+// table builds [n, d, d] from products, [n], which are symmetric.
+func table(d int, product func(c, e int) *graph.Node) *graph.Node {
+	entries := make([]*graph.Node, d*d)
+	for c := range d {
+		for e := c; e < d; e++ {
+			entries[c*d+e] = product(c, e)
+			entries[e*d+c] = entries[c*d+e]
+		}
+	}
+	flat := graph.Stack(entries, 1)
+	return graph.Reshape(flat, -1, d, d)
 }
 
 // gram returns norms by inner products of positions, which are fewer than the numbers
@@ -151,26 +169,21 @@ func gram(of []layer.Factors, all bool, u float64) Norms {
 	a := of[0].Inputs
 	positions := a.Shape().Dimensions[1]
 	inputs := graph.Einsum("nsi,nti->nst", a, a)
-	product := func(c, e int) *graph.Node { // [n, 1]
+	product := func(c, e int) *graph.Node { // [n]
 		gradients := graph.Einsum("nso,nto->nst", of[c].Gradients, of[e].Gradients)
-		return graph.InsertAxes(graph.ReduceSum(graph.Mul(inputs, gradients), 1, 2), -1)
+		return graph.ReduceSum(graph.Mul(inputs, gradients), 1, 2)
 	}
 	relative := float64(positions*positions+a.Shape().Dimensions[2]+of[0].Gradients.Shape().Dimensions[2]+3) * u
 	across := graph.Sqrt(graph.ReduceSum(graph.Square(a), 2)) // [n, T]
-	var squares, rounding, table []*graph.Node
+	var squares, rounding []*graph.Node
 	for c := range of {
 		squares = append(squares, product(c, c))
 		reach := graph.ReduceSum(graph.Mul(across, graph.Sqrt(graph.ReduceSum(graph.Square(of[c].Gradients), 2))), 1)
-		rounding = append(rounding, graph.InsertAxes(graph.MulScalar(reach, math.Sqrt(relative)), -1))
-		for e := range of {
-			if all {
-				table = append(table, product(min(c, e), max(c, e)))
-			}
-		}
+		rounding = append(rounding, graph.MulScalar(reach, math.Sqrt(relative)))
 	}
-	found := Norms{graph.MaxScalar(graph.Concatenate(squares, 1), 0), graph.Concatenate(rounding, 1)}
+	found := Norms{graph.MaxScalar(graph.Stack(squares, 1), 0), graph.Stack(rounding, 1)}
 	if all {
-		found.Products = graph.Reshape(graph.Concatenate(table, 1), -1, len(of), len(of))
+		found.Products = table(len(of), product)
 	}
 	return found
 }
