@@ -25,7 +25,9 @@ import (
 	"github.com/spf13/cobra"
 
 	// What ships with Molehill.
+	_ "molehill/pkg/experiment/circle"
 	_ "molehill/pkg/experiment/dpsinkhorn"
+	_ "molehill/pkg/experiment/fair"
 	_ "molehill/pkg/experiment/privateflow"
 	_ "molehill/pkg/experiment/toy"
 	_ "molehill/pkg/experiment/train"

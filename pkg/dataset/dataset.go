@@ -1,6 +1,6 @@
-// Package dataset gives experiments their records: MNIST, Fashion-MNIST and
-// CelebA from files, a mixture of five Gaussians and digits drawn from fonts without
-// any, and whatever else is registered.
+// Package dataset gives experiments their records: MNIST, Fashion-MNIST, CelebA and
+// Adult from files; a mixture of five Gaussians, biased decisions and digits drawn
+// from fonts without any; and whatever else is registered.
 //
 //	splits, err := dataset.Load(ctx, "mnist", dataset.Options{})
 //

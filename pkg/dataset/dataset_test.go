@@ -120,7 +120,7 @@ func TestEverySourceDescribesItselfAndGeneratedOnesLoad(t *testing.T) {
 	if faults := Registry.Faults(); len(faults) > 0 {
 		t.Error(faults)
 	}
-	for name, public := range map[string]bool{"mnist": false, "fashion-mnist": false, "celeba": false, "glyphs": true, "five-gaussians": true} {
+	for name, public := range map[string]bool{"mnist": false, "fashion-mnist": false, "celeba": false, "adult": false, "biased": true, "glyphs": true, "five-gaussians": true} {
 		source, err := Registry.Lookup(name)
 		if err != nil {
 			t.Error(err)

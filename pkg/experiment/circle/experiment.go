@@ -1,0 +1,256 @@
+package circle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"molehill/models/backend"
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/sliced"
+)
+
+// The sides of a gradient's plan.
+const (
+	ofX = iota // the sample that is transformed
+	ofZ        // the records that it is to look like
+)
+
+// way is how a generator learns of Z.
+type way interface {
+	promise() privacy.Plan
+	begin() error // after the statement is written, before the first step
+	step(step int) error
+	spent(steps int) (epsilon [2]privacy.Epsilon, err error)
+	apply(x transport.Points) (transport.Points, error)
+	save(to io.Writer, done int) error
+	restore(from io.Reader, done int) error
+	close()
+}
+
+type kind struct {
+	plugin.Info
+	config func(experiment.Preset) Config
+	check  func(*Config) error
+	new    func(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (way, []privacy.Claim, error)
+}
+
+// kinds are registered as experiments.
+var kinds = []*kind{
+	{Info: plugin.Info{Name: "circle", Version: "1", Source: "004 D.2, Figure 22",
+		Summary: "private generator of points on a circle: the clipped gradient of a sliced distance gets noise at each step"},
+		config: published, new: gradients},
+	{Info: plugin.Info{Name: "circle-projections", Version: "1", Source: "004 D.2, Figure 23; Rakotomamonjy & Ralaivola 2021; Greenewald et al. 2024",
+		Summary: "private generator of points on a circle: the records' projections get noise, once; nothing protects what is transformed"},
+		config: projected, check: withoutX, new: projections},
+}
+
+func init() {
+	for _, k := range kinds {
+		experiment.Registry.Register(Experiment{k})
+	}
+}
+
+// Experiment trains a generator in one of the ways.
+type Experiment struct{ kind *kind }
+
+// Describe implements plugin.Plugin.
+func (e Experiment) Describe() plugin.Info { return e.kind.Info }
+
+// Config implements experiment.Experiment.
+func (e Experiment) Config(preset experiment.Preset) experiment.Config {
+	c := e.kind.config(preset)
+	c.kind = e.kind
+	return &c
+}
+
+// Frame is a picture of a training on its way.
+type Frame struct {
+	Step     int             `json:"step"`
+	Distance float64         `json:"distance"` // squared sliced W₂ of generated points to new ones of the circle
+	EpsilonX privacy.Epsilon `json:"epsilon_x"`
+	EpsilonZ privacy.Epsilon `json:"epsilon_z"`
+	Points   []float32       `json:"points"` // generated, [shown, 2]
+}
+
+const (
+	artefact = "model.npz"
+	frames   = "frames.json"
+	shown    = 600  // points of a picture
+	scored   = 5000 // points that the distance is of
+	lines    = 128  // directions of the distance
+)
+
+// checkpointEvery is how much time a killed training may have to compute again.
+const checkpointEvery = 20 * time.Second
+
+// training is a way, and what its pictures are made of, all of it public.
+type training struct {
+	way
+	config   *Config
+	source   transport.Points // of generated points, [scored, 2]
+	target   transport.Points // of the circle, [scored, 2]
+	lines    sliced.Directions
+	pictures []Frame
+}
+
+// Run implements experiment.Experiment. It leaves the artefacts model.npz and
+// frames.json ([]Frame), and the curves "squared sliced W₂", "ε of X" and "ε of Z".
+func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
+	c := config.(*Config)
+	on, err := backend.Open()
+	if err != nil {
+		return result, err
+	}
+	if err := r.Describe(on.String(), fmt.Sprintf("generated from seed %d", r.Spec.Seed)); err != nil {
+		return result, err
+	}
+	key, err := r.Key()
+	if err != nil {
+		return result, err
+	}
+	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
+	x, z := normal(c.Records, public, "X"), Points(c.Records, public, "Z")
+	w, claims, err := c.kind.new(c, on, x, z, secret, public)
+	if err != nil {
+		return result, err
+	}
+	defer w.close()
+	last, err := w.spent(c.Steps)
+	if err != nil {
+		return result, err
+	}
+	statement, err := w.promise().Statement(secret, claims, c.leftOut(last)...)
+	if err != nil {
+		return result, err
+	}
+	if err := experiment.Bind(r, statement, slices.Concat(x.Data, z.Data), nil); err != nil {
+		return result, err
+	}
+	if err := r.WritePrivacy(statement); err != nil { // before the first release
+		return result, err
+	}
+	if err := w.begin(); err != nil {
+		return result, err
+	}
+	t := &training{way: w, config: c, source: normal(scored, public, "source"), target: Points(scored, public, "target"),
+		lines: sliced.Orthonormal(2, lines/2, rand.New(rand.NewPCG(1, 0x63697263)))}
+	if err := t.learn(ctx, r); err != nil {
+		return result, err
+	}
+	if err := r.WriteFile(artefact, func(to io.Writer) error { return t.save(to, c.Steps) }); err != nil {
+		return result, err
+	}
+	if err := r.WriteFile(frames, func(to io.Writer) error { return json.NewEncoder(to).Encode(t.pictures) }); err != nil {
+		return result, err
+	}
+	end := t.pictures[len(t.pictures)-1]
+	result.Metrics = run.Values{"steps": float64(c.Steps), "noise": w.promise().NoiseStd,
+		"distance": end.Distance, "ε of X": float64(end.EpsilonX), "ε of Z": float64(end.EpsilonZ)}
+	result.Note = fmt.Sprintf("distance is the squared sliced W₂ between %d generated points and as many new ones of the circle", scored)
+	return result, nil
+}
+
+// leftOut is what a promise leaves out.
+func (c *Config) leftOut(spent [2]privacy.Epsilon) []string {
+	lines := []string{"nothing of the points needs protection: they are generated, and public by construction"}
+	if c.budget().Private() {
+		other, whose := spent[ofX], "the sample X that is transformed, for which the same noise proves"
+		if c.Both {
+			other, whose = spent[ofZ], "that the same noise proves more for the records Z:"
+		}
+		lines = append(lines, fmt.Sprintf("%s ε = %v", whose, other))
+	}
+	return append(lines,
+		"how many records there are, and how many of them a step looks at",
+		"gradients are computed in float32 on the device: clipping leaves a margin for its rounding, which is measured and not proved",
+		"the choice of settings, made on public data and earlier runs")
+}
+
+// learn makes the steps from the last checkpoint on, with pictures between them. Those
+// before it are made of what the first computation left.
+func (t *training) learn(ctx context.Context, r *run.Run) error {
+	c := t.config
+	done, _, err := r.Restore(func(done int, from io.Reader) error { return t.resume(from, done) })
+	if err != nil {
+		return err
+	}
+	began, saved, first, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
+	for {
+		event := run.Event{Step: done, Total: c.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}
+		if i, ok := c.frame(done); ok && i == len(t.pictures) {
+			if event.Values, err = t.picture(done); err != nil {
+				return err
+			}
+		}
+		if done > first || done == 0 { // else it has been told
+			if err := r.Emit(event); err != nil {
+				return err
+			}
+		}
+		if done > first && (time.Since(saved) > every || done == c.Steps) {
+			if err := r.Checkpoint(done, func(to io.Writer) error { return t.keep(to, done) }); err != nil {
+				return err
+			}
+			saved = time.Now()
+		}
+		if done == c.Steps {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := t.step(done); err != nil {
+			return fmt.Errorf("step %d: %w", done+1, err)
+		}
+		done++
+	}
+}
+
+// picture adds one to those there are.
+func (t *training) picture(done int) (run.Values, error) {
+	made, err := t.apply(t.source)
+	if err != nil {
+		return nil, err
+	}
+	d, err := sliced.SW2(made, t.target, t.lines)
+	if err != nil {
+		return nil, err
+	}
+	spent, err := t.spent(done)
+	if err != nil {
+		return nil, err
+	}
+	f := Frame{Step: done, Distance: d.Power, EpsilonX: spent[ofX], EpsilonZ: spent[ofZ], Points: slices.Clone(made.Data[:2*shown])}
+	t.pictures = append(t.pictures, f)
+	return run.Values{"squared sliced W₂": d.Power, "ε of X": float64(f.EpsilonX), "ε of Z": float64(f.EpsilonZ)}, nil
+}
+
+// keep writes pictures as a line of JSON, and the network after it.
+func (t *training) keep(to io.Writer, done int) error {
+	if err := json.NewEncoder(to).Encode(t.pictures); err != nil {
+		return err
+	}
+	return t.save(to, done)
+}
+
+func (t *training) resume(from io.Reader, done int) error {
+	decoder := json.NewDecoder(from)
+	if err := decoder.Decode(&t.pictures); err != nil {
+		return fmt.Errorf("circle: pictures of a checkpoint: %w; start a new run", err)
+	}
+	rest := io.MultiReader(decoder.Buffered(), from)
+	if _, err := io.ReadFull(rest, make([]byte, 1)); err != nil { // the end of the line
+		return fmt.Errorf("circle: a checkpoint: %w; start a new run", err)
+	}
+	return t.restore(rest, done)
+}

@@ -1,0 +1,131 @@
+package circle
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/models/layer"
+	"molehill/models/matching"
+	"molehill/models/train"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/sliced"
+)
+
+func steep() layer.Params {
+	start := layer.Init(layers(), 1)
+	for _, p := range start {
+		for i := range p.Value {
+			p.Value[i] *= 3
+		}
+	}
+	return start
+}
+
+func TestBothSidesAreAccountedFor(t *testing.T) {
+	on := open(t)
+	for _, both := range []bool{false, true} {
+		c := settings("circle")
+		c.Both = both
+		x, z := normal(c.Records, noise.Seeded(1), "X"), Points(c.Records, noise.Seeded(1), "Z")
+		w, claims, err := gradients(c, on, x, z, noise.Seeded(2), noise.Seeded(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.close)
+		var before [2]privacy.Epsilon
+		for _, steps := range []int{0, 1, 3, 6} {
+			now, err := w.spent(steps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if steps == 0 && now != before || steps > 0 && (now[ofX] <= before[ofX] || now[ofZ] <= before[ofZ] || now[ofX] <= now[ofZ]) {
+				t.Errorf("after %d steps %v is spent, and %v before them", steps, now, before)
+			}
+			before = now
+		}
+		protected := ofZ
+		if both {
+			protected = ofX
+		}
+		if got := float64(before[protected]); got > 1 || got < 0.999 {
+			t.Errorf("both = %v: in the end %v is spent of ε = 1", both, got)
+		}
+		s, err := w.promise().Statement(noise.Seeded(2), claims)
+		if err != nil || s.Epsilon() != before[protected] {
+			t.Errorf("the statement proves %v and the last frame says %v: %v", s.Epsilon(), before[protected], err)
+		}
+	}
+}
+
+func TestSidesByBruteForce(t *testing.T) {
+	c := settings("circle")
+	const n = 6
+	w := &byGradients{config: c, x: normal(n, noise.Seeded(3), "X"), z: Points(n, noise.Seeded(3), "Z")}
+	l, err := matching.New(open(t), matching.Model{Input: []int{2}, Outputs: 2, Inner: layers()}, steep(), train.Optimizer{Name: train.SGD})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	directions := sliced.Orthonormal(2, 3, noise.Seeded(4).Stream("directions", 0))
+	clipped := c.clipping()
+	clipped.Jacobian = 0.5 // so that all of them are clipped, as far as the network allows
+	all := []int{0, 1, 2, 3, 4, 5}
+	gradient := func(x, z transport.Points) []float32 {
+		g, err := l.Gradient(matching.Batch{X: x.Data, Alpha: 1, Directions: directions, Pairs: []matching.Pair{{A: all, Points: z.Data}}}, clipped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Values
+	}
+	c.Jacobian = clipped.Jacobian
+	extremes := [][2]float32{{30, 0}, {-30, 0}, {0, 30}, {0, -30}, {-20, 20}, {0, 0}, {0.6, -0.6}}
+	for side, points := range []transport.Points{w.x, w.z} {
+		limit, err := c.limits(side).Sensitivity(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 0.0
+		for i := range n {
+			var all [][]float32
+			for _, to := range extremes {
+				moved := points.Clone()
+				copy(moved.Row(i), to[:])
+				sides := [2]transport.Points{w.x, w.z}
+				sides[side] = moved
+				after := gradient(sides[ofX], sides[ofZ])
+				for _, other := range all {
+					square := 0.0
+					for k, v := range after {
+						square += math.Pow(float64(v)-float64(other[k]), 2)
+					}
+					most = max(most, math.Sqrt(square)/limit.Value)
+				}
+				all = append(all, after)
+			}
+		}
+		t.Logf("side %d: at most %.3f of the sensitivity %.4g", side, most, limit.Value)
+		if least := []float64{0.15, 0.3}[side]; most > 1 || most < least {
+			t.Errorf("side %d: a record moves the gradient by %v of its sensitivity, want %v to 1", side, most, least)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	c := settings("circle") // 4ML = 8√2
+	long, short := []float32{30, 0, 40}, []float32{3, 0, -4}
+	for _, g := range [][]float32{long, short} {
+		if err := c.shorten(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if math.Abs(math.Hypot(float64(long[0]), float64(long[2]))-8*math.Sqrt2) > 1e-4 || math.Abs(float64(long[0]*4-long[2]*3)) > 1e-4 || !slices.Equal(short, []float32{3, 0, -4}) {
+		t.Errorf("gradients become %v and %v", long, short)
+	}
+	if err := c.shorten([]float32{float32(math.NaN())}); err == nil || !strings.Contains(err.Error(), "learning_rate") {
+		t.Errorf("error %v of NaN", err)
+	}
+}

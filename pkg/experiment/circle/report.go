@@ -1,0 +1,167 @@
+package circle
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/viz"
+)
+
+func init() { experiment.Sweeps.Register(sweep{}) }
+
+// sweep is 004's Figures 22 and 23.
+type sweep struct{}
+
+// Describe implements plugin.Plugin.
+func (sweep) Describe() plugin.Info {
+	return plugin.Info{Name: "circle", Version: "1", Source: "004, Figures 22 and 23",
+		Summary: "private generators of points on a circle: noise on gradients against noise on projections"}
+}
+
+// The values of ε for Z. 004 has its own in its figures alone.
+var budgets = map[string][]string{"circle": {"1", "0.3", "inf"}, "circle-projections": {"1", "10", "100", "inf"}}
+
+// Requests implements experiment.Sweep.
+func (sweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
+	for seed := 1; seed <= seeds; seed++ {
+		for _, k := range kinds {
+			for _, epsilon := range budgets[k.Name] {
+				requests = append(requests, experiment.Request{Experiment: k.Name, Preset: preset, Seed: uint64(seed), Research: true,
+					Settings: map[string]string{"epsilon": epsilon}})
+			}
+		}
+	}
+	return requests
+}
+
+// cell are runs with the same settings, one a seed.
+type cell struct {
+	experiment string
+	config     Config
+	rows       []experiment.Row
+}
+
+// Report implements experiment.Sweep: a table, and the frames of a run of each line, of
+// those that are at hand.
+func (sweep) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+	r := experiment.Report{Figures: map[string]viz.Figure{}}
+	var cells []cell
+	for _, row := range rows {
+		if !slices.ContainsFunc(kinds, func(k *kind) bool { return k.Name == row.Experiment }) {
+			continue
+		}
+		var c Config
+		if err := json.Unmarshal(row.Config, &c); err != nil {
+			return r, fmt.Errorf("%s: %w", row.Run, err)
+		}
+		k := slices.IndexFunc(cells, func(o cell) bool { return o.experiment == row.Experiment && o.config == c })
+		if k < 0 {
+			k, cells = len(cells), append(cells, cell{experiment: row.Experiment, config: c})
+		}
+		cells[k].rows = append(cells[k].rows, row)
+	}
+	t := viz.Table{Title: "Points on a circle", Header: []string{"experiment", "ε of Z", "ε of X", "as published", "noise", "squared sliced W₂", "steps", "seeds", "seconds"},
+		Caption: "ε is what is proved for the records Z that are to be looked like, and for the sample X that is transformed; as published: ε by 004's own accounting for the same noise. The distance is between generated points and new ones of the circle. 004 prints its numbers in figures alone."}
+	for _, c := range cells {
+		over := func(name string) (mean, deviation float64) {
+			return experiment.OverSeeds(c.rows, experiment.OwnMetric(name))
+		}
+		epsilon := func(name string) string {
+			mean, _ := over(name)
+			return privacy.Epsilon(mean).String()
+		}
+		published, seconds := "", 0.
+		if claim, ok := (privacy.Statement{Claims: c.rows[0].Claims}).Published(); ok {
+			published = claim.Epsilon.String()
+		}
+		for _, row := range c.rows {
+			seconds += row.Seconds / float64(len(c.rows))
+		}
+		t.Add(c.experiment, epsilon("ε of Z"), epsilon("ε of X"), published, experiment.ShowSpread(over("noise")), experiment.ShowSpread(over("distance")),
+			c.config.Steps, len(c.rows), math.Round(seconds))
+		if samples == nil { // nobody has the runs themselves
+			continue
+		}
+		store, err := run.DefaultStore()
+		if err != nil {
+			return r, err
+		}
+		one, err := store.Open(c.rows[0].Run)
+		if err != nil {
+			return r, err
+		}
+		pictures, err := Frames(one)
+		if err != nil {
+			return r, err
+		}
+		name := "inf"
+		if c.budget().Private() {
+			name = c.config.Epsilon.String()
+		}
+		r.Figures[fmt.Sprintf("%s-%s.png", c.experiment, name)] = Panels(fmt.Sprintf("%s, ε = %v", c.experiment, c.config.Epsilon), pictures)
+	}
+	r.Tables = []viz.Table{t}
+	return r, nil
+}
+
+func (c cell) budget() privacy.Budget { return c.config.budget() }
+
+// Frames returns the pictures of a finished run.
+func Frames(r *run.Run) (pictures []Frame, err error) {
+	f, err := r.Artefact(frames)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := json.NewDecoder(f).Decode(&pictures); err != nil {
+		return nil, fmt.Errorf("circle: %s of %s: %w", frames, r.ID, err)
+	}
+	for i, p := range pictures {
+		if len(p.Points)%2 != 0 || len(p.Points) == 0 {
+			return nil, fmt.Errorf("circle: %s of %s: picture %d has %d numbers; expected two a point", frames, r.ID, i+1, len(p.Points))
+		}
+	}
+	return pictures, nil
+}
+
+// edge is how far pictures reach.
+const edge = 1.3
+
+// Panels sets pictures side by side, with what has been spent at each.
+func Panels(title string, pictures []Frame) viz.Panels {
+	f := viz.Panels{Title: title, Rows: []string{""},
+		Caption: "Green: generated points, but for those beyond the picture; grey: the circle. ε is what is proved so far for the sample X that is transformed and for the records Z; d is the squared sliced W₂ to the circle."}
+	target := Points(1500, noise.Seeded(0), "picture")
+	for _, p := range pictures {
+		f.Cols = append(f.Cols, fmt.Sprintf("step %d", p.Step))
+		f.Cells = append(f.Cells, viz.Particles{X: inside(p.Points), Target: target.Data, Region: viz.Region{MinX: -edge, MaxX: edge, MinY: -edge, MaxY: edge},
+			LabelX: fmt.Sprintf("ε: X %s, Z %s; d %.2g", short(p.EpsilonX), short(p.EpsilonZ), p.Distance)})
+	}
+	return f
+}
+
+// short writes ε with two digits.
+func short(e privacy.Epsilon) string {
+	if math.IsInf(float64(e), 1) {
+		return e.String()
+	}
+	return strconv.FormatFloat(float64(e), 'g', 2, 64)
+}
+
+// inside returns the points of a picture, [n, 2], that do not lie beyond it.
+func inside(points []float32) (kept []float32) {
+	for i := 0; i+1 < len(points); i += 2 {
+		if x, y := points[i], points[i+1]; max(x, -x, y, -y) <= edge {
+			kept = append(kept, x, y)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,135 @@
+package fair
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy/noise"
+)
+
+// Experiment trains a fair model for one of the tasks.
+type Experiment struct{ kind *kind }
+
+// Describe implements plugin.Plugin.
+func (e Experiment) Describe() plugin.Info { return e.kind.Info }
+
+// Config implements experiment.Experiment.
+func (e Experiment) Config(preset experiment.Preset) experiment.Config {
+	c := e.kind.config(preset)
+	c.kind = e.kind
+	return &c
+}
+
+// Names of artefacts of a finished run.
+const (
+	network     = "model.npz"
+	predictions = "predictions.npy"
+)
+
+// checkpointEvery is how much time a killed training may have to compute again.
+const checkpointEvery = 20 * time.Second
+
+// Run implements experiment.Experiment. It leaves the artefacts model.npz and
+// predictions.npy, what φ makes of the records for testing, with their A and Y
+// beside it, [held, d+2]; and of public records the curves "loss" (004 Eq. 8 or 9),
+// "task loss" and "distance" of the batches.
+func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
+	c := config.(*Config)
+	train, test, err := sources[c.Dataset](c)
+	if err != nil {
+		return result, err
+	}
+	if _, _, err := test.categories(groups(Odds)); err != nil {
+		return result, fmt.Errorf("records for testing: %w", err)
+	}
+	on, err := backend.Open()
+	if err != nil {
+		return result, err
+	}
+	if err := r.Describe(on.String(), train.Origin); err != nil {
+		return result, err
+	}
+	key, err := r.Key()
+	if err != nil {
+		return result, err
+	}
+	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
+	t, err := newTraining(c, on, train, secret, public)
+	if err != nil {
+		return result, err
+	}
+	defer t.learner.Close()
+	statement, err := t.Statement(secret, t.claims, t.notCovered...)
+	if err != nil {
+		return result, err
+	}
+	if err := experiment.Bind(r, statement, slices.Concat(train.X, t.target), slices.Concat(train.Group, train.Label)); err != nil {
+		return result, err
+	}
+	if err := r.WritePrivacy(statement); err != nil { // before the first release
+		return result, err
+	}
+	paid, err := experiment.Reserve(ctx, r, c.Dataset, t.Plan)
+	if err != nil {
+		return result, err
+	}
+	source, err := dataset.Registry.Lookup(c.Dataset)
+	if err != nil {
+		return result, err
+	}
+	if err := t.learn(ctx, r, source.Public()); err != nil {
+		return result, err
+	}
+	if err := r.WriteFile(network, func(to io.Writer) error { return t.save(to, c.Steps) }); err != nil {
+		return result, err
+	}
+	if result, err = t.finish(r, test); err != nil {
+		return result, err
+	}
+	return result, paid.Commit(ctx)
+}
+
+// learn makes the steps from the last checkpoint on, and tells of losses if it may.
+func (t *training) learn(ctx context.Context, r *run.Run, tell bool) error {
+	done, _, err := r.Restore(func(done int, from io.Reader) error { return t.restore(from, done) })
+	if err != nil {
+		return err
+	}
+	began, saved, first, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
+	for done < t.config.Steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		g, err := t.step(done)
+		if err != nil {
+			return fmt.Errorf("step %d: %w", done+1, err)
+		}
+		done++
+		event := run.Event{Step: done, Total: t.config.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}
+		if tell {
+			alpha := t.config.Alpha
+			event.Values = run.Values{"loss": (1-alpha)*g.Loss + alpha*g.Distance, "task loss": g.Loss}
+			if alpha > 0 { // else nobody has computed it
+				event.Values["distance"] = g.Distance
+			}
+		}
+		if err := r.Emit(event); err != nil {
+			return err
+		}
+		if time.Since(saved) > every || done == t.config.Steps {
+			if err := r.Checkpoint(done, func(to io.Writer) error { return t.save(to, done) }); err != nil {
+				return err
+			}
+			saved = time.Now()
+		}
+	}
+	return nil
+}

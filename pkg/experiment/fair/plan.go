@@ -1,0 +1,119 @@
+package fair
+
+import (
+	"fmt"
+
+	"molehill/models/matching"
+	"molehill/pkg/dataset"
+	"molehill/privacy"
+	"molehill/privacy/accountant"
+	"molehill/privacy/sampling"
+)
+
+// promise is what a training says of its steps before it makes the first.
+type promise struct {
+	privacy.Plan
+	claims     []privacy.Claim // of 004, for the same noise
+	notCovered []string
+	groups     []group
+	taken      []int // records of each group in a batch
+}
+
+// promise plans trainings of so many parameters.
+func (c *Config) promise(r *Records, parameters, outputs int) (p promise, err error) {
+	p.groups = groups(c.Criterion)
+	category, sizes, err := r.categories(p.groups)
+	if err != nil {
+		return p, err
+	}
+	if p.taken, err = c.take(p.groups, sizes); err != nil {
+		return p, err
+	}
+	sampler, err := sampling.NewStratified(category, p.taken)
+	if err != nil {
+		return p, err
+	}
+	query := c.query(p.taken, outputs)
+	s, err := c.clipping().Sensitivity(query)
+	if err != nil {
+		return p, err
+	}
+	p.Plan = privacy.Plan{Sensitivity: s, Sampler: sampler, Records: r.Len(), Steps: c.Steps, Budget: c.budget(), Coordinates: parameters}
+	if p.notCovered, err = c.leftOut(p.groups, sizes); err != nil || !p.Budget.Private() {
+		return p, err
+	}
+	query.AsPublished = true
+	published, err := c.clipping().Sensitivity(query)
+	if err != nil {
+		return p, err
+	}
+	steps := func(multiplier float64) accountant.Event {
+		return accountant.SelfComposed{Count: c.Steps, Event: sampler.Event(r.Len(), accountant.Gaussian{NoiseMultiplier: multiplier})}
+	}
+	if c.Published {
+		multiplier, err := accountant.CalibrateNoise(p.Budget.Epsilon, c.Delta, steps, privacy.ReplaceOne, accountant.GDP{})
+		if err != nil {
+			return p, err
+		}
+		p.NoiseStd = multiplier * published.Value
+	} else if p.Plan, err = privacy.Calibrate(p.Plan); err != nil {
+		return p, err
+	}
+	limit, err := accountant.GDP{}.Epsilon(steps(p.NoiseStd/published.Value), privacy.ReplaceOne, c.Delta)
+	p.claims = []privacy.Claim{{Label: "as published", Accountant: limit.Accountant, Epsilon: privacy.Epsilon(limit.Epsilon),
+		Note: fmt.Sprintf("004 Section 5.3: a limit for many small steps, no bound; for the sensitivity %.4g of Corollary C.1", published.Value)}}
+	return p, err
+}
+
+// take is how many records of each group a batch has.
+func (c *Config) take(of []group, sizes []int) ([]int, error) {
+	taken := make([]int, len(sizes))
+	for k, size := range sizes {
+		if taken[k] = int(c.Share * float64(size)); taken[k] < 1 {
+			return nil, fmt.Errorf("fair: the group %v has %d records, of which a share of %v is none; set share to at least %.3g, or bring more records of it", of[k], size, c.Share, 1/float64(size))
+		}
+	}
+	return taken, nil
+}
+
+// frameSlack is by how much, relatively, stacks of directions in float32 may miss being
+// orthonormal.
+const frameSlack = 1e-5
+
+// query is what is known of batches with so many records of each group, along stacks
+// of orthonormal directions.
+func (c *Config) query(taken []int, outputs int) matching.Query {
+	q := matching.Query{Alpha: c.Alpha, Frame: min(1, (1+frameSlack)/float64(outputs))}
+	for _, n := range taken {
+		q.Records += n
+	}
+	for k := 0; k < len(taken); k += 2 {
+		q.Pairs = append(q.Pairs, matching.Sizes{A: taken[k], B: taken[k+1]})
+	}
+	return q
+}
+
+// leftOut is what a promise leaves out.
+func (c *Config) leftOut(of []group, sizes []int) (lines []string, err error) {
+	source, err := dataset.Registry.Lookup(c.Dataset)
+	if err != nil {
+		return nil, err
+	}
+	if source.Public() {
+		lines = append(lines, fmt.Sprintf("nothing of %s needs protection: it is public by construction", c.Dataset))
+	}
+	lines = append(lines,
+		fmt.Sprintf("how many records each group has (%s), which is declared public (public_sizes)", describe(of, sizes)),
+		"which of these groups a person is of: neighbours replace a record by one of the same group (004's k-end relation), so that what is hidden is what else the record says",
+		"gradients are computed in float32 on the device: clipping leaves a margin for its rounding, which is measured and not proved",
+		"the records that measure the result, which count as public",
+		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", c.Dataset),
+		"the choice of settings, made on public data and earlier runs")
+	if source.Public() {
+		lines = append(lines, "losses of each step, which are told as training goes on: those of private records are not")
+	}
+	if c.CommonNoise {
+		lines = append(lines, "noise that other runs of the same seed have too (common_noise): what they release differs by their signals alone")
+	}
+	return lines, nil
+}

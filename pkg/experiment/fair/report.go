@@ -1,0 +1,134 @@
+package fair
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"molehill/pkg/experiment"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// cell are the runs of a part with the same settings, one a seed.
+type cell struct {
+	config Config
+	rows   []experiment.Row
+}
+
+func (c cell) over(name string) (mean, deviation float64) {
+	return experiment.OverSeeds(c.rows, experiment.OwnMetric(name))
+}
+
+// budget is how a cell's ε is told.
+func (c cell) budget() string { return fmt.Sprintf("ε = %v", c.config.Epsilon) }
+
+// sheet is a part with what has been measured of it: ε from ∞ down, and within it α
+// from 0 up.
+type sheet struct {
+	part
+	cells []cell
+}
+
+// sheet sorts the runs that are of a part.
+func (p part) sheet(rows []experiment.Row) (s sheet, err error) {
+	s.part = p
+	for _, row := range rows {
+		if row.Experiment != p.experiment {
+			continue
+		}
+		var c Config
+		if err := json.Unmarshal(row.Config, &c); err != nil {
+			return s, fmt.Errorf("%s: %w", row.Run, err)
+		}
+		if c.Criterion != p.criterion {
+			continue
+		}
+		k := slices.IndexFunc(s.cells, func(cell cell) bool { return cell.config == c })
+		if k < 0 {
+			k, s.cells = len(s.cells), append(s.cells, cell{config: c})
+		}
+		s.cells[k].rows = append(s.cells[k].rows, row)
+	}
+	slices.SortStableFunc(s.cells, func(a, b cell) int {
+		return cmp.Or(-cmp.Compare(a.config.Epsilon, b.config.Epsilon), cmp.Compare(a.config.Alpha, b.config.Alpha))
+	})
+	return s, nil
+}
+
+// Report implements experiment.Sweep: a table for each part, what α costs, and of
+// runs that are at hand what 004's figures show.
+func (g grid) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+	r := experiment.Report{Figures: map[string]viz.Figure{}}
+	for _, p := range g.parts {
+		s, err := p.sheet(rows)
+		if err != nil {
+			return r, err
+		}
+		if len(s.cells) == 0 {
+			continue
+		}
+		r.Tables = append(r.Tables, s.table())
+		r.Figures[p.name+"-trade.png"] = s.trade()
+		if samples == nil { // nobody has the runs themselves
+			continue
+		}
+		if err := g.draw(s, r.Figures); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// table has a line for each cell.
+func (s sheet) table() viz.Table {
+	t := viz.Table{
+		Title:   s.name,
+		Header:  append(append([]string{"ε, proved", "as published", "α", "noise", "loss", "task loss", "distance"}, s.metrics...), "seeds", "seconds"),
+		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step. As published: ε by 004's own accounting for the same noise. 004 prints its figures without numbers that could be set beside these.",
+	}
+	for _, c := range s.cells {
+		statement := privacy.Statement{Claims: c.rows[0].Claims}
+		published := ""
+		if claim, ok := statement.Published(); ok {
+			published = claim.Epsilon.String()
+		}
+		line := []any{statement.Epsilon().String(), published, strconv.FormatFloat(c.config.Alpha, 'g', -1, 64)}
+		for _, name := range append([]string{"noise", "loss", "task loss", "distance"}, s.metrics...) {
+			line = append(line, experiment.ShowSpread(c.over(name)))
+		}
+		seconds := 0.
+		for _, row := range c.rows {
+			seconds += row.Seconds / float64(len(c.rows))
+		}
+		t.Add(append(line, len(c.rows), strconv.FormatFloat(seconds, 'f', 1, 64))...)
+	}
+	return t
+}
+
+// trade is the loss of the task against the distance of groups, a line for each ε
+// along α.
+func (s sheet) trade() viz.Curves {
+	f := viz.Curves{Title: "What fairness costs: " + s.name, Height: 360,
+		X:       viz.Axis{Label: "squared sliced W₂ between groups", Log: true},
+		Y:       viz.Axis{Label: "loss of the task"},
+		Caption: fmt.Sprintf("On records that the model has not seen. α from %v, on the right, to %v.", s.cells[0].config.Alpha, s.cells[len(s.cells)-1].config.Alpha)}
+	for _, c := range s.cells {
+		k := slices.IndexFunc(f.Lines, func(l viz.Line) bool { return l.Name == c.budget() })
+		if k < 0 {
+			k, f.Lines = len(f.Lines), append(f.Lines, viz.Line{Name: c.budget()})
+		}
+		x, _ := c.over("distance")
+		y, deviation := c.over("task loss")
+		if math.IsNaN(deviation) {
+			deviation = 0
+		}
+		l := &f.Lines[k]
+		l.X, l.Y = append(l.X, x), append(l.Y, y)
+		l.Low, l.High = append(l.Low, y-deviation), append(l.High, y+deviation)
+	}
+	return f
+}

@@ -1,0 +1,298 @@
+package fair
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport"
+)
+
+// PostProcessed trains a private regression without fairness and makes its predictions
+// fair afterwards: the baseline of 004's Remark C.4, by Xian, Li, Kamath and Zhao 2024.
+// Unlike a model that is trained to be fair, it has to be told the group of whoever it
+// predicts something of.
+type PostProcessed struct{}
+
+func init() { experiment.Registry.Register(PostProcessed{}) }
+
+// PostConfig are the settings of the training, ε being that of the training alone, and
+// of what follows it.
+type PostConfig struct {
+	Config
+	HistogramEpsilon privacy.Epsilon `json:"histogram_epsilon"` // of the histograms; it adds to ε
+	Bins             int             `json:"bins"`              // of predictions, from −1 to 1 as responses are
+	// Radii are β, with commas between them: all are made of one release.
+	Radii string `json:"radii"`
+}
+
+// Describe implements plugin.Plugin.
+func (PostProcessed) Describe() plugin.Info {
+	return plugin.Info{Name: "fair-regression-1d-post", Version: "1", Source: "004 Remark C.4; Xian, Li, Kamath, Zhao 2024",
+		Summary: "private regression of a number, made fair afterwards: predictions are transported to a barycentre of both groups' noisy histograms"}
+}
+
+// postKind is the task of the training.
+func postKind() *kind {
+	return kinds[slices.IndexFunc(kinds, func(k *kind) bool { return k.Name == "fair-regression-1d" })]
+}
+
+// Config implements experiment.Experiment: 004 gives half of (2, 1/n) to the training
+// and half to the histograms, and prints neither their bins nor the radii.
+func (PostProcessed) Config(preset experiment.Preset) experiment.Config {
+	c := &PostConfig{Config: line(preset), HistogramEpsilon: 1, Bins: 24, Radii: "0,0.02,0.05,0.1,0.15,0.2"}
+	c.Alpha, c.Epsilon, c.kind = 0, 1, postKind()
+	return c
+}
+
+// Check implements experiment.Config.
+func (c *PostConfig) Check() error {
+	if err := c.Config.Check(); err != nil {
+		return err
+	}
+	source, err := dataset.Registry.Lookup(c.Dataset)
+	if err != nil {
+		return err
+	}
+	if !source.Public() {
+		return fmt.Errorf("dataset is %q; histograms with Laplace noise are for data sets that are public by construction, as no ledger has them yet: take biased", c.Dataset)
+	}
+	if c.Alpha != 0 {
+		return fmt.Errorf("alpha is %v; the training is without fairness, which comes afterwards: set alpha=0", c.Alpha)
+	}
+	if !(c.HistogramEpsilon > 0) {
+		return fmt.Errorf("histogram_epsilon is %v; it must be above 0, or inf for no noise", c.HistogramEpsilon)
+	}
+	if math.IsInf(float64(c.HistogramEpsilon), 1) != !c.budget().Private() {
+		return fmt.Errorf("epsilon is %v and histogram_epsilon %v; one that is infinite makes the other worthless, give both or none", c.Epsilon, c.HistogramEpsilon)
+	}
+	if err := c.bins().check(); err != nil {
+		return err
+	}
+	_, err = c.radii()
+	return err
+}
+
+func (c *PostConfig) bins() Bins { return Bins{Low: -1, High: 1, Count: c.Bins} }
+
+func (c *PostConfig) radii() (radii []float64, err error) {
+	for _, text := range strings.Split(c.Radii, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || !(v >= 0 && v <= 1) {
+			return nil, fmt.Errorf("radii is %q; it is a list of numbers from 0 to 1 with commas between them, such as 0,0.1", c.Radii)
+		}
+		if slices.Contains(radii, v) {
+			return nil, fmt.Errorf("radii is %q; %v stands there twice", c.Radii, v)
+		}
+		radii = append(radii, v)
+	}
+	return radii, nil
+}
+
+// histogram is the artefact that has what was released of predictions.
+const histogram = "histogram.json"
+
+// Run implements experiment.Experiment. It leaves the artefacts model.npz and
+// histogram.json, and for every radius β of the settings predictions-β.npy, fair
+// predictions for the records for testing with their A and Y beside them, [held, 3].
+func (p PostProcessed) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
+	c := config.(*PostConfig)
+	train, test, err := sources[c.Dataset](&c.Config)
+	if err != nil {
+		return result, err
+	}
+	if _, _, err := test.categories(groups(Parity)); err != nil {
+		return result, fmt.Errorf("records for testing: %w", err)
+	}
+	on, err := backend.Open()
+	if err != nil {
+		return result, err
+	}
+	if err := r.Describe(on.String(), train.Origin); err != nil {
+		return result, err
+	}
+	key, err := r.Key()
+	if err != nil {
+		return result, err
+	}
+	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
+	t, err := newTraining(&c.Config, on, train, secret, public)
+	if err != nil {
+		return result, err
+	}
+	defer t.learner.Close()
+	statement, err := t.Statement(secret, t.claims, t.notCovered...)
+	if err != nil {
+		return result, err
+	}
+	c.extend(&statement)
+	if err := experiment.Bind(r, statement, slices.Concat(train.X, t.target), slices.Concat(train.Group, train.Label)); err != nil {
+		return result, err
+	}
+	if err := r.WritePrivacy(statement); err != nil { // before the first release
+		return result, err
+	}
+	if err := t.learn(ctx, r, true); err != nil {
+		return result, err
+	}
+	if err := r.WriteFile(network, func(to io.Writer) error { return t.save(to, c.Steps) }); err != nil {
+		return result, err
+	}
+	h, err := c.released(r, t)
+	if err != nil {
+		return result, err
+	}
+	return c.finish(ctx, r, t, h, test)
+}
+
+// extend adds the histograms to what is said of the training. Both are composed as
+// 004 does, (ε, δ) and (ε′, 0) to (ε + ε′, δ), which is sound and not the least that
+// could be proved.
+func (c *PostConfig) extend(s *privacy.Statement) {
+	if !c.budget().Private() {
+		return
+	}
+	for i, claim := range s.Claims {
+		s.Claims[i].Epsilon += c.HistogramEpsilon
+		s.Claims[i].Note = strings.TrimPrefix(fmt.Sprintf("%s; %.4v of it for the training, %v for the histograms, by composition", claim.Note, claim.Epsilon, c.HistogramEpsilon), "; ")
+	}
+	s.Mechanism += fmt.Sprintf("; then discrete Laplace noise exp(−%v|k|/2) on each count of predictions by bin and group, as one record moves two of them by 1", c.HistogramEpsilon)
+	s.NotCovered = append(s.NotCovered,
+		"the training alone leaves groups and their sizes open; the noise of the histograms hides them as it does everything else")
+}
+
+// released returns the histogram of predictions for the records for training. A run
+// that goes on takes the one that it has released.
+func (c *PostConfig) released(r *run.Run, t *training) (h Histogram, err error) {
+	names, err := r.Artefacts()
+	if err != nil {
+		return h, err
+	}
+	if slices.Contains(names, histogram) {
+		f, err := r.Artefact(histogram)
+		if err != nil {
+			return h, err
+		}
+		defer f.Close()
+		if err := json.NewDecoder(f).Decode(&h); err != nil {
+			return h, fmt.Errorf("fair: %s of %s: %w", histogram, r.ID, err)
+		}
+		return h, h.check()
+	}
+	scores, err := t.predict(t.records)
+	if err != nil {
+		return h, err
+	}
+	h, err = ReleaseHistogram(scores, t.records.Group, c.bins(), float64(c.HistogramEpsilon), t.secret.Stream("histogram", 0))
+	if err != nil {
+		return h, err
+	}
+	return h, r.WriteFile(histogram, func(to io.Writer) error { return json.NewEncoder(to).Encode(h) })
+}
+
+// predict returns the predictions for records, [n].
+func (t *training) predict(r *Records) ([]float64, error) {
+	output, err := t.learner.Output(r.X)
+	if err != nil {
+		return nil, err
+	}
+	scores := make([]float64, len(output))
+	for i, v := range output {
+		scores[i] = float64(v)
+	}
+	return scores, nil
+}
+
+// onLine are points of R, as the models have them.
+func onLine(values []float64) transport.Points {
+	p := transport.NewPoints(len(values), 1)
+	for i, v := range values {
+		p.Data[i] = float32(v)
+	}
+	return p
+}
+
+// atRadius names a metric of predictions that were made fair with a radius.
+func atRadius(metric string, radius float64) string {
+	return fmt.Sprintf("%s, β = %v", metric, radius)
+}
+
+// finish makes predictions for the records for testing fair, and measures them before
+// and after.
+func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h Histogram, test *Records) (result run.Result, err error) {
+	scores, err := t.predict(test)
+	if err != nil {
+		return result, err
+	}
+	target, err := c.kind.target(test)
+	if err != nil {
+		return result, err
+	}
+	radii, err := c.radii()
+	if err != nil {
+		return result, err
+	}
+	m := run.Values{"steps": float64(c.Steps), "noise": t.NoiseStd}
+	if err := c.measure(m, func(name string) string { return name }, test, scores, target); err != nil {
+		return result, err
+	}
+	for i, radius := range radii {
+		if err := ctx.Err(); err != nil {
+			return result, err
+		}
+		if err := r.Emit(run.Event{Message: fmt.Sprintf("transport of %d bins with β = %v, %d of %d", c.Bins, radius, i+1, len(radii))}); err != nil {
+			return result, err
+		}
+		move, err := NewTransport(h, radius)
+		if err != nil {
+			return result, err
+		}
+		fair, random := make([]float64, len(scores)), t.public.Stream("transport", i)
+		for j, score := range scores {
+			fair[j] = move.Apply(score, test.Group[j], random)
+		}
+		if err := c.measure(m, func(name string) string { return atRadius(name, radius) }, test, fair, target); err != nil {
+			return result, err
+		}
+		if err := r.WriteTable(fmt.Sprintf("predictions-%v.npy", radius), withGroups(onLine(fair), test), 3); err != nil {
+			return result, err
+		}
+	}
+	result.Metrics = m
+	result.Note = fmt.Sprintf("on %d records that the model has not seen, before the transport and after it with radius β; distance is the squared W₂ between predictions for both groups", test.Len())
+	return result, nil
+}
+
+// measure adds what Remark C.4 has, of predictions, [n].
+func (c *PostConfig) measure(m run.Values, name func(string) string, r *Records, predictions []float64, target []float32) error {
+	points := onLine(predictions)
+	for i, v := range points.Data {
+		m[name("task loss")] += math.Pow(float64(v)-float64(target[i]), 2) / float64(len(target))
+	}
+	if err := points.Check(); err != nil {
+		return fmt.Errorf("what the model predicts is no longer finite (%w); train with a smaller learning_rate than %v", err, c.LearningRate)
+	}
+	d, err := distance(points, r, groups(Parity))
+	if err != nil {
+		return err
+	}
+	m[name("distance")] = d
+	own := run.Values{}
+	if err := measureLine(own, r, points.Data, nil); err != nil {
+		return err
+	}
+	m[name("KS")] = own["KS"]
+	return nil
+}

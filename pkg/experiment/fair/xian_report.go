@@ -1,0 +1,170 @@
+package fair
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+func init() { experiment.Sweeps.Register(lineSweep{}) }
+
+// lineSweep is 004's Figure 5: what fairness of a predicted number costs in accuracy,
+// by training for it and by transport afterwards, at the same ε.
+type lineSweep struct{}
+
+// lineAlphas are ours: 004 does not print its own. The loss being about a twentieth,
+// and the squared distance of groups as much, little happens below ½.
+var lineAlphas = []string{"0", "0.3", "0.5", "0.7", "0.8", "0.9", "0.95"}
+
+// Describe implements plugin.Plugin.
+func (lineSweep) Describe() plugin.Info {
+	return plugin.Info{Name: "fair-regression-1d", Version: "1", Source: "004 Figure 5, Remark C.4",
+		Summary: "private and fair regression of a number at ε = 2: trained to be fair, and made fair afterwards"}
+}
+
+// Requests implements experiment.Sweep.
+func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
+	for seed := 1; seed <= seeds; seed++ {
+		add := func(name string, settings map[string]string) {
+			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings})
+		}
+		add(PostProcessed{}.Describe().Name, nil)
+		for _, alpha := range lineAlphas {
+			add("fair-regression-1d", map[string]string{"alpha": alpha})
+		}
+	}
+	return requests
+}
+
+// requested returns the rows that a request asks for, whatever their seed.
+func requested(rows []experiment.Row, q experiment.Request) (found []experiment.Row, err error) {
+	spec, err := q.Spec()
+	if err != nil {
+		return nil, err
+	}
+	var want any
+	if err := json.Unmarshal(spec.Config, &want); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		var got any
+		if err := json.Unmarshal(row.Config, &got); err != nil {
+			return nil, fmt.Errorf("%s: %w", row.Run, err)
+		}
+		if row.Experiment == q.Experiment && reflect.DeepEqual(got, want) {
+			found = append(found, row)
+		}
+	}
+	return found, nil
+}
+
+// proved is the least ε that is proved of rows with the same settings.
+func proved(rows []experiment.Row) privacy.Epsilon {
+	statement := privacy.Statement{Claims: rows[0].Claims}
+	return statement.Epsilon()
+}
+
+// trade is a way to be fair: its measures over seeds at one setting.
+type trade struct {
+	method, setting string
+	rows            []experiment.Row
+	metric          func(name string) experiment.Metric
+}
+
+func (t trade) over(name string) (mean, deviation float64) {
+	return experiment.OverSeeds(t.rows, t.metric(name))
+}
+
+const (
+	inProcessing = "trained to be fair"
+	afterwards   = "transported afterwards"
+	neither      = "without fairness"
+)
+
+// trades sorts runs by method and setting.
+func (s lineSweep) trades(rows []experiment.Row) (all []trade, err error) {
+	seen := map[string]bool{}
+	for _, preset := range []experiment.Preset{experiment.Paper, experiment.Quick} {
+		for _, q := range s.Requests(preset, 1) {
+			found, err := requested(rows, q)
+			if err != nil {
+				return nil, err
+			}
+			if len(found) == 0 || seen[found[0].Run] { // presets may be the same
+				continue
+			}
+			seen[found[0].Run] = true
+			if q.Experiment == "fair-regression-1d" {
+				t := trade{method: inProcessing, setting: "α = " + q.Settings["alpha"], rows: found, metric: experiment.OwnMetric}
+				if q.Settings["alpha"] == "0" {
+					t.method, t.setting = neither, ""
+				}
+				all = append(all, t)
+				continue
+			}
+			c := PostProcessed{}.Config(preset).(*PostConfig)
+			radii, err := c.radii()
+			if err != nil {
+				return nil, err
+			}
+			for _, radius := range radii {
+				all = append(all, trade{method: afterwards, setting: "β = " + strconv.FormatFloat(radius, 'g', -1, 64), rows: found,
+					metric: func(name string) experiment.Metric { return experiment.OwnMetric(atRadius(name, radius)) }})
+			}
+		}
+	}
+	return all, nil
+}
+
+// Report implements experiment.Sweep: a table, and the two charts of Figure 5.
+func (s lineSweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Report, error) {
+	all, err := s.trades(rows)
+	if err != nil {
+		return experiment.Report{}, err
+	}
+	table := viz.Table{Title: "Fair and private regression of a number", Header: []string{"method", "setting", "ε, proved", "mean squared error", "W₂²", "KS", "seeds"},
+		Caption: "Means over seeds and standard deviations, on records that no model has seen; W₂² and KS are between predictions for both groups. Transported afterwards: Xian, Li, Kamath and Zhao 2024, half of ε for the training and half for histograms; it is told everybody's group, the others are not. 004 prints Figure 5 without numbers."}
+	for _, t := range all {
+		line := []any{t.method, t.setting, fmt.Sprint(proved(t.rows))}
+		for _, name := range []string{"task loss", "distance", "KS"} {
+			line = append(line, experiment.ShowSpread(t.over(name)))
+		}
+		table.Add(append(line, len(t.rows))...)
+	}
+	return experiment.Report{Tables: []viz.Table{table}, Figures: map[string]viz.Figure{
+		"mse-w2.png": tradeoff(all, "distance", "W₂² between groups"),
+		"mse-ks.png": tradeoff(all, "KS", "KS distance between groups"),
+	}}, nil
+}
+
+// tradeoff draws the squared error along a measure of unfairness.
+func tradeoff(all []trade, unfairness, label string) viz.Curves {
+	f := viz.Curves{Title: "What fairness costs, at ε = 2", X: viz.Axis{Label: label}, Y: viz.Axis{Label: "mean squared error"}, Height: 440,
+		Caption: "Means over seeds, with a standard deviation of the error to both sides. To the left is fair, below is accurate."}
+	for _, method := range []string{inProcessing, afterwards, neither} {
+		l := viz.Line{Name: method}
+		for _, t := range all {
+			if t.method != method && !(method == inProcessing && t.method == neither) { // α = 0 is where its line begins
+				continue
+			}
+			x, _ := t.over(unfairness)
+			y, deviation := t.over("task loss")
+			if math.IsNaN(deviation) {
+				deviation = 0
+			}
+			l.X, l.Y = append(l.X, x), append(l.Y, y)
+			l.Low, l.High = append(l.Low, y-deviation), append(l.High, y+deviation)
+		}
+		if len(l.X) > 0 {
+			f.Lines = append(f.Lines, l)
+		}
+	}
+	return f
+}

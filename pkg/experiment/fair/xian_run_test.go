@@ -1,0 +1,158 @@
+package fair
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"molehill/models/backend"
+	"molehill/pkg/experiment"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+)
+
+var fewBins = map[string]string{"bins": "8", "radii": "0,0.1", "steps": "40"}
+
+// The transport makes predictions fair, the less the larger its radius, and ε of both
+// releases is told.
+func TestPostProcessedRun(t *testing.T) {
+	r := compute(t, "fair-regression-1d-post", fewBins, 0)
+	m := metrics(t, r)
+	if !(m["KS, β = 0"] < 0.12 && m["KS, β = 0.1"] < 0.2+0.12 && m["KS"] > m["KS, β = 0.1"] && m["KS, β = 0.1"] > m["KS, β = 0"]) {
+		t.Errorf("KS distances %v, %v and %v, of predictions as they are and with β = 0.1 and 0", m["KS"], m["KS, β = 0.1"], m["KS, β = 0"])
+	}
+	if !(m["distance, β = 0"] < m["distance"]) || !(m["task loss, β = 0"] < 0.3) {
+		t.Errorf("distance %v before and %v after, error %v", m["distance"], m["distance, β = 0"], m["task loss, β = 0"])
+	}
+	text, err := r.Privacy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s privacy.Statement
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(float64(s.Epsilon())-2) > 1e-3 || !strings.Contains(s.Mechanism, "discrete Laplace") || !strings.Contains(s.String(), "by composition") {
+		t.Errorf("the statement says %v", s)
+	}
+	table, columns, err := r.Table("predictions-0.npy")
+	if err != nil || columns != 3 {
+		t.Fatalf("%d columns, %v", columns, err)
+	}
+	for i := 0; i < len(table); i += 3 {
+		if v := float64(table[i]); math.Abs((v+1)*4-math.Floor((v+1)*4)-0.5) > 1e-5 {
+			t.Fatalf("prediction %v is not the middle of one of 8 bins", v)
+		}
+	}
+}
+
+// What was released stays released: a run that goes on takes it as it is, whatever the
+// model is now.
+func TestHistogramsAreReleasedOnce(t *testing.T) {
+	r := prepared(t, "fair-regression-1d-post", fewBins)
+	c := PostProcessed{}.Config(experiment.Quick).(*PostConfig)
+	if err := json.Unmarshal(r.Spec.Config, c); err != nil {
+		t.Fatal(err)
+	}
+	train, _, err := biased(&c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := newTraining(&c.Config, on, train, noise.Seeded(1), noise.Seeded(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.learner.Close()
+	h, err := c.released(r, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step := range 5 {
+		if _, err := tr.step(step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := c.released(r, tr)
+	if err != nil || !reflect.DeepEqual(h, again) {
+		t.Errorf("released %v and then %v: %v", h, again, err)
+	}
+	if err := r.WriteFile(histogram, func(to io.Writer) error { _, err := fmt.Fprint(to, `{"Bins":{}}`); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.released(r, tr); err == nil {
+		t.Error("a spoilt histogram is taken")
+	}
+}
+
+func TestPostSettingsAreChecked(t *testing.T) {
+	for want, settings := range map[string]map[string]string{
+		"alpha is 0.5":           {"alpha": "0.5"},
+		"radii is \"0,x\"":       {"radii": "0,x"},
+		"radii is \"0,2\"":       {"radii": "0,2"},
+		"stands there twice":     {"radii": "0.1,0.10"},
+		"1 bins":                 {"bins": "1"},
+		"100 bins":               {"bins": "100"},
+		"give both or none":      {"epsilon": "inf"},
+		"histogram_epsilon":      {"histogram_epsilon": "inf"},
+		"public by construction": {"dataset": "adult"},
+		"criterion is \"odds\"":  {"criterion": "odds"},
+		"public_sizes is false":  {"public_sizes": "false"},
+		"learning_rate is -1":    {"learning_rate": "-1"},
+		"cannot be \"-1\"":       {"histogram_epsilon": "-1"},
+	} {
+		_, err := experiment.Request{Experiment: "fair-regression-1d-post", Settings: settings}.Spec()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want it to say %q", settings, err, want)
+		}
+	}
+}
+
+// Every run of the sweep is one that can be made, and rows of them come back in the
+// table: one of each training and one of each radius.
+func TestLineSweep(t *testing.T) {
+	sweep, err := experiment.Sweeps.Lookup("fair-regression-1d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []experiment.Row
+	requests := sweep.Requests(experiment.Quick, 2)
+	for i, q := range requests {
+		spec, err := q.Spec()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := map[string]float64{"task loss": 1, "distance": 2, "KS": 3}
+		for _, radius := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2} {
+			m[atRadius("task loss", radius)], m[atRadius("distance", radius)], m[atRadius("KS", radius)] = 10+float64(q.Seed), 5, 6
+		}
+		rows = append(rows, experiment.Row{Run: fmt.Sprint(i), Experiment: q.Experiment, Seed: q.Seed, Config: spec.Config, Metrics: m,
+			Claims: []privacy.Claim{{Epsilon: 2, Sound: true}}})
+	}
+	report, err := sweep.Report(rows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := report.Tables[0]
+	if want := len(lineAlphas) + 6; len(table.Rows) != want {
+		t.Errorf("%d lines, want %d:\n%v", len(table.Rows), want, table)
+	}
+	if text := table.String(); !strings.Contains(text, "11.5 ± 0.71") || !strings.Contains(text, "β = 0.15") || !strings.Contains(text, "α = 0.95") {
+		t.Errorf("the table is\n%s", text)
+	}
+	for name, f := range report.Figures {
+		if err := f.PNG(io.Discard); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if empty, err := sweep.Report(nil, nil); err != nil || len(empty.Tables[0].Rows) != 0 {
+		t.Errorf("of no runs: %v", err)
+	}
+}
