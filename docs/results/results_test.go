@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	_ "molehill/pkg/experiment/circle"
 	_ "molehill/pkg/experiment/dpsinkhorn"
+	_ "molehill/pkg/experiment/fair"
 	_ "molehill/pkg/experiment/privateflow"
+	_ "molehill/pkg/experiment/swae"
 )
 
 // Every table can be read, says where it was computed and nothing of the machine's

@@ -136,16 +136,20 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 			}
 			if grid, ok := samples(m.rows[0]); ok {
 				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.config.Epsilon), perClass, 1
-				r.Figures[m.file()] = grid
+				r.Figures[t.file(m)] = grid
 			}
 		}
 	}
 	return r, nil
 }
 
-// file is the name of a line's pictures.
-func (m measured) file() string {
-	name := fmt.Sprintf("%s-%s-%v-samples.png", m.config.Dataset, m.label, m.config.Epsilon)
+// file is the name of a line's pictures, with what the table goes along.
+func (t table) file(m measured) string {
+	at := fmt.Sprint(m.config.Epsilon)
+	if t.along != "epsilon" {
+		at += fmt.Sprintf("-%s-%v", t.along, m.number(t.along))
+	}
+	name := fmt.Sprintf("%s-%s-%s-samples.png", m.config.Dataset, m.label, at)
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case r == '∞':

@@ -1,0 +1,181 @@
+package swae
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"molehill/models/matching"
+	"molehill/models/train"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/privacy"
+)
+
+// What the cross-entropy of an image is of that of its pixels.
+const (
+	Sum  = "sum"
+	Mean = "mean"
+)
+
+// How the learning rate goes with the steps.
+const (
+	Constant = "constant"
+	Cosine   = "cosine" // it falls to 0, so that the noise of the last steps averages out
+)
+
+// Config are the settings of a training. 004's symbols stand beside each.
+type Config struct {
+	Dataset string          `json:"dataset"`
+	Inputs  string          `json:"inputs"`  // digest of rows that no version fixes; see Pin
+	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
+	Delta   float64         `json:"delta"`   // δ
+	// Published takes the noise for which 004's own accounting gives Epsilon to the
+	// autoencoder's steps: its sensitivity, and the central limit. The statement says
+	// what can be proved of it.
+	Published bool `json:"published"`
+
+	Latent    int     `json:"latent"`    // d₀, dimension of codes
+	Alpha     float64 `json:"alpha"`     // α
+	Reduction string  `json:"reduction"` // of the reconstruction loss over pixels: sum or mean
+	Output    float64 `json:"output"`    // M
+	Jacobian  float64 `json:"jacobian"`  // L
+	Loss      float64 `json:"loss"`      // C
+	Exact     bool    `json:"exact"`     // singular values are clipped to L, not rows to L/√d₀
+
+	// Gain is what the weights start at in units of PyTorch's default, ±1/√inputs,
+	// from which activations shrink to 0.4 of their size with each layer with ReLU; at
+	// √6 they stay (He et al. 2015), and codes are apart from the start.
+	Gain         float64 `json:"gain"`
+	Batch        int     `json:"batch"` // n′, records of a step
+	Steps        int     `json:"steps"`
+	Projections  int     `json:"projections"` // at least: whole bases of R^d₀ are drawn
+	LearningRate float64 `json:"learning_rate"`
+	Schedule     string  `json:"schedule"` // of the learning rate: constant or cosine
+
+	// Labels is how many further steps, of the same noise and sample, train the
+	// classifier of codes that labels generated images.
+	Labels int `json:"labels"`
+
+	Start      string `json:"start"`       // data set, public by construction, that the network learns first; "" for none
+	StartSteps int    `json:"start_steps"` // without noise
+
+	Samples int `json:"samples"` // generated images that classifiers learn from
+}
+
+// config are the settings of a preset. The paper's are 004's, with what it does not
+// tell: Adam at its usual rate of 1e-3, PyTorch's first weights, and the mean over
+// pixels, as of that C = 1 is about the norm of a gradient: measured on MNIST, half of
+// it before any step and from 0.3 to 2 later, when a fifth are clipped. Of the sum all
+// are, to a 784th of what they were at most.
+//
+// The quick ones make a twentieth of the steps, at four times the rate and with larger
+// first weights, without which so few steps come to a grey mean of all images; and
+// take the sum, which leaves every gradient as long as its noise was planned for.
+func config(preset experiment.Preset) Config {
+	c := Config{
+		Dataset: "mnist", Epsilon: 10, Delta: 1e-5,
+		Latent: 6, Alpha: 0.1, Reduction: Mean, Output: 1.5, Jacobian: math.Sqrt(6), Loss: 1,
+		Gain: 1, Batch: 600, Steps: 5000, Projections: 100, LearningRate: 1e-3, Schedule: Constant,
+		Labels: 250, Samples: 60_000,
+	}
+	if preset == experiment.Quick {
+		c.Reduction, c.Gain, c.Steps, c.LearningRate, c.Schedule = Sum, 2.45, 250, 4e-3, Cosine
+		c.Labels, c.Samples = 50, 10_000
+	}
+	return c
+}
+
+// Check implements experiment.Config.
+func (c *Config) Check() error {
+	if err := c.budget().Check(); err != nil {
+		return err
+	}
+	for _, field := range []struct {
+		name           string
+		value, minimum int
+	}{
+		{"latent", c.Latent, 1}, {"batch", c.Batch, 1}, {"steps", c.Steps, 1}, {"projections", c.Projections, 1},
+		{"labels", c.Labels, 1}, {"start_steps", c.StartSteps, 0}, {"samples", c.Samples, 100},
+	} {
+		if field.value < field.minimum {
+			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
+		}
+	}
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{{"output (M)", c.Output}, {"jacobian (L)", c.Jacobian}, {"loss (C)", c.Loss}, {"gain", c.Gain}, {"learning_rate", c.LearningRate}} {
+		if !(field.value > 0) || math.IsInf(field.value, 0) {
+			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
+		}
+	}
+	if !(c.Alpha >= 0 && c.Alpha <= 1) {
+		return fmt.Errorf("alpha is %v; it weighs the distance to the prior from 0 to 1", c.Alpha)
+	}
+	for _, field := range []struct {
+		name, value string
+		choice      []string
+	}{{"reduction", c.Reduction, []string{Sum, Mean}}, {"schedule", c.Schedule, []string{Constant, Cosine}}} {
+		if field.value != field.choice[0] && field.value != field.choice[1] {
+			return fmt.Errorf("%s is %q; it is %q or %q", field.name, field.value, field.choice[0], field.choice[1])
+		}
+	}
+	if c.Published && !c.budget().Private() {
+		return fmt.Errorf("published is true and ε = ∞; without a budget nothing gets noise, leave it out")
+	}
+	if err := c.checkStart(); err != nil {
+		return err
+	}
+	_, err := dataset.Registry.Lookup(c.Dataset)
+	return err
+}
+
+// checkStart makes sure that what is learned without noise is nobody's.
+func (c *Config) checkStart() error {
+	if (c.Start == "") != (c.StartSteps == 0) {
+		return fmt.Errorf("start is %q and start_steps %d; set both, or neither", c.Start, c.StartSteps)
+	}
+	if c.Start == "" {
+		return nil
+	}
+	source, err := dataset.Registry.Lookup(c.Start)
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	if !source.Public() {
+		return fmt.Errorf("start is %q, whose records are not public by construction; the network learns it without noise, take one such as glyphs", c.Start)
+	}
+	return nil
+}
+
+// Pin implements experiment.Pinner.
+func (c *Config) Pin() (err error) {
+	then := c.Inputs
+	c.Inputs, err = dataset.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed})
+	if err == nil && then != "" && c.Inputs != then {
+		return fmt.Errorf("rows are no longer those that inputs = %.12s… names; leave inputs out to take what is there", then)
+	}
+	return err
+}
+
+func (c *Config) budget() privacy.Budget {
+	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
+}
+
+func (c *Config) clipping() matching.Clipping {
+	return matching.Clipping{Output: c.Output, Jacobian: c.Jacobian, Loss: c.Loss, Exact: c.Exact}
+}
+
+func (c *Config) optimizer() train.Optimizer { return train.Optimizer{Name: train.Adam} }
+
+// stacks is the number of bases of directions that a step draws.
+func (c *Config) stacks() int { return (c.Projections + c.Latent - 1) / c.Latent }
+
+// rate is the learning rate at a step of so many.
+func (c *Config) rate(step, steps int) float64 {
+	if c.Schedule == Constant {
+		return c.LearningRate
+	}
+	return c.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(steps)))
+}

@@ -1,0 +1,97 @@
+package swae
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/run"
+	"molehill/transport"
+)
+
+// data are what a training works on.
+type data struct {
+	private    *dataset.Dataset // all images for training
+	held       *dataset.Dataset // images for testing
+	notCovered []string         // what the privacy of a training leaves out
+	backend    *backend.Backend
+}
+
+// load reads the images.
+func load(ctx context.Context, c *Config, say func(run.Event)) (*data, error) {
+	source, err := dataset.Registry.Lookup(c.Dataset)
+	if err != nil {
+		return nil, err
+	}
+	splits, err := images(ctx, c.Dataset, 0, say)
+	if err != nil {
+		return nil, err
+	}
+	b, err := backend.Open()
+	if err != nil {
+		return nil, err
+	}
+	d := &data{private: splits.Train, held: splits.Test, backend: b}
+	n, classes := splits.Train.Len(), len(splits.Train.Classes)
+	d.notCovered = []string{
+		fmt.Sprintf("the held-out images of %s, which measure the result: they count as public", c.Dataset),
+		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", c.Dataset),
+		"the choice of settings, made on public data and earlier runs",
+		fmt.Sprintf("the number of private records, %d, and of classes, %d, and the classes' names, which are public; which class a record is of is protected like the rest of it", n, classes),
+		"gradients are computed in float32 on the device: clipping leaves a margin for its rounding, which is measured and not proved",
+	}
+	if source.Public() {
+		d.notCovered = slices.Insert(d.notCovered, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction", c.Dataset))
+	}
+	return d, nil
+}
+
+// images reads a data set of labelled images that the network is for, n of them for
+// training, or all if n is 0.
+func images(ctx context.Context, name string, n int, say func(run.Event)) (*dataset.Splits, error) {
+	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed, N: n, Progress: func(what string, done, total int) {
+		say(run.Event{Message: fmt.Sprintf("%s: %d of %d", what, done, total)})
+	}})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range []*dataset.Dataset{splits.Train, splits.Test} {
+		if d.Height != side || d.Width != side || d.Channels != 1 {
+			return nil, fmt.Errorf("images of %s are %d×%d×%d; the network of 004's Table 3 is for %d×%[5]d×1", name, d.Height, d.Width, d.Channels, side)
+		}
+		for i, v := range d.X {
+			if !(v >= 0 && v <= 1) {
+				return nil, fmt.Errorf("image %d of %s has the value %v; the cross-entropy is of pixels from 0 to 1", i/pixels, name, v)
+			}
+		}
+		if d.Labels == nil || len(d.Classes) < 2 {
+			return nil, fmt.Errorf("images of %s have no labels, which generated ones should get; take a data set that has some", name)
+		}
+		for i, label := range d.Labels {
+			if label < 0 || label >= len(d.Classes) {
+				return nil, fmt.Errorf("image %d of %s has the label %d; expected 0 to %d", i, name, label, len(d.Classes)-1)
+			}
+		}
+	}
+	return splits, nil
+}
+
+// rows are copies of some images, [len(at), pixels], in their order.
+func rows(d *dataset.Dataset, at []int) []float32 {
+	x := make([]float32, 0, len(at)*pixels)
+	for _, i := range at {
+		x = append(x, d.Row(i)...)
+	}
+	return x
+}
+
+// first are the first n images, or all if there are fewer.
+func first(d *dataset.Dataset, n int) []float32 { return d.X[:min(n, d.Len())*pixels] }
+
+// points are codes as the transport core takes them.
+func points(codes []float32, dim int) transport.Points {
+	return transport.Points{Data: codes, Dim: dim}
+}

@@ -1,0 +1,237 @@
+package swae
+
+import (
+	"context"
+	"fmt"
+
+	"molehill/models/matching"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fid"
+	"molehill/pkg/metric"
+	"molehill/pkg/metric/utility"
+	"molehill/pkg/run"
+	"molehill/privacy/noise"
+)
+
+// Names of metrics.
+const (
+	labelAccuracy = "label accuracy"
+	through       = " through the autoencoder"
+	byNeighbours  = ", labels by private neighbours"
+)
+
+// finish measures and draws what the autoencoder has learned.
+func finish(ctx context.Context, r *run.Run, t *training, labels *labeller) (result run.Result, err error) {
+	held := t.data.held
+	if result.Metrics, err = t.quality(held.Len()); err != nil {
+		return result, err
+	}
+	codes, err := t.learner.Inner(held.X)
+	if err != nil {
+		return result, err
+	}
+	found, err := labels.label(codes)
+	if err != nil {
+		return result, err
+	}
+	result.Metrics[labelAccuracy] = agreement(found, held.Labels)
+	result.Metrics["steps"] = float64(t.config.Steps)
+	if err := t.picture(r, codes); err != nil {
+		return result, err
+	}
+	made, err := t.generate(t.config.Samples, labels.label)
+	if err != nil {
+		return result, err
+	}
+	accuracies, err := t.judge(ctx, "mlp", made, r.Spec.Seed, func(run.Event) {})
+	if err != nil {
+		return result, err
+	}
+	for name, value := range accuracies {
+		result.Metrics[name] = value
+	}
+	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and prior; %s of their codes",
+		held.Len(), made.Len(), reconstruction, toPrior, labelAccuracy)
+	return result, nil
+}
+
+// agreement is the share of labels that are equal.
+func agreement(a, b []int) float64 {
+	equal := 0
+	for i, label := range a {
+		if label == b[i] {
+			equal++
+		}
+	}
+	return float64(equal) / float64(len(a))
+}
+
+// generate decodes points of the prior, always the same ones, and labels them by their
+// codes.
+func (t *training) generate(count int, label func(codes []float32) ([]int, error)) (*dataset.Dataset, error) {
+	z := prior(count, t.config.Latent, t.public.Stream("samples", 0)).Data
+	x, err := t.learner.Outer(z)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := label(z)
+	made := *t.data.held
+	made.Name, made.Origin, made.X, made.Labels = "generated", "an autoencoder", shade(x), labels
+	return &made, err
+}
+
+// reconstruct returns a data set as the autoencoder makes it again.
+func (t *training) reconstruct(d *dataset.Dataset) (*dataset.Dataset, error) {
+	x, err := t.learner.Output(d.X)
+	again := *d
+	again.X = shade(x)
+	return &again, err
+}
+
+// judge is the accuracy, on held-out images, of a classifier that has learned from
+// generated ones: on the images as they are, and through the autoencoder, that is on
+// the images as it reconstructs them (004, Table 1, in brackets).
+func (t *training) judge(ctx context.Context, name string, made *dataset.Dataset, seed uint64, say func(run.Event)) (run.Values, error) {
+	classifier, err := utility.Registry.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	model, err := classifier.Fit(ctx, made, seed, func(p utility.Progress) {
+		say(run.Event{Message: fmt.Sprintf("%s: hold-out accuracy %.3f", name, p.BestHoldout), Step: p.Step, Total: p.Limit})
+	})
+	if err != nil {
+		return nil, err
+	}
+	again, err := t.reconstruct(t.data.held)
+	if err != nil {
+		return nil, err
+	}
+	values := run.Values{}
+	for suffix, on := range map[string]*dataset.Dataset{"": t.data.held, through: again} {
+		accuracy, err := utility.Accuracy(model, on)
+		if err != nil {
+			return nil, err
+		}
+		values[name+" accuracy"+suffix] = accuracy.Value
+	}
+	return values, nil
+}
+
+// neighbours is k of 004's classifier in the embedding space, which the paper does not
+// tell.
+const neighbours = 5
+
+// byRecords returns 004's labels: those of the nearest private codes. They tell of
+// records at no charge.
+func (t *training) byRecords() (func(codes []float32) ([]int, error), error) {
+	codes, err := t.learner.Inner(t.data.private.X)
+	if err != nil {
+		return nil, err
+	}
+	nearest := metric.KNN{K: neighbours, Points: points(codes, t.config.Latent), Labels: t.data.private.Labels}
+	return func(codes []float32) ([]int, error) { return nearest.Classify(points(codes, t.config.Latent)) }, nil
+}
+
+// Measures implements experiment.Measurer: classifiers, mlp again with 004's labels
+// (knn), FID, and whether generated images are copies of private ones.
+func (Experiment) Measures() []string {
+	return []string{"mlp", "logistic", "cnn", "knn", "fid", "copies"}
+}
+
+// Measure implements experiment.Measurer.
+func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {
+	d, t, labels, err := open(ctx, r, config.(*Config), say)
+	if err != nil {
+		return found, err
+	}
+	defer t.learner.Close()
+	defer labels.learner.Close()
+	found = experiment.Measured{Values: run.Values{}, Rows: count}
+	label := labels.label
+	if name == "knn" {
+		found.NonPrivate, found.Note = true, fmt.Sprintf("labels are those of the %d nearest private codes, which no budget was charged for", neighbours)
+		if label, err = t.byRecords(); err != nil {
+			return found, err
+		}
+	}
+	made, err := t.generate(count, label)
+	if err != nil {
+		return found, err
+	}
+	switch name {
+	case "fid":
+		return distance(ctx, found, d, made, say)
+	case "copies":
+		near, err := metric.CheckCopies(points(made.X, pixels), points(d.private.X, pixels), points(d.held.X, pixels))
+		found.Values, found.NonPrivate = near.Values(), true
+		found.Note = fmt.Sprintf("beside %d private and %d held-out images; copies would be nearer to private ones more often than expected", d.private.Len(), d.held.Len())
+		return found, err
+	case "knn":
+		accuracies, err := t.judge(ctx, "mlp", made, r.Spec.Seed, say)
+		for metric, value := range accuracies {
+			found.Values[metric+byNeighbours] = value
+		}
+		return found, err
+	}
+	found.Values, err = t.judge(ctx, name, made, r.Spec.Seed, say)
+	return found, err
+}
+
+// open restores what a finished run has learned.
+func open(ctx context.Context, r *run.Run, c *Config, say func(run.Event)) (*data, *training, *labeller, error) {
+	d, err := load(ctx, c, say)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	t, err := newTraining(c, d, noise.Seeded(r.Spec.Seed))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	sensitivity, err := c.clipping().Sensitivity(c.query(false))
+	if err != nil {
+		t.learner.Close()
+		return nil, nil, nil, err
+	}
+	labels, err := newLabeller(t, sensitivity)
+	if err != nil {
+		t.learner.Close()
+		return nil, nil, nil, err
+	}
+	for _, saved := range []struct {
+		name  string
+		of    *matching.Learner
+		steps int
+	}{{autoencoderFile, t.learner, c.StartSteps + c.Steps}, {labelsFile, labels.learner, c.Labels}} {
+		file, err := r.Artefact(saved.name)
+		if err == nil {
+			err = restore(saved.of, file, saved.steps)
+			_ = file.Close() // it was only read
+		}
+		if err != nil {
+			t.learner.Close()
+			labels.learner.Close()
+			return nil, nil, nil, err
+		}
+	}
+	return d, t, labels, nil
+}
+
+// distance is the FID to as many held-out images.
+func distance(ctx context.Context, found experiment.Measured, d *data, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
+	score, err := fid.Open(d.backend, say)
+	if err != nil {
+		return found, err
+	}
+	real, err := score.Cached(ctx, fid.First(d.held, found.Rows), "held-out images")
+	if err != nil {
+		return found, err
+	}
+	made, err := score.Statistics(ctx, images, "generated images")
+	if err != nil {
+		return found, err
+	}
+	value, err := score.Between(made, real)
+	found.Values[score.Name()], found.Note = value.Value, value.Note
+	return found, err
+}

@@ -1,0 +1,108 @@
+package swae
+
+import (
+	"context"
+	"io"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy/noise"
+)
+
+// Experiment trains the autoencoder and measures what it is good for.
+type Experiment struct{}
+
+func init() { experiment.Registry.Register(Experiment{}) }
+
+// Describe implements plugin.Plugin.
+func (Experiment) Describe() plugin.Info {
+	return plugin.Info{Name: "dp-swae", Version: "1", Source: "004 Sections 6 and B",
+		Summary: "private autoencoder whose codes look like a prior: noisy gradients of a reconstruction loss and a sliced Wasserstein distance, clipped inside"}
+}
+
+// Config implements experiment.Experiment.
+func (Experiment) Config(preset experiment.Preset) experiment.Config {
+	c := config(preset)
+	return &c
+}
+
+// Names of artefacts: networks of a finished run.
+const (
+	autoencoderFile = "autoencoder.npz"
+	labelsFile      = "labels.npz"
+)
+
+// Run implements experiment.Experiment. It leaves the networks, autoencoder.npz and
+// labels.npz, what they make of held-out images and of the prior's points (picture),
+// and the curves "reconstruction loss", in nats a pixel, and "sliced W₂" between codes
+// and prior, of held-out images.
+func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
+	c := config.(*Config)
+	say := func(e run.Event) { _ = r.Emit(e) } // progress that cannot be told is no reason to stop
+	d, err := load(ctx, c, say)
+	if err != nil {
+		return result, err
+	}
+	if err := r.Describe(d.backend.String(), d.private.Origin); err != nil {
+		return result, err
+	}
+	key, err := r.Key()
+	if err != nil {
+		return result, err
+	}
+	secret := noise.Keyed(key, r.Spec.Research)
+	t, err := newTraining(c, d, noise.Seeded(r.Spec.Seed))
+	if err != nil {
+		return result, err
+	}
+	defer func() { t.learner.Close() }() // it may be another by then
+	plan, claims, err := c.plan(d.private.Len(), t.learner.Parameters())
+	if err != nil {
+		return result, err
+	}
+	labels, err := newLabeller(t, plan.Sensitivity)
+	if err != nil {
+		return result, err
+	}
+	defer labels.learner.Close()
+	statement, err := plan.Statement(secret, claims, d.notCovered...)
+	if err != nil {
+		return result, err
+	}
+	if err := experiment.Bind(r, statement, d.private.X, d.private.Labels); err != nil {
+		return result, err
+	}
+	if err := r.WritePrivacy(statement); err != nil { // before the first release
+		return result, err
+	}
+	paid, err := experiment.Reserve(ctx, r, c.Dataset, plan)
+	if err != nil {
+		return result, err
+	}
+	release := plan.Releaser(secret)
+	if err := t.all(ctx, r, release, plan.Sensitivity); err != nil {
+		return result, err
+	}
+	steps := c.StartSteps + c.Steps
+	// The classifier has no checkpoint: going on, it makes the same few steps again,
+	// by the same releases.
+	if err := labels.learn(t, release, plan.Sensitivity, func(done int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return r.Emit(run.Event{Step: steps + done, Total: steps + c.Labels})
+	}); err != nil {
+		return result, err
+	}
+	if err := r.WriteFile(autoencoderFile, func(to io.Writer) error { return t.learner.Save(to, steps) }); err != nil {
+		return result, err
+	}
+	if err := r.WriteFile(labelsFile, func(to io.Writer) error { return labels.learner.Save(to, c.Labels) }); err != nil {
+		return result, err
+	}
+	if result, err = finish(ctx, r, t, labels); err != nil {
+		return result, err
+	}
+	return result, paid.Commit(ctx)
+}

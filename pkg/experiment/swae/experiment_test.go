@@ -1,0 +1,336 @@
+package swae
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy/ledger"
+	"molehill/privacy/noise"
+)
+
+// goBackend is the one that has graphs ready at once.
+func goBackend(t *testing.T) *backend.Backend {
+	t.Helper()
+	found := backend.Found()
+	b, err := found[len(found)-1].Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func untrained(t *testing.T, c *Config, d *data) *training {
+	t.Helper()
+	tr, err := newTraining(c, d, noise.Seeded(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tr.learner.Close() })
+	return tr
+}
+
+// few are a thousand glyphs to learn from and a hundred to test with, drawn once.
+var few = sync.OnceValues(func() (*dataset.Splits, error) {
+	splits, err := dataset.Load(context.Background(), "glyphs", dataset.Options{N: 1100})
+	if err != nil {
+		return nil, err
+	}
+	at := make([]int, splits.Train.Len())
+	for i := range at {
+		at[i] = i
+	}
+	return &dataset.Splits{Train: splits.Train.Subset(at[:1000]), Test: splits.Train.Subset(at[1000:])}, nil
+})
+
+// source has them, as if they were somebody's or anybody's.
+type source struct {
+	name   string
+	public bool
+}
+
+func (s source) Describe() plugin.Info { return plugin.Info{Name: s.name, Summary: "for tests"} }
+func (s source) Public() bool          { return s.public }
+func (source) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
+	return few()
+}
+
+func init() {
+	dataset.Registry.Register(source{"few-glyphs", false})
+	dataset.Registry.Register(source{"nobodys-glyphs", true})
+}
+
+// inSeconds are settings that finish in seconds.
+var inSeconds = map[string]string{"dataset": "few-glyphs", "latent": "2", "batch": "6", "steps": "6", "labels": "2", "projections": "6", "samples": "100"}
+
+func request(settings map[string]string) experiment.Request {
+	all := maps.Clone(inSeconds)
+	maps.Copy(all, settings)
+	return experiment.Request{Experiment: "dp-swae", Seed: 1, Research: true, Settings: all}
+}
+
+func compute(t *testing.T, settings map[string]string, interrupt int) *run.Run {
+	t.Helper()
+	t.Setenv("MOLEHILL_LEDGER", t.TempDir()+"/ledger.db")
+	t.Setenv("GOMLX_BACKEND", "go")
+	r := experimenttest.Acquired(t, request(settings))
+	if interrupt > 0 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer cancel()
+			for update := range r.Watch(ctx) {
+				for _, e := range update.Events {
+					if e.Step >= interrupt {
+						return
+					}
+				}
+			}
+		}()
+		if err := experiment.Compute(ctx, r); err == nil {
+			t.Error("the run was faster than its interruption")
+			return r
+		}
+		if err := r.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := experiment.Compute(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func read(t *testing.T, r *run.Run, name string) []byte {
+	t.Helper()
+	f, err := r.Artefact(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A training that was interrupted, here at a public step, goes on to the same
+// networks, bit by bit; what it leaves is there to look at and to measure further.
+func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
+	t.Setenv(run.IntervalVariable, "0s")
+	settings := map[string]string{"start": "nobodys-glyphs", "start_steps": "4", "schedule": "cosine", "exact": "true"}
+	if os.Getenv("MOLEHILL_THOROUGH") == "" {
+		settings["steps"] = "3"
+	}
+	whole, parts := compute(t, settings, 0), compute(t, settings, 2)
+	for _, name := range []string{autoencoderFile, labelsFile} {
+		if !bytes.Equal(read(t, whole, name), read(t, parts, name)) {
+			t.Errorf("interrupted, the training ended with another %s", name)
+		}
+	}
+	for name, want := range map[string][2]int{"samples.npy": {20 + generated*columns, pixels}, "interpolations.npy": {45 * between, pixels}, "codes.npy": {100, 3}} {
+		values, width, err := whole.Table(name)
+		if err != nil || width != want[1] || len(values) != want[0]*width {
+			t.Errorf("%s: %d values of %d columns, %v; want %v", name, len(values), width, err, want)
+		}
+		for i, v := range values {
+			if width == pixels && !(v >= 0 && v <= 1) {
+				t.Errorf("%s: pixel %d is %v", name, i, v)
+				break
+			}
+		}
+	}
+	if !strings.Contains(events(t, whole), word) {
+		t.Error("a research run tells nothing of its records")
+	}
+	result, err := whole.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{reconstruction, toPrior, labelAccuracy, "mlp accuracy", "mlp accuracy" + through} {
+		if v, ok := result.Metrics[name]; !ok || !(v >= 0) {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+	again, err := experiment.Measure(t.Context(), whole, "mlp", 100, func(run.Event) {})
+	if err != nil || again.Values["mlp accuracy"] != result.Metrics["mlp accuracy"] || again.NonPrivate {
+		t.Errorf("measured again: %+v, %v; first %v", again, err, result.Metrics)
+	}
+	for _, name := range []string{"knn", "copies"} {
+		found, err := experiment.Measure(t.Context(), whole, name, 100, func(run.Event) {})
+		if err != nil || !found.NonPrivate || len(found.Values) == 0 || found.Values["mlp accuracy"] != 0 {
+			t.Errorf("%s: %+v, %v; want values that say that they are not private", name, found, err)
+		}
+	}
+}
+
+// Without noise the autoencoder learns: what it reconstructs is nearer, and its codes
+// come to lie like the prior. With a budget of next to nothing it does not.
+func TestItLearns(t *testing.T) {
+	if os.Getenv("MOLEHILL_THOROUGH") == "" {
+		t.Skip("trains twice; set MOLEHILL_THOROUGH")
+	}
+	settings := map[string]string{"epsilon": "inf", "latent": "6", "batch": "30", "steps": "40", "learning_rate": "0.005", "projections": "12", "jacobian": "30"}
+	quality := func(settings map[string]string) (loss, distance float64) {
+		result, err := compute(t, settings, 0).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Metrics[reconstruction], result.Metrics[toPrior]
+	}
+	loss, distance := quality(settings)
+	if !(loss < 0.45) || !(distance < 0.3) { // log 2 = 0.69 and √(1/8) = 0.354, untrained
+		t.Errorf("reconstruction loss %v, sliced W₂ %v", loss, distance)
+	}
+	settings["epsilon"] = "0.01"
+	if noisy, _ := quality(settings); !(noisy > loss+0.05) {
+		t.Errorf("reconstruction loss %v at ε = 0.01, and %v without noise", noisy, loss)
+	}
+}
+
+// word marks what research runs tell of their records.
+const word = "non-private"
+
+// A run that protects somebody tells nothing of records but its releases.
+func TestDiagnosticsAreOfResearchOnly(t *testing.T) {
+	t.Setenv("MOLEHILL_LEDGER", t.TempDir()+"/ledger.db")
+	t.Setenv("GOMLX_BACKEND", "go")
+	q := request(map[string]string{"steps": "1", "labels": "1"})
+	q.Research = false
+	r := experimenttest.Acquired(t, q)
+	if err := experiment.Compute(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if text := events(t, r); strings.Contains(text, word) || !strings.Contains(text, reconstruction) {
+		t.Error("events tell of records, or nothing of held-out ones")
+	}
+}
+
+func events(t *testing.T, r *run.Run) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.Dir, "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A budget, or data, that a training cannot be of costs nothing; one that fails after its
+// first step has spent what it reserved.
+func TestTheLedgerIsRight(t *testing.T) {
+	for _, c := range []struct {
+		settings map[string]string
+		entries  int
+		says     string
+	}{
+		{map[string]string{"batch": "1001"}, 0, "at most all"},
+		{map[string]string{"dataset": "five-gaussians"}, 0, "Table 3"},
+		{map[string]string{"learning_rate": "1e30"}, 1, "no longer finite"},
+	} {
+		where := t.TempDir() + "/ledger.db"
+		t.Setenv("MOLEHILL_LEDGER", where)
+		t.Setenv("GOMLX_BACKEND", "go")
+		r := experimenttest.Acquired(t, request(c.settings))
+		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: %v; want it to say %q", c.settings, err, c.says)
+		}
+		l, err := ledger.Open(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		history, err := l.History(t.Context(), "few-glyphs")
+		if err != nil || len(history.Entries) != c.entries {
+			t.Errorf("%v: %d entries, %v; want %d", c.settings, len(history.Entries), err, c.entries)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Interpolations go from each end to each later one, both included.
+func TestInterpolations(t *testing.T) {
+	all := interpolate([][]float32{{0, 0}, {9, 0}, {0, 18}}, 2)
+	if len(all) != 3*between*2 {
+		t.Fatalf("%d numbers of 3 pairs", len(all))
+	}
+	for at, want := range map[int][2]float32{0: {0, 0}, 1: {1, 0}, 9: {9, 0}, 10: {0, 0}, 19: {0, 18}, 20: {9, 0}, 23: {6, 6}, 29: {0, 18}} {
+		for k, v := range want {
+			if got := all[2*at+k]; math.Abs(float64(got-v)) > 1e-5 {
+				t.Errorf("image %d: %v, want %v", at, all[2*at:2*at+2], want)
+			}
+		}
+	}
+}
+
+// The classifier of codes learns which class is where, through the same releases.
+func TestLabelsAreLearned(t *testing.T) {
+	c := config(experiment.Quick)
+	c.Latent, c.Batch, c.Steps, c.Labels, c.Epsilon = 3, 100, 1, 40, 10
+	// Ten images, one a class, so that codes tell classes apart before any training.
+	d := &data{backend: goBackend(t), private: &dataset.Dataset{Height: side, Width: side, Channels: 1, Classes: make([]string, 10)}}
+	for i := range 1000 {
+		x := make([]float32, pixels)
+		for k := range 78 {
+			x[78*(i%10)+k] = 1
+		}
+		d.private.X, d.private.Labels = append(d.private.X, x...), append(d.private.Labels, i%10)
+	}
+	tr := untrained(t, &c, d)
+	spread(t, tr, 4)
+	plan, _, err := c.plan(1000, tr.learner.Parameters())
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, err := newLabeller(tr, plan.Sensitivity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer labels.learner.Close()
+	if err := labels.learn(tr, plan.Releaser(noise.Seeded(3)), plan.Sensitivity, func(int) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	codes, err := tr.learner.Inner(d.private.X[:10*pixels])
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := labels.label(codes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if share := agreement(found, d.private.Labels[:10]); share < 0.8 { // guessing has 0.1
+		t.Errorf("labels %v: %v are right", found, share)
+	}
+}
+
+// spread gives a training an encoder whose codes are apart, for want of steps, by
+// scaling its first weights: with √6 times these no layer with ReLU makes values
+// smaller, with more they grow.
+func spread(t *testing.T, tr *training, scale float32) {
+	t.Helper()
+	params, err := tr.learner.Params()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range params {
+		for i := range p.Value {
+			p.Value[i] *= scale
+		}
+	}
+	if err := tr.set(params); err != nil {
+		t.Fatal(err)
+	}
+}

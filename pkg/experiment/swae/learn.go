@@ -1,0 +1,227 @@
+package swae
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"molehill/models/layer"
+	"molehill/models/matching"
+	"molehill/pkg/metric"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport/sliced"
+)
+
+// training is an autoencoder that learns.
+type training struct {
+	config  *Config
+	data    *data
+	learner *matching.Learner
+	public  noise.Source
+}
+
+// newTraining returns an autoencoder with parameters from the public source.
+func newTraining(c *Config, d *data, public noise.Source) (*training, error) {
+	m := c.model()
+	start := layer.Init(m.Network(), public.Stream("autoencoder", 0).Uint64())
+	for _, p := range start {
+		for i := range p.Value {
+			if len(p.Shape) > 1 { // not of biases
+				p.Value[i] *= float32(c.Gain)
+			}
+		}
+	}
+	learner, err := matching.New(d.backend, m, start, c.optimizer())
+	return &training{c, d, learner, public}, err
+}
+
+// batch completes images to what a gradient is of: with fresh points of the prior, as
+// many, and fresh directions. The step is counted over all that learn.
+func (t *training) batch(x []float32, step int) matching.Batch {
+	n, rng := len(x)/pixels, t.public.Stream("prior and directions", step)
+	source := make([]int, n)
+	for i := range source {
+		source[i] = i
+	}
+	return matching.Batch{
+		X: x, Target: x, Alpha: t.config.Alpha,
+		Pairs:      []matching.Pair{{A: source, Points: prior(n, t.config.Latent, rng).Data}},
+		Directions: sliced.Orthonormal(t.config.Latent, t.config.stacks(), rng),
+	}
+}
+
+// learn makes a step on records: a private one of the plan.
+func (t *training) learn(release *privacy.Releaser, s privacy.Sensitivity, step int) (*matching.Gradient, error) {
+	c := t.config
+	at, err := release.Draw(step)
+	if err != nil {
+		return nil, err
+	}
+	g, err := t.learner.Gradient(t.batch(rows(t.data.private, at), c.StartSteps+step), c.clipping())
+	if err != nil {
+		return nil, err
+	}
+	return g, follow(t.learner, g.Values, release, s, step, c.rate(step, c.Steps))
+}
+
+// follow releases a gradient and makes a step along what came out.
+func follow(l *matching.Learner, gradient []float32, release *privacy.Releaser, s privacy.Sensitivity, step int, rate float64) error {
+	values := make([]float64, len(gradient))
+	for i, v := range gradient {
+		values[i] = float64(v)
+	}
+	if err := release.Release(values, s, step); err != nil {
+		return err
+	}
+	for i, v := range values {
+		gradient[i] = float32(v)
+	}
+	return l.Step(rate, gradient)
+}
+
+// checkpointEvery is how much time a killed training may have to compute again.
+const checkpointEvery = 20 * time.Second
+
+// all makes the steps from the last checkpoint on, public ones first.
+func (t *training) all(ctx context.Context, r *run.Run, release *privacy.Releaser, s privacy.Sensitivity) error {
+	c := t.config
+	var start *beginner
+	defer func() {
+		if start != nil {
+			start.trainer.Close()
+		}
+	}()
+	begin := func() (err error) {
+		start, err = newBeginner(ctx, t, func(e run.Event) { _ = r.Emit(e) })
+		return err
+	}
+	done, found, err := r.Restore(func(done int, from io.Reader) error {
+		if done > c.StartSteps || c.StartSteps == 0 {
+			return restore(t.learner, from, done)
+		}
+		if start == nil { // there may be an older checkpoint to try
+			if err := begin(); err != nil {
+				return err
+			}
+		}
+		return start.restore(from, done)
+	})
+	if err == nil && !found && c.StartSteps > 0 {
+		err = begin()
+	}
+	if err != nil {
+		return err
+	}
+	steps, total := c.StartSteps+c.Steps, c.StartSteps+c.Steps+c.Labels
+	began, saved, from, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
+	for done < steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if start != nil && done == c.StartSteps {
+			if err := start.hand(t); err != nil {
+				return err
+			}
+			start.trainer.Close()
+			start = nil
+		}
+		var g *matching.Gradient
+		if start != nil {
+			err = start.learn(done)
+		} else {
+			g, err = t.learn(release, s, done-c.StartSteps)
+		}
+		if err != nil {
+			return fmt.Errorf("step %d: %w", done+1, err)
+		}
+		done++
+		event := run.Event{Step: done, Total: total, Rate: float64(done-from) / time.Since(began).Seconds()}
+		if private := done - c.StartSteps; start == nil && (private%max(1, c.Steps/25) == 0 || done == steps || private == 1) {
+			if event.Values, err = t.quality(progressImages); err != nil {
+				return fmt.Errorf("step %d: %w", done, err)
+			}
+			if r.Spec.Research || !c.budget().Private() {
+				diagnose(event.Values, g)
+			}
+		}
+		if err := r.Emit(event); err != nil {
+			return err
+		}
+		if time.Since(saved) > every || done == steps {
+			if err := r.Checkpoint(done, func(to io.Writer) error {
+				if start != nil {
+					return start.save(to, done)
+				}
+				return t.learner.Save(to, done)
+			}); err != nil {
+				return err
+			}
+			saved = time.Now()
+		}
+	}
+	return nil
+}
+
+// diagnose adds what a batch of records was like. Nothing pays for that, so it is told
+// only where the run protects nobody anyway: without a budget, or with noise from its
+// seed.
+func diagnose(values run.Values, g *matching.Gradient) {
+	values["loss of records, non-private"] = g.Loss
+	values["clipped outputs, non-private"] = g.ClippedOutput
+	values["clipped Jacobians, non-private"] = g.ClippedJacobian
+	values["clipped losses, non-private"] = g.ClippedLoss
+}
+
+// restore reads what a learner saved after so many steps.
+func restore(l *matching.Learner, from io.Reader, steps int) error {
+	var done int
+	return l.Restore(from, &done, func() error { return expect(done, steps) })
+}
+
+func expect(done, steps int) error {
+	if done != steps {
+		return fmt.Errorf("these are the parameters after %d steps; expected those after %d", done, steps)
+	}
+	return nil
+}
+
+const (
+	progressImages = 500 // held out, for what is shown on the way
+	reconstruction = "reconstruction loss"
+	toPrior        = "sliced W₂"
+)
+
+// quality is, on the first held-out images, the cross-entropy of a pixel as it is
+// reconstructed, and the sliced W₂ between codes and as many points of the prior.
+func (t *training) quality(count int) (run.Values, error) {
+	x := first(t.data.held, count)
+	losses, err := t.learner.Losses(x, x)
+	if err != nil {
+		return nil, err
+	}
+	var sum float64
+	for _, l := range losses {
+		sum += float64(l)
+	}
+	loss := sum / float64(len(losses))
+	if t.config.Reduction == Sum {
+		loss /= pixels
+	}
+	if loss-loss != 0 {
+		return nil, fmt.Errorf("the loss is no longer finite; train with a smaller learning_rate than %v", t.config.LearningRate)
+	}
+	codes, err := t.learner.Inner(x)
+	if err != nil {
+		return nil, err
+	}
+	dim, rng := t.config.Latent, t.public.Stream("prior for the distance", 0)
+	distance, err := metric.SlicedW2{Stacks: metric.DefaultStacks}.Measure(points(codes, dim), prior(len(losses), dim, rng), rng)
+	if err != nil {
+		return nil, err
+	}
+	return run.Values{reconstruction: loss, toPrior: math.Max(0, distance.Value)}, nil
+}

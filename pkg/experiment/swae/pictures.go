@@ -1,0 +1,124 @@
+package swae
+
+import (
+	"fmt"
+	"io"
+
+	"molehill/pkg/run"
+	"molehill/viz"
+)
+
+// What a run shows.
+const (
+	columns   = 10   // of a grid of images
+	generated = 6    // rows of generated images
+	scattered = 2000 // codes
+	between   = 10   // images of an interpolation, its ends among them
+)
+
+// picture leaves, as numbers (.npy) and to look at (.png), after 004's Figures 2, 3
+// and 7 to 11:
+//
+//   - samples: the first held-out image of each class, those reconstructed, and rows of
+//     generated images, [·, 784];
+//   - interpolations: of each two of them, decoded along the line between their codes,
+//     [pairs·10, 784];
+//   - codes: of the first held-out images, with their labels behind, [·, latent + 1].
+func (t *training) picture(r *run.Run, codes []float32) error {
+	earliest := t.earliest()
+	originals := rows(t.data.held, earliest)
+	again, err := t.learner.Output(originals)
+	if err != nil {
+		return err
+	}
+	made, err := t.learner.Outer(prior(generated*columns, t.config.Latent, t.public.Stream("samples", 0)).Data)
+	if err != nil {
+		return err
+	}
+	grid := append(append(originals, shade(again)...), shade(made)...)
+	if err := save(r, "samples", grid, pixels, viz.Images{X: grid, Height: side, Width: side, Cols: columns,
+		Title: "Held-out images, the same reconstructed, and generated ones"}); err != nil {
+		return err
+	}
+	dim := t.config.Latent
+	ends := make([][]float32, len(earliest))
+	for k, i := range earliest {
+		ends[k] = codes[i*dim : (i+1)*dim]
+	}
+	lines, err := t.learner.Outer(interpolate(ends, dim))
+	if err != nil {
+		return err
+	}
+	if err := save(r, "interpolations", shade(lines), pixels, viz.Images{X: lines, Height: side, Width: side, Cols: 3 * between,
+		Title: "Between each two of the first held-out images of a class", Scale: 1}); err != nil {
+		return err
+	}
+	return t.scatter(r, codes)
+}
+
+// save leaves numbers, and a picture of them.
+func save(r *run.Run, name string, values []float32, columns int, figure viz.Figure) error {
+	if err := r.WriteTable(name+".npy", values, columns); err != nil {
+		return err
+	}
+	return r.WriteFile(name+".png", func(to io.Writer) error { return figure.PNG(to) })
+}
+
+// earliest are the rows of the first held-out image of each class that has one.
+func (t *training) earliest() (at []int) {
+	for class := range t.data.held.Classes {
+		for i, label := range t.data.held.Labels {
+			if label == class {
+				at = append(at, i)
+				break
+			}
+		}
+	}
+	return at
+}
+
+// interpolate returns the codes (1−η)·z_i + η·z_j for all pairs i < j and η from 0 to 1
+// (004, Figure 7).
+func interpolate(ends [][]float32, dim int) []float32 {
+	var all []float32
+	for i, from := range ends {
+		for _, to := range ends[i+1:] {
+			for l := range between {
+				eta := float32(l) / (between - 1)
+				for k := range dim {
+					all = append(all, (1-eta)*from[k]+eta*to[k])
+				}
+			}
+		}
+	}
+	return all
+}
+
+// scatter shows codes of held-out images over points of the prior, two coordinates at a
+// time.
+func (t *training) scatter(r *run.Run, codes []float32) error {
+	dim := t.config.Latent
+	n := min(scattered, len(codes)/dim)
+	table := make([]float32, 0, n*(dim+1))
+	for i := range n {
+		table = append(append(table, codes[i*dim:(i+1)*dim]...), float32(t.data.held.Labels[i]))
+	}
+	below := prior(n, dim, t.public.Stream("prior to look at", 0)).Data
+	figure := viz.Panels{Title: "Codes of held-out images (green) over the prior (grey)"}
+	for k := 0; k+1 < dim; k += 2 {
+		figure.Cols = append(figure.Cols, fmt.Sprintf("coordinates %d and %d", k+1, k+2))
+		figure.Cells = append(figure.Cells, viz.Particles{X: two(codes[:n*dim], dim, k), Target: two(below, dim, k)})
+	}
+	if figure.Cells == nil { // one coordinate has no plane
+		return r.WriteTable("codes.npy", table, dim+1)
+	}
+	return save(r, "codes", table, dim+1, figure)
+}
+
+// two are coordinates k and k+1 of points.
+func two(x []float32, dim, k int) (plane []float32) {
+	for i := 0; i < len(x); i += dim {
+		plane = append(plane, x[i+k], x[i+k+1])
+	}
+	return plane
+}

@@ -1,0 +1,65 @@
+package swae
+
+import (
+	"fmt"
+
+	"molehill/models/matching"
+	"molehill/privacy"
+	"molehill/privacy/accountant"
+	"molehill/privacy/sampling"
+)
+
+// query is what a step asks of its records, with the sensitivity proved for whole
+// bases of directions, or with 004's.
+func (c *Config) query(published bool) matching.Query {
+	q := matching.Query{Records: c.Batch, Pairs: []matching.Sizes{{A: c.Batch, B: c.Batch, Public: true}}, Alpha: c.Alpha, AsPublished: published}
+	if !published {
+		q.Frame = 1 / float64(c.Latent)
+	}
+	return q
+}
+
+// plan is the promise of a training: gradients of so many coordinates, the
+// autoencoder's and then the classifier's, each of a batch drawn without replacement;
+// and what 004 would claim for the same noise.
+func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, error) {
+	if c.Batch > records {
+		return privacy.Plan{}, nil, fmt.Errorf("batch is %d of %d private records; draw at most all of them", c.Batch, records)
+	}
+	sensitivity, err := c.clipping().Sensitivity(c.query(false))
+	if err != nil {
+		return privacy.Plan{}, nil, err
+	}
+	sensitivity.Query += fmt.Sprintf(" (%d releases), and of the loss of a classifier of codes (%d releases), clipped to the same", c.Steps, c.Labels)
+	plan := privacy.Plan{Sensitivity: sensitivity, Sampler: sampling.FixedSize{Size: c.Batch}, Records: records,
+		Steps: c.Steps + c.Labels, Budget: c.budget(), Coordinates: coordinates}
+	if !plan.Budget.Private() {
+		return plan, nil, nil
+	}
+	theirs, err := c.clipping().Sensitivity(c.query(true))
+	if err != nil {
+		return plan, nil, err
+	}
+	if c.Published {
+		var multiplier float64
+		multiplier, err = accountant.CalibrateNoise(float64(c.Epsilon), c.Delta, func(m float64) accountant.Event { return c.training(plan, m) }, privacy.ReplaceOne, accountant.GDP{})
+		plan.NoiseStd = multiplier * theirs.Value
+	} else {
+		plan, err = privacy.Calibrate(plan)
+	}
+	if err != nil {
+		return plan, nil, err
+	}
+	gdp := accountant.GDP{}
+	found, err := gdp.Epsilon(c.training(plan, plan.NoiseStd/theirs.Value), privacy.ReplaceOne, c.Delta)
+	if err != nil {
+		return plan, nil, err
+	}
+	return plan, []privacy.Claim{{Label: "as published", Accountant: gdp.Name(), Epsilon: privacy.Epsilon(found.Epsilon),
+		Note: fmt.Sprintf("004's sensitivity, (1−α)·2C/n′ + α·12ML/n′ = %.4g, and its accountant, a limit as steps grow in number, for the autoencoder's %d steps: labels, by neighbours among private codes, are not counted there", theirs.Value, c.Steps)}}, nil
+}
+
+// training are the steps of the autoencoder alone, which 004 accounts for.
+func (c *Config) training(plan privacy.Plan, multiplier float64) accountant.Event {
+	return accountant.SelfComposed{Count: c.Steps, Event: plan.Sampler.Event(plan.Records, accountant.Gaussian{NoiseMultiplier: multiplier})}
+}

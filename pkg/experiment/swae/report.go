@@ -1,0 +1,304 @@
+package swae
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"molehill/pkg/experiment"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// measured is a line with the runs of it that are there, one a seed.
+type measured struct {
+	line
+	config Config // of the first
+	rows   []experiment.Row
+}
+
+// found sorts runs by the lines of a table that they are of.
+func (t table) found(rows []experiment.Row) (all []measured, err error) {
+	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+		for _, l := range t.lines(preset) {
+			want := config(preset)
+			if err := experiment.Apply(&want, l.settings); err != nil {
+				return nil, err
+			}
+			m := measured{line: l, config: want}
+			for _, row := range rows {
+				got := Config{}
+				if err := json.Unmarshal(row.Config, &got); err != nil {
+					return nil, fmt.Errorf("%s: %w", row.Run, err)
+				}
+				if got.Inputs = want.Inputs; row.Experiment == "dp-swae" && got == want { // inputs are pinned when a run starts
+					m.rows = append(m.rows, row)
+				}
+			}
+			if len(m.rows) > 0 {
+				all = append(all, m)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (m measured) over(metric experiment.Metric) (mean, deviation float64) {
+	return experiment.OverSeeds(m.rows, metric)
+}
+
+// column is a metric of a table.
+type column struct {
+	name string
+	head string
+	rows int // that it was measured by; 0 for those of the run itself
+}
+
+func (c column) metric() experiment.Metric {
+	if c.rows == 0 {
+		return experiment.OwnMetric(c.name)
+	}
+	return experiment.FurtherMetric(c.name, c.rows)
+}
+
+// own are the metrics that every run has.
+var own = []column{
+	{name: "mlp accuracy"}, {name: "mlp accuracy" + through}, {name: labelAccuracy}, {name: reconstruction}, {name: toPrior},
+}
+
+// columnsIn are the metrics that rows have, those of the runs themselves first.
+func columnsIn(all []measured) []column {
+	var further []column
+	for _, m := range all {
+		for _, row := range m.rows {
+			for _, found := range row.Measured {
+				for name := range found.Values {
+					c := column{name, fmt.Sprintf("%s (%d)", name, found.Rows), found.Rows}
+					if found.NonPrivate {
+						if !strings.Contains(name, byNeighbours) {
+							continue // for the keeper of the records
+						}
+						c.head += ", non-private"
+					}
+					if !slices.Contains(further, c) {
+						further = append(further, c)
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(further, func(a, b column) int { return strings.Compare(a.head, b.head) })
+	columns := slices.Clone(own)
+	for i := range columns {
+		columns[i].head = columns[i].name
+	}
+	return append(columns, further...)
+}
+
+// Report implements experiment.Sweep: for each data set a table, a figure, and a
+// picture of each line.
+func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+	all, err := t.found(rows)
+	if err != nil {
+		return experiment.Report{}, err
+	}
+	r := experiment.Report{Figures: map[string]viz.Figure{}}
+	var datasets []string
+	for _, m := range all {
+		if !slices.Contains(datasets, m.config.Dataset) {
+			datasets = append(datasets, m.config.Dataset)
+		}
+	}
+	for _, dataset := range datasets {
+		here := slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.config.Dataset != dataset })
+		r.Tables = append(r.Tables, t.of(dataset, here))
+		r.Figures[dataset+"-"+strings.ReplaceAll(t.metric, " ", "-")+".png"] = t.figure(dataset, here)
+		for _, m := range here {
+			if samples == nil {
+				break
+			}
+			if grid, ok := samples(m.rows[0]); ok {
+				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset, t.name(m)), columns, 1
+				grid.Caption = "Held-out images, the same reconstructed, and generated ones."
+				r.Figures[file(dataset, t.name(m))] = grid
+			}
+		}
+	}
+	return r, nil
+}
+
+// name tells a line from others of the table.
+func (t table) name(m measured) string {
+	name := fmt.Sprintf("%s at ε = %v", m.label, m.config.Epsilon)
+	if t.axis == ablation.axis {
+		name = fmt.Sprintf("%s × %g, ε = %v", m.label, m.x, m.config.Epsilon)
+	}
+	return name
+}
+
+// file is the name of a picture's file: what names a line, in letters that every
+// system takes.
+func file(dataset, name string) string {
+	var clean strings.Builder
+	for _, r := range strings.ToLower(strings.NewReplacer("∞", "inf", "×", "x", "÷", "d", "ε", "e").Replace(dataset + "-" + name)) {
+		switch {
+		case r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
+			clean.WriteRune(r)
+		default:
+			clean.WriteByte('-')
+		}
+	}
+	parts := strings.FieldsFunc(clean.String(), func(r rune) bool { return r == '-' })
+	return strings.Join(parts, "-") + "-samples.png"
+}
+
+// of is the table of a data set's lines.
+func (t table) of(dataset string, all []measured) viz.Table {
+	measures := columnsIn(all)
+	table := viz.Table{Title: dataset, Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them. In brackets from how many generated images. Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior. As published: the ε that 004's accounting gives for the same noise. " + t.note}
+	if t.axis == ablation.axis {
+		table.Header = append(table.Header, t.axis)
+	}
+	table.Header = append(table.Header, "ε, proved", "ε, as published")
+	for _, c := range measures {
+		table.Header = append(table.Header, c.head)
+	}
+	table.Header = append(table.Header, "published FID", "published accuracy (through) %", "steps", "seeds", "seconds")
+	for _, m := range all {
+		proved, theirs := claims(m.rows[0])
+		cells := []any{m.label}
+		if t.axis == ablation.axis {
+			cells = append(cells, strconv.FormatFloat(m.x, 'g', -1, 64))
+		}
+		cells = append(cells, proved, theirs)
+		for _, c := range measures {
+			cells = append(cells, experiment.ShowSpread(m.over(c.metric())))
+		}
+		seconds := 0.
+		for _, row := range m.rows {
+			seconds += row.Seconds / float64(len(m.rows))
+		}
+		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(seconds, 'f', 0, 64))...)
+	}
+	if t.others {
+		t.quote(&table, dataset, all)
+	}
+	if origin := all[0].rows[0].Computed.Data; origin != "" && origin != dataset {
+		table.Caption += " The data: " + origin + "."
+	}
+	return table
+}
+
+// quote adds 004's numbers of other methods at the budgets that lines have.
+func (t table) quote(table *viz.Table, dataset string, all []measured) {
+	fid := slices.Index(table.Header, "published FID")
+	for _, m := range all {
+		epsilon := m.settings["epsilon"]
+		for _, q := range quotes[dataset+" "+epsilon] {
+			cells := make([]any, len(table.Header))
+			for i := range cells {
+				cells[i] = ""
+			}
+			cells[0], cells[2], cells[fid], cells[fid+1] = q.method+" (quoted)", epsilon, q.fid, q.accuracies()
+			table.Rows = append(table.Rows, cells)
+		}
+	}
+}
+
+func (q quoted) accuracies() string {
+	if q.through == "" {
+		return q.accuracy
+	}
+	return fmt.Sprintf("%s (%s)", q.accuracy, q.through)
+}
+
+// claims are the least ε that is proved, and the one that is published for its noise.
+func claims(row experiment.Row) (proved, published string) {
+	least := math.Inf(1)
+	for _, c := range row.Claims {
+		if c.Sound {
+			least = min(least, float64(c.Epsilon))
+		} else if published == "" {
+			published = fmt.Sprintf("%.3g", float64(c.Epsilon))
+		}
+	}
+	return fmt.Sprintf("%.4v", privacy.Epsilon(least)), published
+}
+
+// figure is the table's metric along its axis, or dots where it has none.
+func (t table) figure(dataset string, all []measured) viz.Figure {
+	title := map[string]string{reconstruction: "How near reconstructions come, "}[t.metric]
+	if title == "" {
+		title = "What generated images teach, "
+	}
+	if t.axis == "" {
+		return t.dots(title+dataset, all)
+	}
+	f := viz.Curves{Title: title + dataset, X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: t.metric}, Height: 420}
+	names := []string{t.metric}
+	if t.metric != reconstruction {
+		names, f.Y.Max = append(names, t.metric+through), 1
+	}
+	for _, m := range all {
+		for _, name := range names {
+			mean, deviation := m.over(experiment.OwnMetric(name))
+			if math.IsNaN(deviation) {
+				deviation = 0
+			}
+			label := m.label
+			if len(names) > 1 {
+				label = name
+			}
+			if math.IsInf(m.x, 1) {
+				f.References = append(f.References, viz.Reference{Name: label + ", no privacy", Value: mean})
+				continue
+			}
+			if m.label == "as they are" {
+				f.References = append(f.References, viz.Reference{Name: m.label, Value: mean})
+				continue
+			}
+			f.Lines = extend(f.Lines, label, m.x, mean, deviation)
+		}
+	}
+	return f
+}
+
+// extend adds a point to the line of a name, in the order of x.
+func extend(lines []viz.Line, name string, x, mean, deviation float64) []viz.Line {
+	k := slices.IndexFunc(lines, func(l viz.Line) bool { return l.Name == name })
+	if k < 0 {
+		k, lines = len(lines), append(lines, viz.Line{Name: name})
+	}
+	l := &lines[k]
+	at, _ := slices.BinarySearch(l.X, x)
+	l.X, l.Y = slices.Insert(l.X, at, x), slices.Insert(l.Y, at, mean)
+	l.Low, l.High = slices.Insert(l.Low, at, mean-deviation), slices.Insert(l.High, at, mean+deviation)
+	return lines
+}
+
+// dots compare lines under each ε.
+func (t table) dots(title string, all []measured) viz.Figure {
+	f := viz.Dots{Title: title, X: viz.Axis{Label: t.metric}}
+	place := func(names *[]string, name string) int {
+		k := slices.Index(*names, name)
+		if k < 0 {
+			k, *names = len(*names), append(*names, name)
+		}
+		return k
+	}
+	for _, m := range all {
+		place(&f.Rows, m.label)
+		place(&f.Conditions, "ε = "+m.settings["epsilon"])
+	}
+	for range f.Rows {
+		f.Values = append(f.Values, slices.Repeat([]float64{math.NaN()}, len(f.Conditions)))
+	}
+	for _, m := range all {
+		mean, _ := m.over(experiment.OwnMetric(t.metric))
+		f.Values[place(&f.Rows, m.label)][place(&f.Conditions, "ε = "+m.settings["epsilon"])] = mean
+	}
+	return f
+}

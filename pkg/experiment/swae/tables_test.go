@@ -1,0 +1,135 @@
+package swae
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// Every run that a table asks for can be made, none twice, and its row finds its line
+// again, with the mean of its seeds.
+func TestTablesAskForRunsThatExist(t *testing.T) {
+	for _, s := range tables {
+		for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+			var rows []experiment.Row
+			seen := map[string]bool{}
+			for _, q := range s.Requests(preset, 2) {
+				c := config(preset)
+				if err := experiment.Apply(&c, q.Settings); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Check(); err != nil {
+					t.Errorf("%s: %v: %v", s.Name, q.Settings, err)
+				}
+				c.Inputs = "pinned"
+				text, err := json.Marshal(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if q.Seed == 1 && seen[string(text)] {
+					t.Errorf("%s: %v twice", s.Name, q.Settings)
+				}
+				seen[string(text)] = true
+				rows = append(rows, experiment.Row{Run: string(text), Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
+					Metrics:  run.Values{"mlp accuracy": 0.5 + float64(q.Seed)/100, reconstruction: 0.1},
+					Measured: []experiment.Measured{{Values: run.Values{"mlp accuracy" + byNeighbours: 0.7}, Rows: 9, NonPrivate: true}, {Values: run.Values{"exact copies": 1}, Rows: 9, NonPrivate: true}},
+					Claims:   []privacy.Claim{{Epsilon: 3, Sound: true}, {Epsilon: 2}}})
+			}
+			report, err := s.Report(rows, func(experiment.Row) (viz.Images, bool) {
+				return viz.Images{X: make([]float32, pixels), Height: side, Width: side}, true
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, pictures := 0, 0
+			for _, table := range report.Tables {
+				for _, cells := range table.Rows {
+					if strings.HasSuffix(cells[0].(string), "(quoted)") {
+						continue
+					}
+					lines++
+					cells = cells[slices.Index(table.Header, "ε, proved"):]
+					if cells[0] != "3" || cells[1] != "2" || cells[2] != "0.515 ± 0.0071" {
+						t.Errorf("%s: %v", s.Name, cells)
+					}
+				}
+				if !slices.Contains(table.Header, "mlp accuracy, labels by private neighbours (9), non-private") || strings.Contains(strings.Join(table.Header, " "), "copies") {
+					t.Errorf("%s: columns %q", s.Name, table.Header)
+				}
+			}
+			for name, figure := range report.Figures {
+				if strings.HasSuffix(name, "-samples.png") {
+					pictures++
+				} else if err := figure.PNG(discard{}); err != nil {
+					t.Errorf("%s: %s: %v", s.Name, name, err)
+				}
+			}
+			if 2*lines != len(rows) || pictures != lines || len(report.Figures)-pictures != len(report.Tables) {
+				t.Errorf("%s, %s: %d lines, %d pictures and %d figures of %d runs", s.Name, preset, lines, pictures, len(report.Figures)-pictures, len(rows))
+			}
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// The published numbers of Table 1 for MNIST at ε = 10 stand where they should, those of
+// other methods among them.
+func TestPublishedNumbers(t *testing.T) {
+	c := config(experiment.Quick)
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := table1.Report([]experiment.Row{{Experiment: "dp-swae", Config: text, Metrics: run.Values{"mlp accuracy": 0.6}}}, nil)
+	if err != nil || len(report.Tables) != 1 {
+		t.Fatalf("%v, %v", report, err)
+	}
+	table := report.Tables[0]
+	fid := slices.Index(table.Header, "published FID")
+	if got := table.Rows[0]; got[fid] != "123.6" || got[fid+1] != "75.5 (84.8)" {
+		t.Errorf("ours: %v", got)
+	}
+	k := slices.IndexFunc(table.Rows, func(row []any) bool { return row[0] == "DPDM (quoted)" })
+	if len(table.Rows) != 9 || k < 0 || table.Rows[k][fid] != "5.0" || table.Rows[k][fid+1] != "94.8" || table.Rows[k][2] != "10" {
+		t.Errorf("others: %v", table.Rows)
+	}
+}
+
+// A row with other settings is of no line.
+func TestOtherRunsAreLeftOut(t *testing.T) {
+	c := config(experiment.Quick)
+	c.Steps++
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := table1.Report([]experiment.Row{{Experiment: "dp-swae", Config: text}}, nil)
+	if err != nil || len(report.Tables) != 0 {
+		t.Errorf("%v, %v", report, err)
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"dp-swae at ε = ∞":            "mnist-dp-swae-at-e-inf-samples.png",
+		"L × 0.25, ε = 5":             "mnist-l-x-0.25-e-5-samples.png",
+		"batch ×4, steps ÷4 at ε = 1": "mnist-batch-x4-steps-d4-at-e-1-samples.png",
+	} {
+		if got := file("mnist", name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if !math.IsInf(parse("inf"), 1) {
+		t.Error("inf is not infinite")
+	}
+}
