@@ -88,18 +88,18 @@ func unit(x *graph.Node) float64 {
 // norms is of d gradients of n examples by one parameter, in factors that share their
 // inputs.
 //
-// An example's reach Σ_t ‖a_t‖·‖g_t‖ bounds its gradient whatever cancels in the sum
-// over positions. Sums of m products, in any order, are off by less than (m+1)·u of
-// the sum of their sizes (Higham 2002, 3.1), u the unit of rounding. So a gradient
-// that is multiplied out is off by (T+1)·u times its reach; and products of vectors of
-// s numbers go into a norm with half of (s+1)·u of it.
+// An example's reach bounds its gradient whatever cancels in the sum over positions.
+// Sums of m products, in any order, are off by less than (m+1)·u of the sum of their
+// sizes (Higham 2002, 3.1), u the unit of rounding. So a gradient that is multiplied
+// out is off by (T+1)·u times its reach; and products of vectors of s numbers go into a
+// norm with half of (s+1)·u of it.
 func norms(of []layer.Factors, all bool) Norms {
 	g, a := of[0].Gradients, of[0].Inputs
 	u, positions, in, out := unit(g), g.Shape().Dimensions[1], 1, g.Shape().Dimensions[2]
 	if a != nil {
 		in = a.Shape().Dimensions[2]
 	}
-	vectors, reach := make([]*graph.Node, len(of)), make([]*graph.Node, len(of)) // [n, s], [n]
+	vectors := make([]*graph.Node, len(of)) // [n, s]
 	if a != nil && positions == 1 {
 		// ‖a·gᵀ‖ = ‖a‖·‖g‖: nothing cancels.
 		size := graph.ReduceSum(graph.Square(a), 1, 2) // [n]
@@ -112,20 +112,33 @@ func norms(of []layer.Factors, all bool) Norms {
 	if a != nil && in*out > positions*(in+out) {
 		return gram(of, all, u)
 	}
-	// Multiplied out a gradient has no more numbers than its factors.
+	// Multiplied out a gradient has no more numbers than its factors. All d at once take
+	// little longer than one, as products of small matrices go.
 	for c, f := range of {
-		lengths := graph.Sqrt(graph.ReduceSum(graph.Square(f.Gradients), 2)) // [n, T]
-		if a == nil {
-			vectors[c] = graph.ReduceSum(f.Gradients, 1)
-		} else {
-			vectors[c] = graph.Reshape(graph.Einsum("nti,nto->nio", f.Inputs, f.Gradients), -1, in*out)
-			lengths = graph.Mul(lengths, graph.Sqrt(graph.ReduceSum(graph.Square(f.Inputs), 2)))
+		vectors[c] = f.Gradients
+	}
+	if a == nil {
+		for c := range vectors {
+			vectors[c] = graph.ReduceSum(vectors[c], 1)
 		}
-		reach[c] = graph.ReduceSum(lengths, 1)
+	} else {
+		joint := graph.Reshape(graph.Einsum("nti,nto->nio", a, graph.Concatenate(vectors, 2)), -1, in, len(of), out)
+		for c := range vectors {
+			vectors[c] = graph.Reshape(graph.SliceAxis(joint, 2, graph.AxisElem(c)), -1, in*out)
+		}
 	}
 	found := products(vectors, all, float64(in*out+1)*u)
-	found.Rounding = graph.Add(found.Rounding, graph.MulScalar(graph.Stack(reach, 1), float64(positions+1)*u))
+	found.Rounding = graph.Add(found.Rounding, graph.MulScalar(reach(of), float64(positions+1)*u))
 	return found
+}
+
+// reach returns the reaches of d gradients, [n, d].
+func reach(of []layer.Factors) *graph.Node {
+	each := make([]*graph.Node, len(of))
+	for c, f := range of {
+		each[c] = f.Reach
+	}
+	return graph.Stack(each, 1)
 }
 
 // products returns norms of vectors, d of [n, s], whose sums are off by a relative
@@ -174,14 +187,11 @@ func gram(of []layer.Factors, all bool, u float64) Norms {
 		return graph.ReduceSum(graph.Mul(inputs, gradients), 1, 2)
 	}
 	relative := float64(positions*positions+a.Shape().Dimensions[2]+of[0].Gradients.Shape().Dimensions[2]+3) * u
-	across := graph.Sqrt(graph.ReduceSum(graph.Square(a), 2)) // [n, T]
-	var squares, rounding []*graph.Node
+	squares := make([]*graph.Node, len(of))
 	for c := range of {
-		squares = append(squares, product(c, c))
-		reach := graph.ReduceSum(graph.Mul(across, graph.Sqrt(graph.ReduceSum(graph.Square(of[c].Gradients), 2))), 1)
-		rounding = append(rounding, graph.MulScalar(reach, math.Sqrt(relative)))
+		squares[c] = product(c, c)
 	}
-	found := Norms{graph.MaxScalar(graph.Stack(squares, 1), 0), graph.Stack(rounding, 1)}
+	found := Norms{graph.MaxScalar(graph.Stack(squares, 1), 0), graph.MulScalar(reach(of), math.Sqrt(relative))}
 	if all {
 		found.Products = table(len(of), product)
 	}

@@ -43,8 +43,5 @@ func (l LayerNorm) standard(x *Node) *Node {
 
 // Factors implements PerExample: a channel's scale meets its own inputs only.
 func (l LayerNorm) Factors(x, gradient *Node) []Factors {
-	return []Factors{
-		{nil, positions(Mul(l.standard(x), gradient), l.Channels)},
-		{nil, positions(gradient, l.Channels)},
-	}
+	return []Factors{ones(Mul(l.standard(x), gradient), l.Channels), ones(gradient, l.Channels)}
 }
