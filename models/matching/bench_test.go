@@ -65,6 +65,9 @@ func BenchmarkGradient(b *testing.B) {
 		for _, exact := range []bool{false, true} {
 			b.Run(fmt.Sprintf("width=%d/clipped/exact=%t", width, exact), func(b *testing.B) {
 				c := matching.Clipping{Output: 1, Jacobian: 1, Loss: 1, Exact: exact}
+				if _, err := l.Gradient(of, c); err != nil { // compiles
+					b.Fatal(err)
+				}
 				for b.Loop() {
 					if _, err := l.Gradient(of, c); err != nil {
 						b.Fatal(err)
@@ -96,6 +99,7 @@ func BenchmarkGradient(b *testing.B) {
 			for _, p := range params {
 				in = append(in, tensors.FromFlatDataAndDimensions(p.Value, p.Shape...))
 			}
+			exec.MustCall(in...) // compiles
 			for b.Loop() {
 				tensors.MustCopyFlatData[float32](exec.MustCall(in...)[0])
 			}
