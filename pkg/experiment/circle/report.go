@@ -109,7 +109,39 @@ func (sweep) Report(rows []experiment.Row, samples experiment.Samples) (experime
 		r.Figures[fmt.Sprintf("%s-%s.png", c.experiment, name)] = Panels(fmt.Sprintf("%s, ε = %v", c.experiment, c.config.Epsilon), pictures)
 	}
 	r.Tables = []viz.Table{t}
+	if chart := trade(cells); len(chart.Lines) > 0 {
+		r.Figures["circle-distance.png"] = chart
+	}
 	return r, nil
+}
+
+// trade is the distance over ε of Z, a line for each experiment.
+func trade(cells []cell) viz.Curves {
+	chart := viz.Curves{Title: "What a distance to the circle costs", Caption: "Means over seeds, with a standard deviation to both sides, and dotted what remains without privacy.",
+		X: viz.Axis{Label: "ε, proved for Z", Log: true}, Y: viz.Axis{Label: "squared sliced W₂", Log: true}, Height: 360}
+	for _, k := range kinds {
+		line := viz.Line{Name: k.Name}
+		for _, c := range cells {
+			mean, deviation := experiment.OverSeeds(c.rows, experiment.OwnMetric("distance"))
+			if c.experiment != k.Name {
+				continue
+			}
+			if !c.budget().Private() {
+				chart.References = append(chart.References, viz.Reference{Name: k.Name + " without privacy", Value: mean})
+				continue
+			}
+			if math.IsNaN(deviation) { // of one seed
+				deviation = 0
+			}
+			at, _ := slices.BinarySearch(line.X, float64(c.config.Epsilon))
+			line.X, line.Y = slices.Insert(line.X, at, float64(c.config.Epsilon)), slices.Insert(line.Y, at, mean)
+			line.Low, line.High = slices.Insert(line.Low, at, max(mean-deviation, mean/10)), slices.Insert(line.High, at, mean+deviation)
+		}
+		if len(line.X) > 0 {
+			chart.Lines = append(chart.Lines, line)
+		}
+	}
+	return chart
 }
 
 func (c cell) budget() privacy.Budget { return c.config.budget() }
@@ -152,6 +184,9 @@ func Panels(title string, pictures []Frame) viz.Panels {
 func short(e privacy.Epsilon) string {
 	if math.IsInf(float64(e), 1) {
 		return e.String()
+	}
+	if e >= 10 {
+		return strconv.FormatFloat(float64(e), 'f', 0, 64)
 	}
 	return strconv.FormatFloat(float64(e), 'g', 2, 64)
 }
