@@ -2,7 +2,6 @@ package circle
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -105,43 +104,7 @@ func TestPointsLieOnTheirCircle(t *testing.T) {
 func compute(t *testing.T, q experiment.Request, interrupt int) *run.Run {
 	t.Helper()
 	t.Setenv("GOMLX_BACKEND", "go")
-	r := experimenttest.Acquired(t, q)
-	if interrupt > 0 {
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			defer cancel()
-			for update := range r.Watch(ctx) {
-				if slices.ContainsFunc(update.Events, func(e run.Event) bool { return e.Step >= interrupt }) {
-					return
-				}
-			}
-		}()
-		if err := experiment.Compute(ctx, r); err == nil {
-			t.Error("the run was faster than its interruption")
-			return r
-		}
-		if err := r.Acquire(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := experiment.Compute(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func read(t *testing.T, r *run.Run, name string) []byte {
-	t.Helper()
-	f, err := r.Artefact(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return experimenttest.Computed(t, experimenttest.Acquired(t, q), interrupt)
 }
 
 // A training that was interrupted goes on to the same network and the same pictures.
@@ -152,7 +115,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		q := request(k.Name, map[string]string{"steps": "20"})
 		whole, parts := compute(t, q, 0), compute(t, q, 8)
 		for _, name := range []string{artefact, frames} {
-			if !bytes.Equal(read(t, whole, name), read(t, parts, name)) {
+			if !bytes.Equal(experimenttest.Read(t, whole, name), experimenttest.Read(t, parts, name)) {
 				t.Errorf("%s: interrupted, it ended with another %s", k.Name, name)
 			}
 		}

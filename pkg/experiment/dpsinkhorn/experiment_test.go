@@ -3,7 +3,6 @@ package dpsinkhorn
 import (
 	"bytes"
 	"context"
-	"io"
 	"maps"
 	"os"
 	"strings"
@@ -25,45 +24,7 @@ func compute(t *testing.T, name string, settings map[string]string, interrupt in
 	maps.Copy(all, settings)
 	t.Setenv("MOLEHILL_LEDGER", t.TempDir()+"/ledger.db")
 	t.Setenv("GOMLX_BACKEND", "go") // which has graphs ready at once
-	r := experimenttest.Acquired(t, experiment.Request{Experiment: name, Seed: 1, Research: true, Settings: all})
-	if interrupt > 0 {
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			defer cancel()
-			for update := range r.Watch(ctx) {
-				for _, e := range update.Events {
-					if e.Step >= interrupt {
-						return
-					}
-				}
-			}
-		}()
-		if err := experiment.Compute(ctx, r); err == nil {
-			t.Error("the run was faster than its interruption")
-			return r
-		}
-		if err := r.Acquire(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := experiment.Compute(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func read(t *testing.T, r *run.Run, name string) []byte {
-	t.Helper()
-	f, err := r.Artefact(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return experimenttest.Computed(t, experimenttest.Acquired(t, experiment.Request{Experiment: name, Seed: 1, Research: true, Settings: all}), interrupt)
 }
 
 // A training that was interrupted goes on to the same network, bit by bit, and its
@@ -76,7 +37,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	}
 	for _, name := range names {
 		whole, parts := compute(t, name, nil, 0), compute(t, name, nil, 4)
-		if !bytes.Equal(read(t, whole, artefact), read(t, parts, artefact)) {
+		if !bytes.Equal(experimenttest.Read(t, whole, artefact), experimenttest.Read(t, parts, artefact)) {
 			t.Errorf("%s: interrupted, the training ended elsewhere", name)
 		}
 		if images, columns, err := whole.Table("samples.npy"); err != nil || columns != 28*28 || len(images) != 10*perClass*columns {

@@ -2,6 +2,9 @@
 package experimenttest
 
 import (
+	"context"
+	"errors"
+	"io"
 	"testing"
 
 	"molehill/pkg/experiment"
@@ -31,4 +34,61 @@ func Acquired(t *testing.T, q experiment.Request) *run.Run {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Computed computes a run that Acquired has returned. If interrupt is above 0 it is
+// stopped when it next asks whether to go on after it has told of so many steps, and
+// then goes on from its last checkpoint.
+func Computed(t *testing.T, r *run.Run, interrupt int) *run.Run {
+	t.Helper()
+	if interrupt > 0 {
+		if err := experiment.Compute(&ending{t.Context(), r, interrupt}, r); !errors.Is(err, context.Canceled) {
+			t.Fatalf("the run was faster than its interruption: %v", err)
+		}
+		if err := r.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := r.Restore(func(int, io.Reader) error { return nil }); !found || err != nil {
+			t.Fatalf("the run was interrupted before its first checkpoint, %v", err)
+		}
+	}
+	if err := experiment.Compute(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// ending is a context that ends with a step of a run.
+type ending struct {
+	context.Context
+	run  *run.Run
+	step int
+}
+
+func (c *ending) Err() error {
+	events, err := c.run.Events()
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if e.Step >= c.step {
+			return context.Canceled
+		}
+	}
+	return c.Context.Err()
+}
+
+// Read returns an artefact of a run.
+func Read(t *testing.T, r *run.Run, name string) []byte {
+	t.Helper()
+	f, err := r.Artefact(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -30,51 +29,9 @@ func prepared(t *testing.T, name string, settings map[string]string) *run.Run {
 	return experimenttest.Acquired(t, experiment.Request{Experiment: name, Seed: 1, Research: true, Settings: all})
 }
 
-// ending is a context that ends when it was looked at so many times: once a step.
-type ending struct {
-	context.Context
-	left int
-}
-
-func (c *ending) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 func compute(t *testing.T, name string, settings map[string]string, interrupt int) *run.Run {
 	t.Helper()
-	r := prepared(t, name, settings)
-	if interrupt > 0 {
-		if err := experiment.Compute(&ending{t.Context(), interrupt}, r); !errors.Is(err, context.Canceled) {
-			t.Fatalf("the run was faster than its interruption: %v", err)
-		}
-		if err := r.Acquire(); err != nil {
-			t.Fatal(err)
-		}
-		if _, found, err := r.Restore(func(int, io.Reader) error { return nil }); !found || err != nil {
-			t.Fatalf("the run was interrupted before its first checkpoint, %v", err)
-		}
-	}
-	if err := experiment.Compute(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func read(t *testing.T, r *run.Run, name string) []byte {
-	t.Helper()
-	f, err := r.Artefact(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return experimenttest.Computed(t, prepared(t, name, settings), interrupt)
 }
 
 func metrics(t *testing.T, r *run.Run) run.Values {
@@ -95,7 +52,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		"fair-representation": {"common_noise": "true", "hidden": "8", "projections": "4"},
 	} {
 		whole, parts := compute(t, name, settings, 0), compute(t, name, settings, 9)
-		if !bytes.Equal(read(t, whole, network), read(t, parts, network)) {
+		if !bytes.Equal(experimenttest.Read(t, whole, network), experimenttest.Read(t, parts, network)) {
 			t.Errorf("%s: interrupted, the training ended elsewhere", name)
 		}
 		_, want, err := whole.Curve("loss")

@@ -3,7 +3,6 @@ package swae
 import (
 	"bytes"
 	"context"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -86,45 +85,7 @@ func compute(t *testing.T, settings map[string]string, interrupt int) *run.Run {
 	t.Helper()
 	t.Setenv("MOLEHILL_LEDGER", t.TempDir()+"/ledger.db")
 	t.Setenv("GOMLX_BACKEND", "go")
-	r := experimenttest.Acquired(t, request(settings))
-	if interrupt > 0 {
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			defer cancel()
-			for update := range r.Watch(ctx) {
-				for _, e := range update.Events {
-					if e.Step >= interrupt {
-						return
-					}
-				}
-			}
-		}()
-		if err := experiment.Compute(ctx, r); err == nil {
-			t.Error("the run was faster than its interruption")
-			return r
-		}
-		if err := r.Acquire(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := experiment.Compute(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func read(t *testing.T, r *run.Run, name string) []byte {
-	t.Helper()
-	f, err := r.Artefact(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return experimenttest.Computed(t, experimenttest.Acquired(t, request(settings)), interrupt)
 }
 
 // A training that was interrupted, here at a public step, goes on to the same
@@ -137,7 +98,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	}
 	whole, parts := compute(t, settings, 0), compute(t, settings, 2)
 	for _, name := range []string{autoencoderFile, labelsFile} {
-		if !bytes.Equal(read(t, whole, name), read(t, parts, name)) {
+		if !bytes.Equal(experimenttest.Read(t, whole, name), experimenttest.Read(t, parts, name)) {
 			t.Errorf("interrupted, the training ended with another %s", name)
 		}
 	}
