@@ -10,9 +10,26 @@ import (
 // [batch, height, width, channels]: [batch, height/size, width/size, channels].
 // Rows and columns that fill no block are left out, as in PyTorch. Where values
 // are equal the gradient goes to one of them.
+func MaxPool2D(size int) Func { return pool(size, Max) }
+
+// AvgPool2D takes the mean of each size×size block, as MaxPool2D the largest value.
+func AvgPool2D(size int) Func {
+	sum := pool(size, Add)
+	return func(x *Node) *Node { return MulScalar(sum(x), 1/float64(size*size)) }
+}
+
+// pool joins the values of each size×size block, two by two.
 //
-// It is made of slices, because GoMLX's Go backend has no gradient for its own.
-func MaxPool2D(size int) Func {
+// It is made of slices, because GoMLX's Go backend has no gradient for pools of its
+// own.
+func pool(size int, join func(a, b *Node) *Node) Func {
+	middle := func(x *Node) *Node {
+		all := SliceAxis(x, 1, AxisElem(0))
+		for i := 1; i < x.Shape().Dimensions[1]; i++ {
+			all = join(all, SliceAxis(x, 1, AxisElem(i)))
+		}
+		return all
+	}
 	return func(x *Node) *Node {
 		n, h, w, c := x.Shape().Dimensions[0], x.Shape().Dimensions[1], x.Shape().Dimensions[2], x.Shape().Dimensions[3]
 		rows, columns := h/size, w/size
@@ -25,17 +42,8 @@ func MaxPool2D(size int) Func {
 		if columns*size < w {
 			x = SliceAxis(x, 2, AxisRange(0, columns*size))
 		}
-		x = largest(Reshape(x, n*rows, size, columns*size*c))
-		x = largest(Reshape(x, n*rows*columns, size, c))
+		x = middle(Reshape(x, n*rows, size, columns*size*c))
+		x = middle(Reshape(x, n*rows*columns, size, c))
 		return Reshape(x, n, rows, columns, c)
 	}
-}
-
-// largest reduces the middle axis of x to its largest value.
-func largest(x *Node) *Node {
-	most := SliceAxis(x, 1, AxisElem(0))
-	for i := 1; i < x.Shape().Dimensions[1]; i++ {
-		most = Max(most, SliceAxis(x, 1, AxisElem(i)))
-	}
-	return most
 }
