@@ -32,6 +32,16 @@ var small = matching.Model{
 	},
 }
 
+// other has the layers that small has not.
+var other = matching.Model{
+	Input: small.Input, Outputs: 2, Outer: small.Outer, Target: small.Target, Loss: small.Loss,
+	Inner: layer.Sequence{
+		layer.Residual{Main: layer.Sequence{layer.Conv2D{Name: "a", In: 1, Out: 1, Kernel: 3, Stride: 1, Padding: 1}, layer.Func(graph.Tanh)}, Shortcut: layer.Sequence{}},
+		layer.ConvTranspose2D{Name: "t", In: 1, Out: 2, Kernel: 2, Stride: 2}, layer.Func(graph.Tanh), layer.AvgPool2D(2), layer.Flatten,
+		layer.Unbiased{Layer: layer.Dense{Name: "b", In: 18, Out: 2}},
+	},
+}
+
 func normals(rng *rand.Rand, n int, scale float64) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -231,34 +241,36 @@ func reference(t *testing.T, b *backend.Backend, m matching.Model, of matching.B
 // some or none of the records are clipped.
 func TestGradientIsThatOfClippedJacobians(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
-		l := learner(t, b, small)
-		for seed, c := range []matching.Clipping{
-			{Output: 0.5, Jacobian: 2, Loss: 3},
-			{Output: 0.5, Jacobian: 2, Loss: 3, Exact: true},
-			{Output: 0.05, Jacobian: 0.1, Loss: 0.01},
-			{Output: 0.05, Jacobian: 0.1, Loss: 0.01, Exact: true},
-			{Output: 100, Jacobian: 1000, Loss: 1000},
-			{Output: 100, Jacobian: 1000, Loss: 1000, Exact: true},
-		} {
-			of := batch(uint64(seed))
-			if seed%3 == 0 {
-				of.Pairs[1] = matching.Pair{A: []int{3, 5}, Points: normals(rand.New(rand.NewPCG(4, 4)), 2*7, 0.4)}
-			}
-			got, err := l.Gradient(of, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := reference(t, b, small, of, c)
-			difference := make([]float64, len(want))
-			for p, v := range got.Values {
-				difference[p] = float64(v) - want[p]
-			}
-			if off := norm(difference) / norm(want); !(off <= 1e-5) {
-				t.Errorf("%+v: off by %.2g of %v", c, off, norm(want))
-			}
-			some := got.ClippedOutput > 0 && got.ClippedJacobian > 0 && got.ClippedLoss > 0
-			if all := c.Jacobian > 10; some == all {
-				t.Errorf("%+v: shares that were clipped are %v, %v and %v", c, got.ClippedOutput, got.ClippedJacobian, got.ClippedLoss)
+		for _, m := range []matching.Model{small, other} {
+			l := learner(t, b, m)
+			for seed, c := range []matching.Clipping{
+				{Output: 0.2, Jacobian: 2, Loss: 3},
+				{Output: 0.2, Jacobian: 2, Loss: 3, Exact: true},
+				{Output: 0.05, Jacobian: 0.1, Loss: 0.01},
+				{Output: 0.05, Jacobian: 0.1, Loss: 0.01, Exact: true},
+				{Output: 100, Jacobian: 1000, Loss: 1000},
+				{Output: 100, Jacobian: 1000, Loss: 1000, Exact: true},
+			} {
+				of := batch(uint64(seed))
+				if seed%3 == 0 {
+					of.Pairs[1] = matching.Pair{A: []int{3, 5}, Points: normals(rand.New(rand.NewPCG(4, 4)), 2*7, 0.4)}
+				}
+				got, err := l.Gradient(of, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := reference(t, b, m, of, c)
+				difference := make([]float64, len(want))
+				for p, v := range got.Values {
+					difference[p] = float64(v) - want[p]
+				}
+				if off := norm(difference) / norm(want); !(off <= 1e-5) {
+					t.Errorf("%+v: off by %.2g of %v", c, off, norm(want))
+				}
+				some := got.ClippedOutput > 0 && got.ClippedJacobian > 0 && got.ClippedLoss > 0
+				if all := c.Jacobian > 10; some == all {
+					t.Errorf("%+v: shares that were clipped are %v, %v and %v", c, got.ClippedOutput, got.ClippedJacobian, got.ClippedLoss)
+				}
 			}
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
+	"molehill/privacy"
 	"molehill/privacy/noise"
 )
 
@@ -43,35 +44,16 @@ const checkpointEvery = 20 * time.Second
 // "task loss" and "distance" of the batches.
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	train, test, err := sources[c.Dataset](c)
-	if err != nil {
-		return result, err
-	}
-	if _, _, err := test.categories(groups(Odds)); err != nil {
-		return result, fmt.Errorf("records for testing: %w", err)
-	}
-	on, err := backend.Open()
-	if err != nil {
-		return result, err
-	}
-	if err := r.Describe(on.String(), train.Origin); err != nil {
-		return result, err
-	}
-	key, err := r.Key()
-	if err != nil {
-		return result, err
-	}
-	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
-	t, err := newTraining(c, on, train, secret, public)
+	t, test, err := c.begin(r, groups(Odds))
 	if err != nil {
 		return result, err
 	}
 	defer t.learner.Close()
-	statement, err := t.Statement(secret, t.claims, t.notCovered...)
+	statement, err := t.Statement(t.secret, t.claims, t.notCovered...)
 	if err != nil {
 		return result, err
 	}
-	if err := experiment.Bind(r, statement, slices.Concat(train.X, t.target), slices.Concat(train.Group, train.Label)); err != nil {
+	if err := t.bind(r, statement); err != nil {
 		return result, err
 	}
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
@@ -95,6 +77,36 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	return result, paid.Commit(ctx)
+}
+
+// begin returns the training of a run before its first step, and the records for
+// testing, which have people of the groups.
+func (c *Config) begin(r *run.Run, tested []group) (t *training, test *Records, err error) {
+	train, test, err := sources[c.Dataset](c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, _, err := test.categories(tested); err != nil {
+		return nil, nil, fmt.Errorf("records for testing: %w", err)
+	}
+	on, err := backend.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.Describe(on.String(), train.Origin); err != nil {
+		return nil, nil, err
+	}
+	key, err := r.Key()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err = newTraining(c, on, train, noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed))
+	return t, test, err
+}
+
+// bind ties a run's noise to what it says and to the records that it learns from.
+func (t *training) bind(r *run.Run, statement privacy.Statement) error {
+	return experiment.Bind(r, statement, slices.Concat(t.records.X, t.target), slices.Concat(t.records.Group, t.records.Label))
 }
 
 // learn makes the steps from the last checkpoint on, and tells of losses if it may.

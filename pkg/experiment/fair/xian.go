@@ -10,13 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/privacy/noise"
 	"molehill/transport"
 )
 
@@ -109,36 +107,17 @@ const histogram = "histogram.json"
 // predictions for the records for testing with their A and Y beside them, [held, 3].
 func (p PostProcessed) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*PostConfig)
-	train, test, err := sources[c.Dataset](&c.Config)
-	if err != nil {
-		return result, err
-	}
-	if _, _, err := test.categories(groups(Parity)); err != nil {
-		return result, fmt.Errorf("records for testing: %w", err)
-	}
-	on, err := backend.Open()
-	if err != nil {
-		return result, err
-	}
-	if err := r.Describe(on.String(), train.Origin); err != nil {
-		return result, err
-	}
-	key, err := r.Key()
-	if err != nil {
-		return result, err
-	}
-	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
-	t, err := newTraining(&c.Config, on, train, secret, public)
+	t, test, err := c.begin(r, groups(Parity))
 	if err != nil {
 		return result, err
 	}
 	defer t.learner.Close()
-	statement, err := t.Statement(secret, t.claims, t.notCovered...)
+	statement, err := t.Statement(t.secret, t.claims, t.notCovered...)
 	if err != nil {
 		return result, err
 	}
 	c.extend(&statement)
-	if err := experiment.Bind(r, statement, slices.Concat(train.X, t.target), slices.Concat(train.Group, train.Label)); err != nil {
+	if err := t.bind(r, statement); err != nil {
 		return result, err
 	}
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
