@@ -1,7 +1,7 @@
 // Package autoencoder is the autoencoder through which the private flows see
 // images: pixels to a point on the unit sphere of a few dimensions, and back. Its
-// two architectures are those of Sebag et al. (2025), appendix C.2: the
-// convolutional one of Liutkus et al., Sliced-Wasserstein Flows (2019), for grey
+// two architectures are those of Sebag et al. 2025, appendix C.2: the
+// convolutional one of Liutkus et al. 2019, for grey
 // images of 32×32, and one after DCGAN (Radford et al. 2016) for faces of 64×64.
 //
 // It is trained on public images only; on private ones it is merely applied.

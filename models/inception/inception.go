@@ -1,9 +1,7 @@
 // Package inception is the Inception network of 2015 through which the Fréchet
-// Inception Distance sees images (Heusel et al., GANs Trained by a Two
-// Time-Scale Update Rule Converge to a Local Nash Equilibrium, 2017; the
-// network: Szegedy et al., Rethinking the Inception Architecture for Computer
-// Vision, 2015, in the trained state that TensorFlow published in December 2015
-// as classify_image_graph_def.pb). Later versions of the network, which other
+// Inception Distance sees images (Heusel et al. 2017; the network: Szegedy et al.
+// 2015, in the trained state that TensorFlow published in December 2015 as
+// classify_image_graph_def.pb). Later versions of the network, which other
 // libraries ship, have other weights and other pools and give other distances.
 //
 // The whole network has 2048 features, the average of its last mixed layer.

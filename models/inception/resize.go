@@ -27,8 +27,7 @@ func prepare(images *Node) *Node {
 // half_pixel_centers false, as the graph of 2015 has it: output i lies at
 // i·size/Side of the input, in float32, and beyond the last pixel is that
 // pixel. Libraries that put pixel centres at halves give other distances
-// (Parmar, Zhang & Zhu, On Aliased Resizing and Surprising Subtleties in GAN
-// Evaluation, 2022).
+// (Parmar, Zhang & Zhu 2022).
 func interpolation(size int) [][]float32 {
 	matrix := make([][]float32, size)
 	for i := range matrix {

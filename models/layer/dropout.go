@@ -9,7 +9,7 @@ import (
 
 // Dropout puts each value of its input to zero with probability Rate while the
 // network is trained and divides the others by 1 − Rate; applied, it does
-// nothing (Srivastava et al., Dropout, 2014, in the scaling of PyTorch).
+// nothing (Srivastava et al. 2014, in the scaling of PyTorch).
 //
 // The only state is a tracked count of the masks drawn: the mask of a step
 // follows from Seed, Name and count alone, so that a training that is saved and

@@ -4,8 +4,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// LayerNorm normalises each example by itself (Ba, Kiros and Hinton, Layer
-// Normalization, 2016): over all axes but the first of [batch, …, Channels],
+// LayerNorm normalises each example by itself (Ba, Kiros & Hinton
+// 2016): over all axes but the first of [batch, …, Channels],
 //
 //	y = γ·(x − μ)/√(σ² + 10⁻⁵) + β
 //

@@ -4,8 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// BatchNorm is batch normalisation (Ioffe and Szegedy, Batch Normalization,
-// 2015) of each channel of [batch, …, Channels]:
+// BatchNorm is batch normalisation (Ioffe & Szegedy 2015) of each channel of [batch, …, Channels]:
 //
 //	y = γ·(x − μ)/√(σ² + 10⁻⁵) + β
 //

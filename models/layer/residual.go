@@ -6,8 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Residual adds what two layers make of the same input (He et al., Deep Residual
-// Learning, 2016). Sequence{} as Shortcut adds the input itself.
+// Residual adds what two layers make of the same input (He et al. 2016). Sequence{} as Shortcut adds the input itself.
 type Residual struct {
 	Main, Shortcut Layer
 }

@@ -8,8 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Spectral is spectral normalisation (Miyato et al., Spectral Normalization for
-// Generative Adversarial Networks, 2018): it divides the weight of a layer by its
+// Spectral is spectral normalisation (Miyato et al. 2018): it divides the weight of a layer by its
 // largest singular value σ. Layer is a Dense, a Conv2D or a ConvTranspose2D, whose
 // first parameter is a weight with the outputs on the last axis; the matrix that
 // counts is [rest, outputs], as in the paper, and not the linear map of the whole

@@ -207,7 +207,7 @@ func (adult) Describe() plugin.Info {
 		Name:    "adult",
 		Summary: "48,842 people of the US census of 1994, labelled by income; features without the sex",
 		Version: "1",
-		Source:  "Becker, Kohavi, Adult, UCI Machine Learning Repository, 1996, doi.org/10.24432/C5XW20; CC BY 4.0",
+		Source:  "Becker & Kohavi 1996, doi.org/10.24432/C5XW20; CC BY 4.0",
 	}
 }
 

@@ -25,7 +25,7 @@ func (faces) Describe() plugin.Info {
 		Name:    "celeba",
 		Summary: "photographs of faces, 64×64 in colour, with 40 attributes to choose labels from; real people: never to be shared",
 		Version: "1",
-		Source:  "Liu, Luo, Wang, Tang, Deep Learning Face Attributes in the Wild, ICCV 2015; non-commercial research only",
+		Source:  "Liu, Luo, Wang & Tang 2015; non-commercial research only",
 	}
 }
 

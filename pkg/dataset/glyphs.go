@@ -20,7 +20,7 @@ func (glyphs) Describe() plugin.Info {
 		Name:    "glyphs",
 		Summary: "digits drawn from fonts with random warps, 28×28, in ten classes; public, needs no files",
 		Version: "1",
-		Source:  "generated from the Go fonts (Bigelow & Holmes, 2016, BSD licence)",
+		Source:  "generated from the Go fonts (Bigelow & Holmes, BSD licence)",
 	}
 }
 

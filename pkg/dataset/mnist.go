@@ -37,7 +37,7 @@ var fashion = images{
 		Name:    "fashion-mnist",
 		Summary: "70,000 pictures of clothing, 28×28, in ten classes",
 		Version: "1",
-		Source:  "Xiao, Rasul, Vollgraf, Fashion-MNIST, arXiv:1708.07747, 2017; github.com/zalandoresearch/fashion-mnist, MIT licence",
+		Source:  "Xiao, Rasul & Vollgraf 2017; github.com/zalandoresearch/fashion-mnist, MIT licence",
 	},
 	classes: []string{"T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"},
 	files: files("fashion-mnist", [4]fingerprint{

@@ -1,5 +1,4 @@
-// Package celeba reads CelebA (Liu, Luo, Wang, Tang, Deep Learning Face
-// Attributes in the Wild, 2015): aligned photographs of faces, cut to their
+// Package celeba reads CelebA (Liu, Luo, Wang & Tang 2015): aligned photographs of faces, cut to their
 // middle square and scaled to 64×64 pixels, as in Sebag et al. (2025), C.1.
 //
 // They are pictures of real people, for non-commercial research only. Nothing

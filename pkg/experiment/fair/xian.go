@@ -38,7 +38,7 @@ type PostConfig struct {
 
 // Describe implements plugin.Plugin.
 func (PostProcessed) Describe() plugin.Info {
-	return plugin.Info{Name: "fair-regression-1d-post", Version: "1", Source: "004 Remark C.4; Xian, Li, Kamath, Zhao 2024",
+	return plugin.Info{Name: "fair-regression-1d-post", Version: "1", Source: "004 Remark C.4; Xian, Li, Kamath & Zhao 2024",
 		Summary: "private regression of a number, made fair afterwards: predictions are transported to a barycentre of both groups' noisy histograms"}
 }
 

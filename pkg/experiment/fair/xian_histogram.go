@@ -55,7 +55,7 @@ const leastWeight = 1e-6
 // Laplace noise for ε-differential privacy: P(k) ∝ exp(−ε|k|/2), as replacing a record
 // moves two counts by one each. That is the Laplace noise of scale 2/(εn) of Xian, Li,
 // Kamath and Zhao 2024 on shares, on whole numbers, so that no low bits tell anything
-// (Ghosh, Roughgarden, Sundararajan 2009). Neither the groups' sizes nor who is in
+// (Ghosh, Roughgarden & Sundararajan 2009). Neither the groups' sizes nor who is in
 // which has to be public for it; n has to. ε = ∞ adds nothing.
 //
 // What follows looks at the noisy counts alone: a group's cumulated shares are made

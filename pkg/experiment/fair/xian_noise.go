@@ -7,8 +7,7 @@ import (
 )
 
 // discreteLaplace draws whole numbers k with P(k) ∝ exp(−|k|·s/t), exactly, by
-// comparisons of whole numbers alone (Canonne, Kamath, Steinke, The Discrete Gaussian
-// for Differential Privacy, 2020, Algorithms 1 and 2).
+// comparisons of whole numbers alone (Canonne, Kamath & Steinke 2020, Algorithms 1 and 2).
 type discreteLaplace struct{ s, t uint64 }
 
 // newDiscreteLaplace takes the nearest rate s/t not above the given one: more noise

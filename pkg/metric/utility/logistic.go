@@ -39,7 +39,7 @@ func (Logistic) Describe() plugin.Info {
 		Name:    "logistic",
 		Summary: "multinomial logistic regression, penalised as scikit-learn does by default, by L-BFGS",
 		Version: "1",
-		Source:  "002 D.2; Pedregosa et al., Scikit-learn, 2011",
+		Source:  "002 D.2; Pedregosa et al. 2011",
 	}
 }
 

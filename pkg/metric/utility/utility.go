@@ -5,7 +5,7 @@
 //	model, err := c.Fit(ctx, synthetic, 1, nil)
 //	accuracy, err := utility.Accuracy(model, test)
 //
-// The classifiers are those of Cao et al., Don't Generate Me, 2021, D.2. What
+// The classifiers are those of Cao et al. 2021, D.2. What
 // they see is what is in the rows: bring synthetic and real ones to the same
 // range, [0, 1] for images.
 package utility
