@@ -8,6 +8,7 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/accountant"
 	"molehill/privacy/ledger"
 )
 
@@ -17,14 +18,15 @@ type Payment struct {
 	reservation ledger.Reservation
 }
 
-// Reserve pays for everything that a plan releases of a data set's private rows.
+// Reserve pays for everything that a plan releases of a data set's private rows, and
+// for further events of the same run and relation.
 // Every experiment that looks at private rows calls it before the first release,
 // also if the plan has no noise, and commits the payment after its last.
 //
 // The ledger refuses what would exceed the data set's budget. A run that goes on
 // after a crash has the same noise key and pays nothing more; one with another
 // key pays again. Data sets that are public by construction cost nothing.
-func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan) (Payment, error) {
+func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, further ...accountant.Event) (Payment, error) {
 	source, err := dataset.Registry.Lookup(name)
 	if err != nil || source.Public() {
 		return Payment{}, err
@@ -37,9 +39,13 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan) (P
 	if err != nil {
 		return Payment{}, err
 	}
+	event := plan.Event()
+	if len(further) > 0 {
+		event = accountant.Composed{Events: append([]accountant.Event{event}, further...)}
+	}
 	p := Payment{where, ledger.Reservation{
 		Dataset: name, ID: fmt.Sprintf("%s/%.16s", r.ID, key),
-		Event: plan.Event(), Relation: plan.Sensitivity.Relation, Research: r.Spec.Research, Note: plan.Sensitivity.Query,
+		Event: event, Relation: plan.Sensitivity.Relation, Research: r.Spec.Research, Note: plan.Sensitivity.Query,
 	}}
 	var entry ledger.Entry
 	err = p.open(func(l *ledger.Ledger) error {

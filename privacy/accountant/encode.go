@@ -12,6 +12,7 @@ import (
 type node struct {
 	Kind            string   `json:"kind"`
 	NoiseMultiplier *float64 `json:"noise_multiplier,omitempty"`
+	Epsilon         *float64 `json:"epsilon,omitempty"`
 	Rate            *float64 `json:"rate,omitempty"`
 	Size            *int     `json:"size,omitempty"`
 	Population      *int     `json:"population,omitempty"`
@@ -39,6 +40,8 @@ func encode(e Event) *node {
 		return &node{Kind: "gaussian", NoiseMultiplier: &e.NoiseMultiplier}
 	case Laplace:
 		return &node{Kind: "laplace", NoiseMultiplier: &e.NoiseMultiplier}
+	case Pure:
+		return &node{Kind: "pure", Epsilon: &e.Epsilon}
 	case PoissonSampled:
 		return &node{Kind: "poisson_sampled", Rate: &e.Rate, Event: encode(e.Event)}
 	case FixedSizeSampled:
@@ -105,6 +108,8 @@ func (n *node) decode() (e Event, err error) {
 		e = Gaussian{value(n.NoiseMultiplier)}
 	case "laplace":
 		e = Laplace{value(n.NoiseMultiplier)}
+	case "pure":
+		e = Pure{value(n.Epsilon)}
 	case "poisson_sampled":
 		e = PoissonSampled{value(n.Rate), inner()}
 	case "fixed_size_sampled":

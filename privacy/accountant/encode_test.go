@@ -10,7 +10,7 @@ import (
 // randomEvent is a valid event of some depth.
 func randomEvent(rng *rand.Rand, depth int) Event {
 	if depth == 0 {
-		return []Event{Gaussian{rng.ExpFloat64() + 1e-3}, Laplace{rng.ExpFloat64() + 1e-3}, NonPrivate{}}[rng.IntN(3)]
+		return []Event{Gaussian{rng.ExpFloat64() + 1e-3}, Laplace{rng.ExpFloat64() + 1e-3}, Pure{rng.ExpFloat64() + 1e-3}, NonPrivate{}}[rng.IntN(4)]
 	}
 	inner := randomEvent(rng, depth-1)
 	switch rng.IntN(6) {

@@ -49,6 +49,15 @@ type Laplace struct {
 	NoiseMultiplier float64
 }
 
+// Pure is one release of which nothing is known but that it is
+// (Epsilon, 0)-differentially private under the relation that the accountant is
+// asked about: counts with discrete Laplace noise, an answer at random. Of all
+// such mechanisms randomized response is the worst (Kairouz, Oh & Viswanath 2015),
+// and is what accountants read.
+type Pure struct {
+	Epsilon float64 // greater than 0
+}
+
 // PoissonSampled runs Event on a batch that holds each record with probability
 // Rate, independently of the others. An empty batch is a batch.
 //
@@ -102,6 +111,7 @@ type NonPrivate struct{}
 
 func (Gaussian) event()         {}
 func (Laplace) event()          {}
+func (Pure) event()             {}
 func (PoissonSampled) event()   {}
 func (FixedSizeSampled) event() {}
 func (Composed) event()         {}
@@ -112,6 +122,7 @@ func (NonPrivate) event()       {}
 
 func (e Gaussian) String() string { return fmt.Sprintf("Gaussian(%g)", e.NoiseMultiplier) }
 func (e Laplace) String() string  { return fmt.Sprintf("Laplace(%g)", e.NoiseMultiplier) }
+func (e Pure) String() string     { return fmt.Sprintf("Pure(%g)", e.Epsilon) }
 func (e PoissonSampled) String() string {
 	return fmt.Sprintf("PoissonSampled(%g, %v)", e.Rate, e.Event)
 }
@@ -149,6 +160,10 @@ func Validate(e Event) error {
 		return multiplier(e.NoiseMultiplier)
 	case Laplace:
 		return multiplier(e.NoiseMultiplier)
+	case Pure:
+		if !(e.Epsilon > 0 && e.Epsilon <= math.MaxFloat64) {
+			return wrong("a finite ε greater than 0")
+		}
 	case PoissonSampled:
 		if !(e.Rate >= 0 && e.Rate <= 1) {
 			return wrong("a sampling rate in [0, 1]")

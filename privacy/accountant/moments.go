@@ -33,7 +33,7 @@ func (a Moments) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 		return Result{}, err
 	case rel != AddRemove:
 		return Result{}, &UnsupportedError{a.Name(), e, rel, "it is published for add-remove"}
-	case !p.renyiKnown() || len(p.selections) > 0 || p.hasLaplace():
+	case !p.renyiKnown() || len(p.selections) > 0 || p.hasOtherNoise():
 		return Result{}, &UnsupportedError{a.Name(), e, rel, "it is published for Gaussians on Poisson samples"}
 	case p.nonPrivate:
 		return nonPrivate(a, delta), nil

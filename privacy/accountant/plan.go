@@ -7,7 +7,7 @@ import "math"
 type step struct {
 	sampler sampler
 	rate    float64 // of the sample; 1 without one
-	sigma   float64 // noise multiplier
+	sigma   float64 // noise multiplier; of a pure event 1/ε, as for Laplace noise
 	noise   density
 }
 
@@ -25,6 +25,7 @@ type density int
 const (
 	gaussian density = iota
 	laplace
+	response // randomized response, for all that is purely private
 )
 
 // counted is a step that is taken count times.
@@ -98,6 +99,8 @@ func single(e Event, rel Relation) (s step, fault string) {
 		return step{everything, 1, e.NoiseMultiplier, gaussian}, ""
 	case Laplace:
 		return step{everything, 1, e.NoiseMultiplier, laplace}, ""
+	case Pure:
+		return step{everything, 1, 1 / e.Epsilon, response}, ""
 	case PoissonSampled:
 		s.sampler, s.rate, base = poisson, e.Rate, e.Event
 		if rel == ReplaceOne {
@@ -137,7 +140,7 @@ func single(e Event, rel Relation) (s step, fault string) {
 	case s.sampler == poissonReplace:
 		return s, "Poisson sampling under replace-one has a theorem here for Gaussians"
 	default:
-		s.sigma, s.noise = only.sigma, laplace
+		s.sigma, s.noise = only.sigma, only.noise
 	}
 	if s.rate == 1 {
 		s.sampler = everything
@@ -155,10 +158,10 @@ func (p plan) onlyGaussians() bool {
 	return len(p.selections) == 0
 }
 
-// hasLaplace reports whether a step has Laplace noise.
-func (p plan) hasLaplace() bool {
+// hasOtherNoise reports whether a step has noise that is not Gaussian.
+func (p plan) hasOtherNoise() bool {
 	for _, c := range p.steps {
-		if c.noise == laplace {
+		if c.noise != gaussian {
 			return true
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 // PLD accounts by the distribution of the privacy loss, discretised
 // pessimistically: ε is an upper bound, within a few tenths of a per cent of the
-// least (package pld says how). It supports Gaussians and Laplace noise, and
-// both on samples: Poisson ones under every relation, under replace-one for
+// least (package pld says how). It supports Gaussians, Laplace noise and pure events,
+// all on samples: Poisson ones under every relation, under replace-one for
 // Gaussians; fixed-size ones under replace-one. Gaussians on all records are
 // composed exactly. Beyond some 10⁸ steps it loses accuracy, never soundness.
 type PLD struct {

@@ -11,8 +11,11 @@ import (
 func (s step) pair() pld.Pair {
 	s.sigma = min(s.sigma, quietest) // less noise costs more
 	base := func(epsilon float64) float64 { return gaussianProfile(s.sigma, epsilon) }
-	if s.noise == laplace {
+	switch s.noise {
+	case laplace:
 		base = func(epsilon float64) float64 { return laplaceProfile(s.sigma, epsilon) }
+	case response:
+		base = func(epsilon float64) float64 { return responseProfile(1/s.sigma, epsilon) }
 	}
 	sampler := s.sampler
 	if sampler == poissonReplace && s.sigma < loud {
@@ -89,6 +92,13 @@ func upperTail(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 // (1 − e^((ε−1/b)/2))⁺ (Balle, Barthe & Gaboardi 2018, Theorem 3).
 func laplaceProfile(b, epsilon float64) float64 {
 	return max(0, -math.Expm1((epsilon-1/b)/2))
+}
+
+// responseProfile is the least δ, for ε ≥ 0, of randomized response that tells the
+// truth with odds e^pure: (e^pure − e^ε)⁺/(1 + e^pure), which no mechanism of this
+// pure ε exceeds (Kairouz, Oh & Viswanath 2015).
+func responseProfile(pure, epsilon float64) float64 {
+	return max(0, -math.Expm1(epsilon-pure)/(1+math.Exp(-pure)))
 }
 
 // poissonReplaceProfile is the least δ for ε ≥ 0 of a sum with Gaussian noise

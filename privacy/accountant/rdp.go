@@ -9,7 +9,7 @@ import (
 // Privacy", 2017): divergences add up over steps, order by order, and the best
 // order gives ε. It supports Gaussians, on Poisson samples under add-remove and
 // zero-out, on fixed-size samples without replacement under replace-one; Laplace
-// noise on all records; and selections of all these.
+// noise and pure events on all records; and selections of all these.
 type RDP struct {
 	// Orders are the orders α > 1 to choose from. Without any, RDP searches
 	// 1.001 to 10⁶.

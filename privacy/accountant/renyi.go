@@ -9,8 +9,11 @@ import "math"
 // compares: z ~ N(0, σ²), the likelihood ratio G = exp((2z−1)/(2σ²)) of N(1, σ²)
 // to N(0, σ²), and its mixture γ = 1 + q(G−1).
 func (s step) renyi(alpha float64) float64 {
-	if s.noise == laplace {
+	switch s.noise {
+	case laplace:
 		return laplaceRenyi(s.sigma, alpha)
+	case response:
+		return responseRenyi(1/s.sigma, alpha)
 	}
 	whole := alpha / (2 * s.sigma * s.sigma) // the Gaussian's, without sampling
 	// Sampling never hurts. Where the integral would need too many cells, or its
@@ -34,6 +37,16 @@ func laplaceRenyi(b, alpha float64) float64 {
 	// Relative to the first exponential, so that nothing overflows.
 	rest := (alpha - 1) / (2*alpha - 1) * math.Expm1((1-2*alpha)/b)
 	return max(0, 1/b+math.Log1p(rest)/(alpha-1))
+}
+
+// responseRenyi is the divergence of randomized response that tells the truth with
+// odds e^pure, 1/(α−1)·log((e^(α·pure) + e^((1−α)·pure))/(1 + e^pure)).
+func responseRenyi(pure, alpha float64) float64 {
+	if alpha*pure > 1 {
+		return pure + (math.Log1p(math.Exp((1-2*alpha)*pure))-math.Log1p(math.Exp(-pure)))/(alpha-1)
+	}
+	// The same as a ratio of hyperbolic cosines, of which nothing cancels.
+	return math.Log1p(2*math.Sinh(alpha*pure/2)*math.Sinh((alpha-1)*pure/2)/math.Cosh(pure/2)) / (alpha - 1)
 }
 
 // softplus is log(1 + exp(x)).

@@ -36,7 +36,7 @@ func TestSelectionOfTwoOutcomes(t *testing.T) {
 			}
 		}
 		order := 1.1 + 10*rng.Float64()
-		base := plan{steps: []counted{{step{noise: laplace, rate: 1, sigma: 1 / epsilon}, 1}}} // no less divergent than the response
+		base := plan{steps: []counted{{step{noise: response, rate: 1, sigma: 1 / epsilon}, 1}}}
 		bound := selection{base, mean, shape, 1}.divergences()(order)
 		for _, worse := range [][2]float64{{truth, 1 - truth}, {1 - truth, truth}} {
 			p, q := generating(worse[0]), generating(worse[1])

@@ -15,6 +15,7 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/accountant"
 	"molehill/transport"
 )
 
@@ -60,13 +61,6 @@ func (c *PostConfig) Check() error {
 	if err := c.Config.Check(); err != nil {
 		return err
 	}
-	source, err := dataset.Registry.Lookup(c.Dataset)
-	if err != nil {
-		return err
-	}
-	if !source.Public() {
-		return fmt.Errorf("dataset is %q; histograms with Laplace noise are for data sets that are public by construction, as no ledger has them yet: take biased", c.Dataset)
-	}
 	if c.Alpha != 0 {
 		return fmt.Errorf("alpha is %v; the training is without fairness, which comes afterwards: set alpha=0", c.Alpha)
 	}
@@ -79,7 +73,7 @@ func (c *PostConfig) Check() error {
 	if err := c.bins().check(); err != nil {
 		return err
 	}
-	_, err = c.radii()
+	_, err := c.radii()
 	return err
 }
 
@@ -123,7 +117,15 @@ func (p PostProcessed) Run(ctx context.Context, r *run.Run, config experiment.Co
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
 		return result, err
 	}
-	if err := t.learn(ctx, r, true); err != nil {
+	paid, err := experiment.Reserve(ctx, r, c.Dataset, t.Plan, c.counted())
+	if err != nil {
+		return result, err
+	}
+	source, err := dataset.Registry.Lookup(c.Dataset)
+	if err != nil {
+		return result, err
+	}
+	if err := t.learn(ctx, r, source.Public()); err != nil {
 		return result, err
 	}
 	if err := r.WriteFile(network, func(to io.Writer) error { return t.save(to, c.Steps) }); err != nil {
@@ -133,7 +135,18 @@ func (p PostProcessed) Run(ctx context.Context, r *run.Run, config experiment.Co
 	if err != nil {
 		return result, err
 	}
-	return c.finish(ctx, r, t, h, test)
+	if result, err = c.finish(ctx, r, t, h, test); err != nil {
+		return result, err
+	}
+	return result, paid.Commit(ctx)
+}
+
+// counted is the event of the histograms.
+func (c *PostConfig) counted() accountant.Event {
+	if !c.budget().Private() {
+		return accountant.NonPrivate{}
+	}
+	return accountant.Pure{Epsilon: float64(c.HistogramEpsilon)}
 }
 
 // extend adds the histograms to what is said of the training. Both are composed as

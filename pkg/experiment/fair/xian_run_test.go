@@ -102,7 +102,6 @@ func TestPostSettingsAreChecked(t *testing.T) {
 		"100 bins":               {"bins": "100"},
 		"give both or none":      {"epsilon": "inf"},
 		"histogram_epsilon":      {"histogram_epsilon": "inf"},
-		"public by construction": {"dataset": "adult"},
 		"criterion is \"odds\"":  {"criterion": "odds"},
 		"public_sizes is false":  {"public_sizes": "false"},
 		"learning_rate is -1":    {"learning_rate": "-1"},
