@@ -64,4 +64,4 @@ lint: ## formatting, go vet, staticcheck
 	@$(GO) tool staticcheck ./...
 
 clean: ## remove the set-up, built programs and exports; runs and data stay
-	@rm -rf .molehill/venv .molehill/bin .molehill/jupyter .molehill/setup.json .molehill/setup.log exports molehill
+	@rm -rf .molehill/venv .molehill/bin .molehill/jupyter .molehill/setup.json .molehill/setup.log .molehill/tests .molehill/tests.lock exports molehill

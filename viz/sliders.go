@@ -88,7 +88,7 @@ const served = "JPY_SESSION_NAME"
 // How long to wait for a browser, of which GoNB takes three seconds to find that
 // there is none, and for a hand.
 const (
-	firstWord = 6 * time.Second
+	firstWord = 15 * time.Second
 	untouched = 3 * time.Minute
 )
 

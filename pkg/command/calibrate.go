@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/accounting"
 	"molehill/privacy/accountant"
 )
 
@@ -71,7 +72,7 @@ is left out, in this order.`,
 			if err := m.find(find, target, relation, chosen[0]); err != nil {
 				return err
 			}
-			result, err := account(&m, relation, accountant.All())
+			result, err := account(&m, relation, accounting.All())
 			if err != nil {
 				return err
 			}

@@ -65,11 +65,19 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		Args:          subcommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			if cmd.Name() == "list" {
+				return // it tells of them itself
+			}
+			for _, fault := range plugin.Faults() {
+				fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", fault)
+			}
+		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(list(), runCommand(), runs(), show(), epsilonCommand(), calibrateCommand(), auditCommand(), measure(), sweep(), budget(), cancel(), deleteRun(), data(), labCommand(), notebooks(), doctor(), compute())
+	root.AddCommand(list(), newCommand(), runCommand(), runs(), show(), epsilonCommand(), calibrateCommand(), auditCommand(), measure(), sweep(), budget(), cancel(), watchCommand(), resume(), compareCommand(), nameCommand(), deleteRun(), data(), labCommand(), notebooks(), doctor(), schemaCommand(), synthCommand(), compute(), computeSweep())
 	return root
 }
 

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"molehill/pkg/dataset"
+	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
 
 // TestMain lets this program stand in for molehill: what `run` starts is the
 // program itself.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "compute" {
+	if len(os.Args) > 1 && (os.Args[1] == "compute" || os.Args[1] == "compute-sweep") {
 		Main()
 		return
 	}
@@ -53,19 +54,37 @@ func TestListNamesEveryKind(t *testing.T) {
 			t.Errorf("the list has no %q:\n%s", want, out)
 		}
 	}
-	if strings.Contains(out, "left out") {
+	if strings.Contains(out, "  left out:") {
 		t.Errorf("plug-ins were left out:\n%s", out)
 	}
-	var kinds []kind
-	if err := json.Unmarshal([]byte(mustMolehill(t, "list", "--json")), &kinds); err != nil || len(kinds) != 6 {
-		t.Errorf("%d kinds in JSON, %v; want 6", len(kinds), err)
+	var kinds []plugin.Kind
+	if err := json.Unmarshal([]byte(mustMolehill(t, "list", "--json")), &kinds); err != nil || len(kinds) != 8 {
+		t.Errorf("%d kinds in JSON, %v; want 8", len(kinds), err)
 	}
 	for _, k := range kinds {
 		for _, p := range k.Plugins {
 			if p.Name == "" || p.Summary == "" || p.Version == "" {
 				t.Errorf("%s: %+v lacks its name, summary or version", k.Kind, p)
 			}
+			if p.Fault != "" || !p.Origin.Ships() {
+				t.Errorf("%s: %s has the fault %q and is of %v", k.Kind, p.Name, p.Fault, p.Origin)
+			}
 		}
+	}
+}
+
+func TestListShowsAKindOrAPlugin(t *testing.T) {
+	if out := mustMolehill(t, "list", "data", "sets"); !strings.HasPrefix(out, "data sets\n") || strings.Contains(out, "sketch-flow") || !strings.Contains(out, "version 1; ") {
+		t.Errorf("the data sets are\n%s", out)
+	}
+	out := mustMolehill(t, "list", "sketch-flow")
+	for _, want := range []string{"one of the experiments", "one of the estimators", "use      molehill run sketch-flow", "quick  ", "paper", "settings  as above", "from     molehill, package molehill/pkg/experiment/privateflow"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("its page lacks %q:\n%s", want, out)
+		}
+	}
+	if _, err := molehill(t, "list", "metrix"); err == nil || !strings.Contains(err.Error(), "did you mean metrics") {
+		t.Errorf("list metrix: %v", err)
 	}
 }
 

@@ -17,7 +17,7 @@ func deleteRun() *cobra.Command {
 				return err
 			}
 			if err == nil && r.ID != args[0] {
-				return fmt.Errorf("%s begins the ID of %s; give the whole ID to delete it", args[0], r.ID)
+				return fmt.Errorf("%s calls %s; give the whole ID to delete it", args[0], r.ID)
 			}
 			if err := store.Delete(args[0]); err != nil { // also of a run that cannot be opened
 				return err

@@ -17,6 +17,7 @@ import (
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/kernel"
+	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy/ledger"
 	"molehill/privacy/noise"
@@ -199,10 +200,8 @@ func books(ctx context.Context) finding {
 
 // faults reports plug-ins that were left out.
 func faults() (found []finding) {
-	for _, k := range catalogue() {
-		for _, fault := range k.faults {
-			found = append(found, finding{Subject: "plug-in", Found: fault.Error(), Advice: "mend the plug-in; the others go on"})
-		}
+	for _, fault := range plugin.Faults() {
+		found = append(found, finding{Subject: "plug-in", Found: fault.Error(), Advice: "mend the plug-in; the others go on"})
 	}
 	return found
 }

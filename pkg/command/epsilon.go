@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/accounting"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 )
@@ -70,7 +71,7 @@ chosen relation: a clipped sum that moves by C when a record is added moves by
 
 // accountantsNamed returns the accountants that a flag names.
 func accountantsNamed(name string) ([]accountant.Accountant, error) {
-	all := accountant.All()
+	all := accounting.All()
 	if name == "all" {
 		return all, nil
 	}
@@ -87,14 +88,14 @@ func accountantsNamed(name string) ([]accountant.Accountant, error) {
 
 func accountantNames() string {
 	var names []string
-	for _, a := range accountant.All() {
+	for _, a := range accounting.All() {
 		names = append(names, a.Name())
 	}
 	return strings.Join(names, ", ")
 }
 
-// account asks the accountants. One that has no theorem is an error only if it
-// is the only one asked.
+// account asks the accountants. One that has no theorem, or a plug-in that fails,
+// is an error only if it is the only one asked.
 func account(m *mechanism, relation accountant.Relation, chosen []accountant.Accountant) (accounted, error) {
 	event := m.event(m.noiseMultiplier, m.rate, m.steps)
 	found := accounted{Mechanism: m.String(), Event: event.String(), Relation: relation, Delta: m.delta}
@@ -102,9 +103,12 @@ func account(m *mechanism, relation accountant.Relation, chosen []accountant.Acc
 		r, err := a.Epsilon(event, relation, m.delta)
 		v := accountantsVerdict{Accountant: a.Name()}
 		var refusal *accountant.UnsupportedError
+		_, plugged := a.(accounting.Checked)
 		switch {
 		case errors.As(err, &refusal) && len(chosen) > 1:
 			v.Refused = refusal.Reason
+		case err != nil && plugged && len(chosen) > 1: // the others go on
+			v.Refused = err.Error()
 		case err != nil:
 			return found, err
 		default:

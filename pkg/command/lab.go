@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/kernel"
+	"molehill/pkg/kernel/lessons"
 	"molehill/pkg/run"
 )
 
@@ -27,43 +28,79 @@ func repository() (string, error) {
 
 func labCommand() *cobra.Command {
 	var serve kernel.ServeOptions
+	var running bool
 	cmd := &cobra.Command{
 		Use:   "lab",
-		Short: "set up JupyterLab with the Molehill kernel in this checkout, and open it",
-		Args:  cobra.NoArgs,
+		Short: "set up JupyterLab with the Molehill kernel in this checkout, and start it",
+		Long: `Sets up JupyterLab with the Molehill kernel in this checkout, starts it on 127.0.0.1 and prints the address to open.
+Where this checkout has one running already, its address is printed instead.
+
+The address carries a fresh token, or that of JUPYTER_TOKEN. Whoever knows it runs programs as you.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := repository()
 			if err != nil {
 				return err
+			}
+			if running {
+				return tellRunning(cmd, root)
 			}
 			env, err := kernel.Setup(cmd.Context(), kernel.Options{Root: root, Out: cmd.OutOrStdout()})
 			if err != nil {
 				return err
 			}
 			serve.Out = cmd.OutOrStdout()
+			serve.Token = os.Getenv("JUPYTER_TOKEN")
 			return env.Serve(cmd.Context(), serve)
 		},
 	}
 	cmd.Flags().IntVar(&serve.Port, "port", 0, "port on 127.0.0.1 (default: 8888, or the next free one)")
+	cmd.Flags().StringVar(&serve.Address, "address", "127.0.0.1", "where to listen; another one is for containers: everybody who reaches it sees the login page")
+	cmd.Flags().BoolVar(&serve.Another, "another", false, "start one more, also if this checkout has one running")
+	cmd.Flags().BoolVar(&running, "running", false, "only print the address of the one that runs; an error if none answers")
 	cmd.Flags().BoolVar(&serve.Check, "check", false, "do everything but stay: start, ask for the kernel, stop")
 	return cmd
 }
 
+// tellRunning prints the addresses of the JupyterLabs that answer.
+func tellRunning(cmd *cobra.Command, root string) error {
+	found, err := kernel.Find(root)
+	if err != nil {
+		return err
+	}
+	servers, err := found.Running(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if len(servers) == 0 {
+		return fmt.Errorf("no JupyterLab of %s answers; `make lab` starts one", root)
+	}
+	for _, s := range servers {
+		fmt.Fprintln(cmd.OutOrStdout(), s.URL)
+	}
+	return nil
+}
+
 func notebooks() *cobra.Command {
-	var html bool
+	var html, index bool
 	cmd := &cobra.Command{
 		Use:   "notebooks [FILE...]",
-		Short: "execute notebooks in place (default: all lessons)",
+		Short: "execute notebooks in place (default: all lessons), and write the page of lessons",
 		RunE: func(cmd *cobra.Command, files []string) error {
 			root, err := repository()
 			if err != nil {
 				return err
 			}
+			folder := filepath.Join(root, "notebooks")
+			if index {
+				return lessons.Write(folder)
+			}
 			if len(files) == 0 {
-				if files, err = filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb")); err != nil {
+				if files, err = filepath.Glob(filepath.Join(folder, "*.ipynb")); err != nil {
 					return err
 				}
-				sort.Strings(files)
+				files = slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == kernel.Index })
+				slices.Sort(files)
 			}
 			env, err := kernel.Setup(cmd.Context(), kernel.Options{Root: root, Out: cmd.OutOrStdout()})
 			if err != nil {
@@ -76,8 +113,16 @@ func notebooks() *cobra.Command {
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s executed in %.0f s\n", filepath.Base(file), result.Elapsed.Seconds())
 			}
+			if slices.ContainsFunc(files, func(file string) bool { return sameFolder(file, folder) }) {
+				if err := lessons.Write(folder); err != nil {
+					return err
+				}
+			}
 			if !html {
 				return nil
+			}
+			if page := filepath.Join(folder, kernel.Index); len(files) > 1 {
+				files = append(files, page) // whose links lead to the others' pages
 			}
 			pages, err := kernel.ExportHTML(cmd.Context(), env, filepath.Join(root, "exports"), files...)
 			for _, page := range pages {
@@ -86,6 +131,13 @@ func notebooks() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&html, "html", false, "export them as HTML to exports/ too")
+	cmd.Flags().BoolVar(&html, "html", false, "export them as HTML to exports/ too: pages that open offline")
+	cmd.Flags().BoolVar(&index, "index", false, "execute nothing, only write the page of lessons, notebooks/"+kernel.Index)
 	return cmd
+}
+
+// sameFolder reports whether file lies in folder.
+func sameFolder(file, folder string) bool {
+	path, err := filepath.Abs(file)
+	return err == nil && filepath.Dir(path) == folder
 }

@@ -2,88 +2,108 @@ package command
 
 import (
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"molehill/models/autoencoder"
-	"molehill/pkg/dataset"
-	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/privateflow"
-	"molehill/pkg/metric"
 	"molehill/pkg/plugin"
-	"molehill/privacy/accountant"
 )
-
-// kind is a kind of plug-in and all that is registered of it.
-type kind struct {
-	Kind    string        `json:"kind"`
-	Plugins []plugin.Info `json:"plugins"`
-	faults  []error
-}
-
-func kindOf[T plugin.Plugin](title string, r *plugin.Registry[T]) kind {
-	k := kind{Kind: title, faults: r.Faults()}
-	for _, p := range r.All() {
-		k.Plugins = append(k.Plugins, p.Describe())
-	}
-	return k
-}
-
-// catalogue lists everything that is registered.
-func catalogue() []kind {
-	models := kind{Kind: "models"}
-	for _, name := range autoencoder.Shipped() {
-		models.Plugins = append(models.Plugins, plugin.Info{Name: "autoencoder/" + name, Version: "1", Source: "003 C.2; Liutkus et al. 2019",
-			Summary: "convolutional autoencoder onto the unit sphere of R⁸, weights trained on the public half of " + name})
-	}
-	accountants := kind{Kind: "accountants"}
-	about := map[string][2]string{ // by name: summary, source
-		"analytic-gaussian":  {"Gaussian releases of all records, exact", "Balle & Wang 2018"},
-		"pld":                {"Gaussian and Laplace releases, also of samples, by the distribution of the privacy loss; all but exact", "Doroshenko et al. 2022; Zhu, Dong & Wang 2022"},
-		"rdp":                {"Gaussian releases, also of samples, Laplace noise and selections, by Rényi divergences", "Mironov 2017; Mironov, Talwar & Zhang 2019; Balle, Barthe & Gaboardi 2018; Papernot & Steinke 2022"},
-		"gdp":                {"Gaussian releases, exact; of samples by a central limit, which is not a bound; as in 004", "Dong, Roth & Su 2022; Bu et al. 2020"},
-		"moments":            {"Poisson samples, as published, for comparison", "Abadi et al. 2016"},
-		"moments-cumulative": {"the same with moments added up across orders, as in the public code of 003", "003, public code"},
-		"classic-gaussian":   {"√(2 ln(1.25/δ))/σ, proved for ε ≤ 1, to reproduce papers", "Dwork & Roth 2014"},
-	}
-	for _, a := range accountant.All() {
-		accountants.Plugins = append(accountants.Plugins, plugin.Info{Name: a.Name(), Summary: about[a.Name()][0], Source: about[a.Name()][1], Version: "1"})
-	}
-	return []kind{
-		kindOf("experiments", &experiment.Registry),
-		kindOf("data sets", &dataset.Registry),
-		models,
-		kindOf("estimators", &privateflow.Estimators),
-		accountants,
-		kindOf("metrics", &metric.Registry),
-	}
-}
 
 func list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "what is registered: experiments, data sets, models, estimators, accountants, metrics",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			kinds := catalogue()
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), kinds)
+		Use:   "list [KIND or NAME]",
+		Short: "what is registered: experiments, sweeps, estimators, data sets, models, metrics, classifiers, accountants",
+		Long: `What is registered, whoever made it. With the name of a kind its plug-ins with
+versions and sources; with the name of a plug-in all that is known of it, and its
+settings.`,
+		Example: "  molehill list\n  molehill list metrics\n  molehill list sketch-flow",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kinds, depth, err := plugin.Select(plugin.Catalogue(), args...)
+			if err != nil {
+				return err
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, k := range kinds {
-				fmt.Fprintln(w, k.Kind)
-				for _, p := range k.Plugins {
-					fmt.Fprintf(w, "  %s\t%s\n", p.Name, p.Summary)
-				}
-				for _, fault := range k.faults {
-					fmt.Fprintf(w, "  left out:\t%v\n", fault)
-				}
+			out := cmd.OutOrStdout()
+			switch {
+			case asJSON:
+				return printJSON(out, kinds)
+			case depth == plugin.Own:
+				return showPlugins(out, kinds)
 			}
-			return w.Flush()
+			return showKinds(out, kinds, depth == plugin.One)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with versions and sources")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with versions, sources, origins and default settings")
 	return cmd
+}
+
+func showKinds(out io.Writer, kinds []plugin.Kind, sources bool) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, k := range kinds {
+		fmt.Fprintln(w, k.Kind)
+		for _, p := range k.Plugins {
+			from := ""
+			if !p.Origin.Ships() {
+				from = fmt.Sprintf(" [%v]", p.Origin)
+			}
+			fmt.Fprintf(w, "  %s\t%s%s\n", p.Name, p.Summary, from)
+			if sources {
+				fmt.Fprintf(w, "  \tversion %s; %s\n", p.Version, p.Source)
+			}
+			if p.Fault != "" {
+				fmt.Fprintf(w, "  \tFAULTY: %s\n", p.Fault)
+			}
+		}
+		for _, fault := range k.Faults {
+			fmt.Fprintf(w, "  left out:\t%s\n", fault)
+		}
+	}
+	return w.Flush()
+}
+
+func showPlugins(out io.Writer, kinds []plugin.Kind) error {
+	var before []plugin.Setting
+	for _, k := range kinds {
+		for _, p := range k.Plugins {
+			fmt.Fprintf(out, "%s, one of the %s\n  %s\n", p.Name, k.Kind, p.Summary)
+			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+			line := func(name, text string) {
+				if text != "" {
+					fmt.Fprintf(w, "  %s\t%s\n", name, text)
+				}
+			}
+			line("version", p.Version)
+			line("source", p.Source)
+			line("from", fmt.Sprintf("%v, package %s", p.Origin, p.Origin.Package))
+			line("use", k.Use(p))
+			line("FAULTY", p.Fault)
+			presets, settings, err := p.Settings()
+			if err != nil {
+				return err
+			}
+			if before != nil && slices.EqualFunc(settings, before, sameSetting) {
+				line("settings", "as above") // an estimator and its experiment
+			} else if len(presets) > 0 {
+				if err := w.Flush(); err != nil { // columns of their own
+					return err
+				}
+				fmt.Fprintf(w, "  settings\t%s\n", strings.Join(presets, "\t"))
+				for _, s := range settings {
+					fmt.Fprintf(w, "    %s\t%s\n", s.Name, strings.Join(s.Values, "\t"))
+				}
+			}
+			before = settings
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func sameSetting(a, b plugin.Setting) bool {
+	return a.Name == b.Name && slices.Equal(a.Values, b.Values)
 }

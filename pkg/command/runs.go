@@ -2,17 +2,20 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sort"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/lab"
+	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/privacy"
 )
@@ -24,10 +27,7 @@ func watch(cmd *cobra.Command, r *run.Run) error {
 		return err
 	}
 	if err := cmd.Context().Err(); err != nil {
-		if state, _ := r.State(); state == run.Running {
-			return fmt.Errorf("%w%s", err, cancelled(r))
-		}
-		return err
+		return fmt.Errorf("%w%s", err, cancelled(r))
 	}
 	state, err := r.State()
 	switch {
@@ -41,9 +41,11 @@ func watch(cmd *cobra.Command, r *run.Run) error {
 	return nil
 }
 
-// cancelled stops the computation and says so.
+// cancelled stops the computation, or takes it from the queue of a cluster.
 func cancelled(r *run.Run) string {
-	if err := r.Cancel(); err != nil {
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second) // the command's has ended
+	defer stop()
+	if err := launch.Cancel(ctx, r); err != nil && !errors.Is(err, run.ErrIdle) {
 		return fmt.Sprintf("; the run goes on: %v", err)
 	}
 	return ""
@@ -52,8 +54,10 @@ func cancelled(r *run.Run) string {
 // summary is a run for scripts.
 type summary struct {
 	ID       string          `json:"id"`
+	Names    []string        `json:"names,omitempty"`
 	Dir      string          `json:"dir"`
 	State    run.State       `json:"state"`
+	Queued   string          `json:"queued,omitempty"` // where it waits, or is computed unseen
 	Spec     run.Spec        `json:"spec"`
 	Metrics  run.Values      `json:"metrics,omitempty"`
 	Note     string          `json:"note,omitempty"`
@@ -74,6 +78,9 @@ func summarize(r *run.Run) (summary, error) {
 		}
 		s.Metrics, s.Note = result.Metrics, result.Note
 	}
+	if names, err := (run.Store{Dir: filepath.Dir(r.Dir)}).Names(); err == nil {
+		s.Names = names[r.ID]
+	}
 	if statement, err := r.Privacy(); err == nil {
 		s.Privacy = statement
 	}
@@ -87,10 +94,20 @@ func describe(w io.Writer, r *run.Run, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if queued, err := launch.Queued(context.Background(), r); err == nil {
+		s.Queued = queued[r.ID]
+	}
 	if asJSON {
 		return printJSON(w, s)
 	}
-	fmt.Fprintf(w, "%s  %s\n%s\n", s.ID, s.State, s.Dir)
+	state := string(s.State)
+	if s.Queued != "" {
+		state = s.Queued
+	}
+	fmt.Fprintf(w, "%s  %s\n%s\n", s.ID, state, s.Dir)
+	if len(s.Names) > 0 {
+		fmt.Fprintln(w, "called", strings.Join(s.Names, ", "))
+	}
 	var settings bytes.Buffer
 	if err := json.Compact(&settings, s.Spec.Config); err != nil {
 		return fmt.Errorf("the settings of %s: %w", s.ID, err)
@@ -138,35 +155,79 @@ func runs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			summaries := make([]summary, 0, len(entries))
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, entry := range entries {
-				if entry.Err != nil {
-					fmt.Fprintf(w, "%s\tunreadable\t%v\n", entry.ID, entry.Err)
-					continue
-				}
-				s, err := summarize(entry.Run)
-				if err != nil {
-					fmt.Fprintf(w, "%s\tunreadable\t%v\n", entry.ID, err)
-					continue
-				}
-				summaries = append(summaries, s)
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.ID, s.State, s.Spec.Preset, entry.Run.Created.Format(time.DateTime))
-			}
 			if asJSON {
+				summaries := make([]summary, 0, len(entries))
+				queued := queuedOf(entries)
+				for _, entry := range entries {
+					if entry.Err == nil {
+						if s, err := summarize(entry.Run); err == nil {
+							s.Queued = queued[s.ID]
+							summaries = append(summaries, s)
+						}
+					}
+				}
 				return printJSON(cmd.OutOrStdout(), summaries)
 			}
 			if len(entries) == 0 {
-				fmt.Fprintf(w, "no runs in %s yet; start one with `molehill run sketch-flow`\n", store.Dir)
+				fmt.Fprintf(cmd.OutOrStdout(), "no runs in %s yet; start one with `molehill run sketch-flow`\n", store.Dir)
+				return nil
 			}
-			return w.Flush()
+			if readable := readableOf(entries); len(readable) > 0 {
+				t, err := lab.ListTable(readable)
+				if err != nil {
+					return err
+				}
+				fmt.Fprint(cmd.OutOrStdout(), t)
+			}
+			for _, entry := range entries {
+				if entry.Err != nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s cannot be read: %v\n", entry.ID, entry.Err)
+				}
+			}
+			return tellSweeps(cmd.OutOrStdout(), store)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// find opens a run by its ID, or the beginning of one.
+func readableOf(entries []run.Entry) (runs []*run.Run) {
+	for _, entry := range entries {
+		if entry.Err == nil {
+			runs = append(runs, entry.Run)
+		}
+	}
+	return runs
+}
+
+// queuedOf says which runs a cluster has, if it answers.
+func queuedOf(entries []run.Entry) map[string]string {
+	queued, _ := launch.Queued(context.Background(), readableOf(entries)...)
+	return queued
+}
+
+// tellSweeps lists the sweeps there are.
+func tellSweeps(w io.Writer, store run.Store) error {
+	sweeps, err := store.Sweeps()
+	for _, sweep := range sweeps {
+		finished := 0
+		for _, id := range sweep.Runs {
+			if r, err := store.Open(id); err == nil {
+				if state, err := r.State(); err == nil && state == run.Finished {
+					finished++
+				}
+			}
+		}
+		doing := ""
+		if working([]*run.Sweep{sweep}) {
+			doing = ", going on"
+		}
+		fmt.Fprintf(w, "sweep %s  %s: %d of %d runs finished%s\n", sweep.ID, sweep.Title, finished, len(sweep.Runs), doing)
+	}
+	return err
+}
+
+// find opens a run by its ID, a name, or the beginning of its ID.
 func find(id string) (*run.Run, run.Store, error) {
 	store, err := run.DefaultStore()
 	if err != nil {
@@ -180,7 +241,7 @@ func show() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show RUN",
-		Short: "a run: its state, settings, metrics and privacy statement (RUN is an ID or the beginning of one)",
+		Short: "a run: its state, settings, metrics and privacy statement (RUN is an ID, the beginning of one, EXPERIMENT@DIGITS, or a name)",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, _, err := find(args[0])

@@ -9,88 +9,108 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/lab"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/viz"
 )
 
-// sweep makes all runs of a table and writes what they say.
+// sweep makes all runs of a table, or of a grid of settings, and writes what they
+// say.
 func sweep() *cobra.Command {
 	var (
-		preset  string
+		asked   asking
+		where   placing
+		grid    []string
 		seeds   int
 		jobs    int
 		only    []string
 		out     string
 		missing bool
 		fid     int
+		detach  bool
+		asJSON  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "sweep NAME",
-		Short: "make all runs of a table, and the table",
-		Long: `Make all runs of a table, and write the table: results.json
-with where and when each was computed, report.md, and figures. Runs that are
-finished are not made again, so the same command goes on after an interruption.
-The noise comes from the seeds, so that anyone can repeat the numbers; such runs
-protect nobody and say so.`,
-		Example: "  molehill sweep flows-table1\n  molehill sweep flows-table1 --preset paper --seeds 5 --out docs/results/flows-table1-paper",
+		Short: "make all runs of a table, or of a grid of an experiment's settings, and the table",
+		Long: `Make many runs, and write what they say: results.json with where and when each
+was computed, report.md, and figures. NAME is a table that Molehill knows, whose
+noise comes from the seeds, so that anyone can repeat the numbers; or an
+experiment, with --grid for each setting that is to vary.
+
+Runs that are finished are not made again, so the same command goes on after an
+interruption. Ctrl-C interrupts the runs too; with --detach nothing is watched,
+and ` + "`molehill watch`, `molehill cancel` and `molehill compare`" + ` take the sweep's ID.
+With --on slurm all runs are one array job. One that fails stops no other.
+
+Each private run of a grid releases something of its own, and the ledger composes
+them: a grid of 12 costs as much as 12 runs.`,
+		Example: "  molehill sweep flows-table1\n  molehill sweep flows-table1 --preset paper --seeds 5 --out docs/results/flows-table1-paper\n  molehill sweep sketch-flow --grid epsilon=0.5,1,5 --grid bins=16,32 --seeds 3 --set dataset=glyphs\n  molehill sweep sketch-flow --grid epsilon=1,5 --on slurm --sbatch=--partition=gpu --detach",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := experiment.Sweeps.Lookup(args[0])
-			if err != nil {
-				return err
-			}
 			if seeds < 1 {
 				return fmt.Errorf("--seeds %d; take at least 1", seeds)
 			}
 			if jobs < 1 {
 				return fmt.Errorf("--jobs %d; take at least 1", jobs)
 			}
-			requests, err := chosen(s.Requests(experiment.Preset(preset), seeds), only)
+			p, err := planSweep(cmd, args[0], asked, grid, seeds)
 			if err != nil {
+				return err
+			}
+			if p.requests, err = chosen(p.requests, only); err != nil {
 				return err
 			}
 			store, err := run.DefaultStore()
 			if err != nil {
 				return err
 			}
-			self, err := os.Executable()
+			local, cluster, err := where.places()
+			if err != nil {
+				return err
+			}
+			var runs []*run.Run
+			var w *run.Sweep
+			var broken []error
+			if missing {
+				runs, err = finishedOf(store, p.requests)
+			} else if w, runs, err = p.create(store); err == nil {
+				if detach {
+					return leaveSweep(cmd, w, runs, local, cluster, jobs, asJSON)
+				}
+				if out == "" {
+					out = filepath.Join(filepath.Dir(store.Dir), "sweeps", p.folder(w))
+				}
+				broken, err = sweepRuns(cmd, w, runs, local, cluster, jobs)
+			}
 			if err != nil {
 				return err
 			}
 			if out == "" {
-				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", args[0]+"-"+preset)
+				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", p.name+"-"+asked.preset)
 			}
-			rows, failed, err := sweepRuns(cmd, store, launch.Local{Binary: self}, requests, jobs, missing)
-			if err != nil {
-				return err
-			}
-			if fid > 0 {
-				if rows, err = measureAll(cmd, store, rows, "fid", fid); err != nil {
-					return err
-				}
-			}
-			if err := report(s, rows, store, out); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d of %d runs are in %s\n", len(rows), len(requests), out)
-			return errors.Join(failed...)
+			return p.write(cmd, store, runs, broken, out, fid)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&preset, "preset", string(experiment.Quick), "quick or paper")
-	flags.IntVar(&seeds, "seeds", 1, "number of seeds, from 1 on")
+	asked.add(flags)
+	where.add(flags)
+	flags.StringArrayVar(&grid, "grid", nil, "of an experiment: a setting and its values, NAME=A,B,C (repeatable: all combinations)")
+	flags.IntVar(&seeds, "seeds", 1, "number of seeds, from --seed on")
 	flags.IntVar(&jobs, "jobs", 2, "runs at a time; their seconds then hold the others' load")
 	flags.StringArrayVar(&only, "only", nil, "NAME=VALUE: only runs with this setting, or experiment=NAME (repeatable; values of one name add up)")
 	flags.StringVar(&out, "out", "", "folder for the results (default: beside the runs)")
 	flags.BoolVar(&missing, "finished", false, "make no run, only the table of those that are finished")
 	flags.IntVar(&fid, "fid", 0, "measure the runs' FID by this many images each, 10000 for publications (most of a tenth of a second an image on two cores)")
+	flags.BoolVar(&detach, "detach", false, "do not watch")
+	flags.BoolVar(&asJSON, "json", false, "with --detach, print the sweep as JSON")
 	return cmd
 }
 
@@ -128,98 +148,73 @@ func chosen(requests []experiment.Request, only []string) ([]experiment.Request,
 	return kept, nil
 }
 
-// sweepRuns makes the runs, jobs at a time, or finds them; the rows are in the
-// order of the requests. A run that fails is told and does not stop the others.
-func sweepRuns(cmd *cobra.Command, store run.Store, local launch.Local, requests []experiment.Request, jobs int, missing bool) (rows []experiment.Row, failed []error, err error) {
-	var (
-		began   = time.Now()
-		found   = make([]*experiment.Row, len(requests))
-		broken  = make([]error, len(requests))
-		telling sync.Mutex
-		told    int
-	)
-	tell := func(format string, values ...any) {
-		telling.Lock()
-		defer telling.Unlock()
-		told++
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s\n", told, len(requests), fmt.Sprintf(format, values...))
-	}
-	group, ctx := errgroup.WithContext(cmd.Context())
-	group.SetLimit(jobs)
-	for i, q := range requests {
-		group.Go(func() error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			spec, err := q.Spec()
-			if err != nil {
-				return err
-			}
-			r, err := startOrOpen(ctx, store, local, spec, missing)
-			if r == nil || err != nil {
-				return err
-			}
-			if _, err := r.Wait(ctx); err != nil {
-				if ctx.Err() != nil {
-					return errors.Join(ctx.Err(), r.Cancel())
-				}
-				broken[i] = fmt.Errorf("%s (%s): %w", name(q), r.ID, err)
-				tell("%s failed: %v", name(q), err)
-				return nil
-			}
-			row, err := experiment.Finished(r)
-			if err != nil {
-				return err
-			}
-			found[i] = &row
-			tell("%s, %.0f s (%s in all)", name(q), row.Seconds, time.Since(began).Round(time.Second))
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, nil, err
-	}
-	for i := range requests {
-		if found[i] != nil {
-			rows = append(rows, *found[i])
-		}
-		if broken[i] != nil {
-			failed = append(failed, broken[i])
-		}
-	}
-	return rows, failed, nil
-}
-
-// startOrOpen starts a run, or if only finished ones are wanted looks for it; nil if it
-// is not among them.
-func startOrOpen(ctx context.Context, store run.Store, local launch.Local, spec run.Spec, missing bool) (*run.Run, error) {
-	if !missing {
-		r, _, err := local.Start(ctx, store, spec)
-		return r, err
-	}
-	id, err := spec.ID()
+// sweepRuns makes the runs, or finds them, here or on a cluster. broken says of each
+// why it is not finished; one that fails is told and does not stop the others.
+func sweepRuns(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.Local, cluster *launch.Slurm, jobs int) (broken []error, err error) {
+	compared, err := lab.CompareRuns(runs)
 	if err != nil {
 		return nil, err
 	}
-	r, err := store.Open(id)
-	if err != nil {
-		return nil, nil // not made yet
+	ctx, say := cmd.Context(), cmd.ErrOrStderr()
+	if cluster != nil {
+		submitted, err := cluster.Submit(ctx, w.ID, runs, 0)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(say, "%d of %d runs are given to Slurm\n", submitted, len(runs))
+		broken, err := attention{runs, compared.Labels, func() bool { return false }, nil}.pay(ctx, say)
+		if ctx.Err() != nil {
+			later, stop := context.WithTimeout(context.Background(), 10*time.Second)
+			defer stop()
+			if cancelled := launch.CancelSweep(later, w, runs); !errors.Is(cancelled, run.ErrIdle) {
+				err = errors.Join(err, cancelled)
+			}
+		}
+		return broken, err
 	}
-	if state, _ := r.State(); state != run.Finished {
-		return nil, nil
-	}
-	return r, nil
+	var why sync.Map // of run IDs
+	var ended atomic.Bool
+	made := make(chan error, 1)
+	go func() {
+		err := local.Sweep(ctx, w, runs, jobs, func(r *run.Run, err error) {
+			if err != nil {
+				why.Store(r.ID, fmt.Errorf("%s: %w", run.Short(r.ID), err))
+			}
+		})
+		if errors.Is(err, run.ErrBusy) { // started unseen, or from a notebook
+			fmt.Fprintf(say, "another process makes these runs already; watching (`molehill cancel %s` stops it)\n", w.ID)
+			err = nil
+		}
+		ended.Store(true)
+		made <- err
+	}()
+	broken, err = attention{runs, compared.Labels,
+		func() bool { return !ended.Load() || working([]*run.Sweep{w}) },
+		func(r *run.Run) error { err, _ := why.Load(r.ID); failed, _ := err.(error); return failed },
+	}.pay(ctx, say)
+	return broken, errors.Join(err, <-made)
 }
 
-// name is how a run of a sweep is told.
-func name(q experiment.Request) string {
-	text := q.Experiment
-	for _, setting := range []string{"dataset", "epsilon"} {
-		if value, ok := q.Settings[setting]; ok {
-			text += fmt.Sprintf(", %s %s", setting, value)
+// finishedOf returns the finished runs of requests.
+func finishedOf(store run.Store, requests []experiment.Request) (runs []*run.Run, err error) {
+	for _, q := range requests {
+		spec, err := q.Spec()
+		if err != nil {
+			return nil, err
+		}
+		id, err := spec.ID()
+		if err != nil {
+			return nil, err
+		}
+		r, err := run.Open(filepath.Join(store.Dir, id))
+		if err != nil {
+			continue // not made yet
+		}
+		if state, err := r.State(); err == nil && state == run.Finished {
+			runs = append(runs, r)
 		}
 	}
-	return fmt.Sprintf("%s, seed %d", text, q.Seed)
+	return runs, nil
 }
 
 // measureAll measures the runs that have not been, and returns their rows with it.

@@ -78,9 +78,14 @@ type ByHand interface {
 }
 
 // Registry has every source by its name.
-var Registry = plugin.Registry[Source]{Kind: "data set"}
+var Registry = plugin.Registry[Source]{Kind: kind, Defaults: func(s Source) (map[string]any, error) {
+	return map[string]any{plugin.NoPreset: map[string]bool{"public": s.Public()}}, nil
+}}
 
-// Load loads a registered data set and checks what it gets.
+const kind = "data set"
+
+// Load loads a registered data set and checks what it gets, whoever made it: an
+// error names it.
 func Load(ctx context.Context, name string, o Options) (*Splits, error) {
 	source, err := Registry.Lookup(name)
 	if err != nil {
@@ -89,12 +94,16 @@ func Load(ctx context.Context, name string, o Options) (*Splits, error) {
 	if _, ok := source.(Labelled); !ok && o.Label != "" {
 		return nil, fmt.Errorf("data set %q: expected no choice of labels, as it has one set of them or none, found Label %q; leave it empty", name, o.Label)
 	}
-	splits, err := source.Load(ctx, o)
+	var splits *Splits
+	err = plugin.Guard(kind, name, "Load", func() error {
+		splits, err = source.Load(ctx, o)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	if err := splits.Check(); err != nil {
-		return nil, fmt.Errorf("loading %q: %w", name, err)
+		return nil, fmt.Errorf("loading the data set %q: %w", name, err)
 	}
 	return splits, nil
 }
@@ -133,7 +142,12 @@ func Digest(ctx context.Context, name string, o Options) (string, error) {
 		return "", nil
 	}
 	if digester, ok := source.(Digester); ok {
-		return digester.Digest(ctx, o)
+		var digest string
+		err := plugin.Guard(kind, name, "Digest", func() error {
+			digest, err = digester.Digest(ctx, o)
+			return err
+		})
+		return digest, err
 	}
 	splits, err := Load(ctx, name, o)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 
+	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
@@ -56,7 +57,11 @@ func Game(r *run.Run) (audit.Game, privacy.Statement, error) {
 	if !ok {
 		return refuse("is of the experiment %s, which does not offer its mechanism to audits (experiment.Auditable)", r.Spec.Experiment)
 	}
-	game, err := auditable.Game(r, config, statement)
+	var game audit.Game
+	err = plugin.Guard(kind, r.Spec.Experiment, "Game", func() error {
+		game, err = auditable.Game(r, config, statement)
+		return err
+	})
 	if err != nil {
 		return refuse("cannot be audited: %w", err)
 	}
@@ -68,14 +73,24 @@ func Game(r *run.Run) (audit.Game, privacy.Statement, error) {
 func decode(spec run.Spec) (Experiment, Config, error) {
 	e, err := Registry.Lookup(spec.Experiment)
 	if err != nil {
+		return nil, nil, elsewhere(spec, err)
+	}
+	info, err := describe(e, spec.Experiment)
+	if err != nil {
 		return nil, nil, err
 	}
-	if have := e.Describe().Version; have != spec.Version {
-		return nil, nil, fmt.Errorf("the run is of version %s of %s, this program has version %s; start a new run", spec.Version, spec.Experiment, have)
+	if info.Version != spec.Version {
+		return nil, nil, elsewhere(spec, fmt.Errorf("the run is of version %s of %s, this program has version %s; start a new run", spec.Version, spec.Experiment, info.Version))
 	}
-	config := e.Config(Preset(spec.Preset))
+	if here, ok := e.(Here); ok {
+		e = here.Experiment // with whatever else it can
+	}
+	config, err := settings(e, spec.Experiment, Preset(spec.Preset))
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := json.Unmarshal(spec.Config, config); err != nil {
 		return nil, nil, fmt.Errorf("settings of %s: %w", spec.Experiment, err)
 	}
-	return e, config, config.Check()
+	return e, config, check(config, spec.Experiment)
 }

@@ -10,7 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"os"
+	"reflect"
 
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -52,7 +53,55 @@ const (
 const SplitSeed = 1
 
 // Registry holds the experiments.
-var Registry = plugin.Registry[Experiment]{Kind: "experiment"}
+var Registry = plugin.Registry[Experiment]{Kind: kind, Defaults: presets}
+
+const kind = "experiment"
+
+// presets returns the settings of every preset.
+func presets(e Experiment) (map[string]any, error) {
+	all := map[string]any{}
+	for _, preset := range []Preset{Quick, Paper} {
+		info, err := describe(e, "")
+		if err != nil {
+			return nil, err
+		}
+		config, err := settings(e, info.Name, preset)
+		if err != nil {
+			return nil, err
+		}
+		all[string(preset)] = config
+	}
+	return all, nil
+}
+
+func describe(e Experiment, name string) (info plugin.Info, err error) {
+	err = plugin.Guard(kind, name, "Describe", func() error {
+		info = e.Describe()
+		return nil
+	})
+	return info, err
+}
+
+// settings asks an experiment for the settings of a preset, and refuses what
+// Apply could not change.
+func settings(e Experiment, name string, preset Preset) (config Config, err error) {
+	err = plugin.Guard(kind, name, "Config", func() error {
+		config = e.Config(preset)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if v := reflect.ValueOf(config); v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s %q: its Config returns %T for the preset %s; expected a pointer to a struct with json tags", kind, name, config, preset)
+	}
+	return config, nil
+}
+
+// check checks settings.
+func check(config Config, name string) error {
+	return plugin.Guard(kind, name, "Check", config.Check)
+}
 
 // Request asks for a run.
 type Request struct {
@@ -66,34 +115,52 @@ type Request struct {
 // Spec turns a request into what determines a run. Every mistake in it is found
 // here, before anything computes.
 func (q Request) Spec() (run.Spec, error) {
-	e, err := Registry.Lookup(q.Experiment)
+	e, err := lookup(q.Experiment)
 	if err != nil {
 		return run.Spec{}, err
 	}
+	return q.specOf(e)
+}
+
+func (q Request) specOf(e Experiment) (run.Spec, error) {
 	if q.Preset == "" {
 		q.Preset = Quick
 	}
 	if q.Preset != Quick && q.Preset != Paper {
 		return run.Spec{}, &plugin.UnknownError{Kind: "preset", Name: string(q.Preset), Nearest: []string{string(Quick), string(Paper)}}
 	}
-	config := e.Config(q.Preset)
+	config, err := settings(e, q.Experiment, q.Preset)
+	if err != nil {
+		return run.Spec{}, err
+	}
 	if err := Apply(config, q.Settings); err != nil {
 		return run.Spec{}, fmt.Errorf("%s: %w", q.Experiment, err)
 	}
-	if err := config.Check(); err != nil {
-		return run.Spec{}, fmt.Errorf("%s: %w", q.Experiment, err)
+	if err := check(config, q.Experiment); err != nil {
+		return run.Spec{}, named(q.Experiment, err)
 	}
 	if pinner, ok := config.(Pinner); ok {
-		if err := pinner.Pin(); err != nil {
-			return run.Spec{}, fmt.Errorf("%s: %w", q.Experiment, err)
+		if err := plugin.Guard(kind, q.Experiment, "Pin", pinner.Pin); err != nil {
+			return run.Spec{}, named(q.Experiment, err)
 		}
 	}
 	text, err := json.Marshal(config)
 	if err != nil {
 		return run.Spec{}, fmt.Errorf("%s: %w", q.Experiment, err)
 	}
-	info := e.Describe()
+	info, err := describe(e, q.Experiment)
+	if err != nil {
+		return run.Spec{}, err
+	}
 	return run.Spec{Experiment: info.Name, Version: info.Version, Preset: string(q.Preset), Seed: q.Seed, Research: q.Research, Config: text}, nil
+}
+
+// named puts an experiment's name before an error, unless it has it.
+func named(name string, err error) error {
+	if panicked := (*plugin.PanicError)(nil); errors.As(err, &panicked) && panicked.Kind == kind {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // Compute runs the experiment of a run that this process has acquired, and
@@ -110,14 +177,17 @@ func Compute(ctx context.Context, r *run.Run) error {
 }
 
 func compute(ctx context.Context, r *run.Run) (result run.Result, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%s panicked: %v\n%s", r.Spec.Experiment, v, debug.Stack())
-		}
-	}()
 	e, config, err := decode(r.Spec)
 	if err != nil {
 		return result, err
 	}
-	return e.Run(ctx, r, config)
+	err = plugin.Guard(kind, r.Spec.Experiment, "Run", func() error {
+		result, err = e.Run(ctx, r, config)
+		return err
+	})
+	if panicked := (*plugin.PanicError)(nil); errors.As(err, &panicked) {
+		// For whoever mends it; the error itself has the line.
+		fmt.Fprintf(os.Stderr, "%v\n%s\n", panicked, panicked.Stack)
+	}
+	return result, err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
 
@@ -47,8 +48,16 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	if !ok {
 		return found, fmt.Errorf("runs of %s have no further measures", r.Spec.Experiment)
 	}
-	if !slices.Contains(m.Measures(), name) {
-		return found, fmt.Errorf("%s has no measure %q; it has %s", r.Spec.Experiment, name, strings.Join(m.Measures(), ", "))
+	var names []string
+	err = plugin.Guard(kind, r.Spec.Experiment, "Measures", func() error {
+		names = m.Measures()
+		return nil
+	})
+	if err != nil {
+		return found, err
+	}
+	if !slices.Contains(names, name) {
+		return found, fmt.Errorf("%s has no measure %q; it has %s", r.Spec.Experiment, name, strings.Join(names, ", "))
 	}
 	if rows < 2 {
 		return found, fmt.Errorf("%s of %d rows; measure at least 2", name, rows)
@@ -62,7 +71,11 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 		return found, nil
 	}
 	began := time.Now()
-	if found, err = m.Measure(ctx, r, config, name, rows, say); err != nil {
+	err = plugin.Guard(kind, r.Spec.Experiment, "Measure", func() error {
+		found, err = m.Measure(ctx, r, config, name, rows, say)
+		return err
+	})
+	if err != nil {
 		return found, fmt.Errorf("%s of %s: %w", name, r.ID, err)
 	}
 	found.Seconds = time.Since(began).Seconds()

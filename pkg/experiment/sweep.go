@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -49,7 +51,13 @@ type Report struct {
 }
 
 // Sweeps holds the sweeps.
-var Sweeps = plugin.Registry[Sweep]{Kind: "sweep"}
+var Sweeps = plugin.Registry[Sweep]{Kind: "sweep", Defaults: func(s Sweep) (map[string]any, error) {
+	sizes := map[string]any{}
+	for _, preset := range []Preset{Quick, Paper} {
+		sizes[string(preset)] = map[string]int{"runs of one seed": len(s.Requests(preset, 1))}
+	}
+	return sizes, nil
+}}
 
 // portable leaves of files named in settings their names: results travel, the
 // paths of a machine need not.
@@ -86,6 +94,9 @@ func Finished(r *run.Run) (Row, error) {
 		row.Measured = append(row.Measured, measured[name])
 	}
 	statement, err := r.Privacy()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // it looked at nothing private
+	}
 	if err != nil {
 		return row, err
 	}

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -48,6 +46,9 @@ func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions)
 	source, err := ReadNotebook(path)
 	if err != nil {
 		return nil, err
+	}
+	if err := source.ours(); err != nil {
+		return nil, fmt.Errorf("executing %s: %w", path, err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -163,30 +164,4 @@ func (p *progress) failure(ctx context.Context, nb *Notebook, runErr error, log 
 		return failed
 	}
 	return fmt.Errorf("%w; Jupyter's last words:\n%s", runErr, log)
-}
-
-// ExportHTML writes each notebook, as it is, as one HTML file into dir and
-// returns the files' paths. Pictures are inside the file; formulas are drawn by
-// MathJax, which browsers load from the network.
-func ExportHTML(ctx context.Context, e *Environment, dir string, notebooks ...string) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	var pages []string
-	for _, path := range notebooks {
-		name := strings.TrimSuffix(filepath.Base(path), ".ipynb") + ".html"
-		cmd := e.python(ctx, "-m", "nbconvert", "--to", "html", "--embed-images", "--stdout", path)
-		log := &tail{}
-		var page bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &page, log
-		if err := cmd.Run(); err != nil {
-			return pages, fmt.Errorf("exporting %s: %w\n%s", path, err, log)
-		}
-		file := filepath.Join(dir, name)
-		if err := writeFile(file, page.Bytes()); err != nil {
-			return pages, err
-		}
-		pages = append(pages, file)
-	}
-	return pages, nil
 }

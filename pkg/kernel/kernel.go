@@ -25,6 +25,10 @@ const (
 	DisplayName = "Molehill (Go)"
 )
 
+// Index is the notebook of the notebooks folder that JupyterLab opens first: the
+// lessons as cards. Package lessons writes it.
+const Index = "index.ipynb"
+
 // Options says where and how to set up.
 type Options struct {
 	Root    string    // folder that holds go.mod

@@ -91,6 +91,27 @@ func ParseNotebook(data []byte) (*Notebook, error) {
 	return nb, nil
 }
 
+// ours reports whether the notebook's cells are for our kernel, or for another of
+// Go, or do not say. The error says whose they are.
+func (nb *Notebook) ours() error {
+	var spec struct {
+		Name        string `json:"name"`
+		DisplayName string `json:"display_name"`
+		Language    string `json:"language"`
+	}
+	raw, told := nb.Metadata["kernelspec"]
+	if !told {
+		return nil
+	}
+	if err := json.Unmarshal(raw, &spec); err != nil {
+		return fmt.Errorf("its kernelspec cannot be read: %w; choose Kernel ▸ Change Kernel in JupyterLab and save it", err)
+	}
+	if spec.Name == Name || spec.Name == "gonb" || spec.Language == "go" || spec.Name == "" {
+		return nil
+	}
+	return fmt.Errorf("it is for the kernel %q (%s), and %q runs Go; if its cells are Go, choose Kernel ▸ Change Kernel in JupyterLab and save it", spec.Name, spec.DisplayName, DisplayName)
+}
+
 // Write writes the notebook's cells, without fields that this package does not
 // read: it is for notebooks made here, not for changing those of people.
 func (nb *Notebook) Write(path string) error {
@@ -146,6 +167,7 @@ func (nb *Notebook) Expectation() (Expectation, error) {
 			Text   []string `json:"text"`
 		} `json:"expect"`
 		MaxSeconds float64 `json:"max_seconds"`
+		Generated  string  `json:"generated"` // by what, where nobody wrote the notebook
 	}
 	if raw, ok := nb.Metadata["molehill"]; ok {
 		decoder := json.NewDecoder(strings.NewReader(string(raw)))

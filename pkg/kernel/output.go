@@ -33,9 +33,10 @@ func (e *CellError) Error() string {
 
 // Image is a picture in a notebook's outputs.
 type Image struct {
-	Cell int    // index of its cell
-	MIME string // "image/png", "image/jpeg", "image/svg+xml"
-	Data []byte // the file's bytes
+	Cell    int    // index of its cell
+	MIME    string // "image/png", "image/jpeg", "image/svg+xml"
+	Heading string // the text that stands for it; "" if none does
+	Data    []byte // the file's bytes
 }
 
 // Table is a table in a notebook's outputs, the head with the other rows.
@@ -85,21 +86,21 @@ func (nb *Notebook) Images() (found []Image) {
 			if encoded := strings.Join(strings.Fields(o.data(mime)), ""); encoded != "" {
 				data, err := base64.StdEncoding.DecodeString(encoded)
 				if err == nil {
-					found = append(found, Image{cell, mime, data})
+					found = append(found, Image{cell, mime, o.data("text/plain"), data})
 				}
 			}
 		}
 		svg := o.data("image/svg+xml")
 		if svg != "" {
-			found = append(found, Image{cell, "image/svg+xml", []byte(svg)})
+			found = append(found, Image{cell, "image/svg+xml", o.data("text/plain"), []byte(svg)})
 		}
 		page := o.data("text/html")
 		for _, picture := range inlineSVG.FindAllString(page, -1) {
-			found = append(found, Image{cell, "image/svg+xml", []byte(picture)})
+			found = append(found, Image{cell, "image/svg+xml", "", []byte(picture)})
 		}
 		for _, picture := range inlineImage.FindAllStringSubmatch(page, -1) {
 			if data, err := base64.StdEncoding.DecodeString(picture[2]); err == nil {
-				found = append(found, Image{cell, picture[1], data})
+				found = append(found, Image{cell, picture[1], "", data})
 			}
 		}
 	}

@@ -153,8 +153,9 @@ func (s *setup) makeVenv(ctx context.Context, python string) error {
 }
 
 // pip installs a list of requirements, each file checked against its hash.
-// Nothing is compiled: what has no wheel for this machine is an error.
-func (s *setup) pip(ctx context.Context, what string, list []byte) error {
+// Nothing is compiled: what has no wheel for this machine is an error. More
+// arguments go to pip.
+func (s *setup) pip(ctx context.Context, what string, list []byte, more ...string) error {
 	file := filepath.Join(s.Venv, "requirements.txt")
 	if err := writeFile(file, list); err != nil {
 		return err
@@ -175,8 +176,9 @@ func (s *setup) pip(ctx context.Context, what string, list []byte) error {
 	// The user's settings for pip hold (index, proxy, certificates), but not
 	// those that would install elsewhere.
 	env := withEnv(s.jupyterEnv(), map[string]string{"PIP_USER": "0", "PIP_TARGET": "", "PIP_PREFIX": "", "PIP_ROOT_USER_ACTION": "ignore"})
-	return s.command(ctx, what, env, watch, s.Python, "-I", "-m", "pip", "install", "--require-hashes", "--no-deps",
-		"--only-binary=:all:", "--disable-pip-version-check", "--no-input", "--progress-bar=off", "--requirement", file)
+	args := []string{"-I", "-m", "pip", "install", "--require-hashes", "--no-deps", "--only-binary=:all:",
+		"--disable-pip-version-check", "--no-input", "--progress-bar=off", "--requirement", file}
+	return s.command(ctx, what, env, watch, s.Python, append(args, more...)...)
 }
 
 // healthy says whether the environment's Python runs and finds its packages;

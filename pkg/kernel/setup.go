@@ -22,10 +22,11 @@ import (
 // stamp records what a finished set-up was made from. A stage whose inputs are
 // still the same is not done again.
 type stamp struct {
-	Python string `json:"python"`           // requirements
-	XLA    string `json:"xla,omitempty"`    // requirements of the plugin, installed or tried
-	Reason string `json:"reason,omitempty"` // why there is no plugin
-	Go     string `json:"go"`               // modules, Go's version and settings
+	Python  string `json:"python"`            // requirements
+	XLA     string `json:"xla,omitempty"`     // requirements of the plugin, installed or tried
+	Reason  string `json:"reason,omitempty"`  // why there is no plugin
+	MathJax string `json:"mathjax,omitempty"` // requirements of MathJax, installed or tried
+	Go      string `json:"go"`                // modules, Go's version and settings
 }
 
 // Setup makes the environment of o.Root, or what is missing of it, and returns
@@ -92,6 +93,9 @@ func (s *setup) run(ctx context.Context) error {
 		s.stamp.Python = python
 	}
 	if err := s.installXLA(ctx); err != nil {
+		return err
+	}
+	if err := s.installMathJax(ctx); err != nil {
 		return err
 	}
 	if err := s.save(); err != nil {

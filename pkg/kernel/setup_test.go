@@ -270,13 +270,13 @@ func TestChoosePort(t *testing.T) {
 	if taken > 65000 {
 		t.Skipf("port %d leaves no room for the next free one", taken)
 	}
-	if _, err := choosePort(taken); err == nil || !strings.Contains(err.Error(), "is in use; port") {
+	if _, err := choosePort(loopback, taken); err == nil || !strings.Contains(err.Error(), "is in use; port") {
 		t.Errorf("a port in use: %v", err)
 	}
-	if _, err := choosePort(70000); err == nil {
+	if _, err := choosePort(loopback, 70000); err == nil {
 		t.Error("port 70000 passes")
 	}
-	if port, err := choosePort(0); err != nil || port < firstPort {
+	if port, err := choosePort(loopback, 0); err != nil || port < firstPort {
 		t.Errorf("no port asked for: %d, %v", port, err)
 	}
 }

@@ -4,6 +4,9 @@
 //	r := lab.Run("sketch-flow", lab.Dataset("mnist"), lab.Epsilon(10))
 //	viz.Show(r.Samples(64), r.Curve("sliced W₂"), r.Privacy())
 //
+// Several runs are put side by side by [Compare] and watched by [Watch]; [Sweep]
+// makes those of a grid of settings; [Runs] lists what there is.
+//
 // A cell never computes an experiment itself. It asks the molehill program for
 // a run and watches the run's directory, so a cell can be executed again, a
 // kernel die and a browser close without losing work or spending budget twice.
@@ -64,6 +67,22 @@ func Research() Option {
 	return func(arguments []string) []string { return append(arguments, "--research") }
 }
 
+// Name gives the run a name to open it by, on a terminal too. A name that another
+// run has moves.
+func Name(name string) Option { return flag("--name", name) }
+
+// On says where to compute: "here", on this machine, or on "slurm", with options
+// of sbatch's: lab.On("slurm", "--partition=gpu", "--gres=gpu:1").
+func On(place string, options ...string) Option {
+	return func(arguments []string) []string {
+		arguments = append(arguments, "--on", place)
+		for _, option := range options {
+			arguments = append(arguments, "--sbatch", option)
+		}
+		return arguments
+	}
+}
+
 // Run starts an experiment, or attaches to the run that there is, shows its
 // progress, and returns it when it is finished.
 func Run(experiment string, options ...Option) *Result {
@@ -84,7 +103,8 @@ func Start(experiment string, options ...Option) *Result {
 	return &Result{r}
 }
 
-// Open returns a run by its ID, or the beginning of one.
+// Open returns a run by its ID, a name that it was given (Name), "experiment@digits"
+// with some of the first digits of its ID, or the beginning of its ID.
 func Open(id string) *Result {
 	store, err := run.DefaultStore()
 	if err != nil {
@@ -110,6 +130,11 @@ func finished(r *run.Run, err error) *Result {
 // fail shows an error and ends the cell. Outside a notebook, where Show is
 // silent, the error goes to standard error.
 func fail(err error) {
+	if left := (*leftError)(nil); errors.As(err, &left) {
+		viz.Show("*" + left.Error() + "*") // no mistake of anybody's
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		os.Exit(130)
+	}
 	fmt.Fprintln(os.Stderr, "lab:", err)
 	viz.Show(err)
 	os.Exit(1)
@@ -151,6 +176,13 @@ func ask(answer any, arguments ...string) error {
 	return json.Unmarshal(text, answer)
 }
 
+// leftError says that a cell was interrupted while it watched.
+type leftError struct{ what, command string }
+
+func (e *leftError) Error() string {
+	return fmt.Sprintf("Stopped watching; %s goes on computing. Execute the cell again to come back, or stop it with `molehill cancel %s`.", e.what, e.command)
+}
+
 // wait watches the run to its end.
 func wait(r *run.Run) error {
 	if state, err := r.State(); err != nil || state == run.Finished {
@@ -158,9 +190,14 @@ func wait(r *run.Run) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	done := Follow(ctx, r)
+	return settled(ctx, r, Follow(ctx, r))
+}
+
+// settled says how a run has ended that was watched until done, or that it has
+// not: then the cell that watches ends without a result.
+func settled(ctx context.Context, r *run.Run, done error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("stopped watching; %s goes on computing: execute the cell again to come back to it, or stop it with `molehill cancel %s`", r.ID, r.ID)
+		return &leftError{run.Short(r.ID), run.Short(r.ID)}
 	}
 	state, err := r.State()
 	switch {

@@ -17,6 +17,10 @@ func TestMain(m *testing.M) {
 		command.Main()
 		return
 	}
+	if os.Getenv("MOLEHILL_TEST_CELL") != "" {
+		aCell()
+		return
+	}
 	self, err := os.Executable()
 	if err == nil {
 		err = os.Setenv("MOLEHILL_BIN", self)
@@ -83,5 +87,14 @@ func TestPrivateRunsShowTheirPromise(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(r.Dir, "key")); !os.IsNotExist(err) {
 		t.Errorf("the noise key is still there after the run: %v", err)
+	}
+}
+
+func TestCatalogueAsksTheProgram(t *testing.T) {
+	if text := lab.Catalogue("metrics").String(); !strings.Contains(text, "sliced-w2") || !strings.Contains(text, "003 Eq. 4") {
+		t.Errorf("the metrics are\n%s", text)
+	}
+	if page := lab.Catalogue("five-gaussians"); !strings.Contains(page.String(), "step_size") || !strings.Contains(page.Caption, "molehill run five-gaussians") {
+		t.Errorf("its page is\n%s", page)
 	}
 }

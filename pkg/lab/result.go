@@ -42,13 +42,24 @@ func (r *Result) Samples(n int) viz.Images {
 
 // Images returns up to n of the square images of an artefact as a figure.
 func (r *Result) Images(name string, n int) viz.Images {
-	pixels, columns := r.Table(name)
+	images, err := r.images(name, n)
+	if err != nil {
+		fail(err)
+	}
+	return images
+}
+
+func (r *Result) images(name string, n int) (viz.Images, error) {
+	pixels, columns, err := r.Run.Table(name)
+	if err != nil {
+		return viz.Images{}, err
+	}
 	n = min(n, len(pixels)/columns)
 	images, err := viz.SquareImages(pixels[:n*columns], columns)
 	if err != nil {
-		fail(fmt.Errorf("%s: %w", name, err))
+		return images, fmt.Errorf("%s: %w", name, err)
 	}
-	return images
+	return images, nil
 }
 
 // Measure measures the run further: its FID ("fid") by as many generated images,

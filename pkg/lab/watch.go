@@ -4,15 +4,26 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 
+	"github.com/janpfeifer/gonb/gonbui"
+
+	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/viz"
 )
 
 // Follow shows a run's progress, in a notebook or on a terminal, until nothing is
-// computed any more or ctx ends. Whoever stops following stops nothing.
-func Follow(ctx context.Context, r *run.Run) error {
+// computed any more or ctx ends. Whoever stops following stops nothing. A run that
+// waits for a cluster is waited for.
+func Follow(ctx context.Context, r *run.Run) error { return follow(ctx, r, func() {}) }
+
+// follow is Follow; look is called now and then while there may be something new.
+func follow(ctx context.Context, r *run.Run, look func()) error {
+	if err := await(ctx, r); err != nil {
+		return err
+	}
 	var bar *viz.Progress
 	total := 0
 	finish := func() {
@@ -39,8 +50,27 @@ func Follow(ctx context.Context, r *run.Run) error {
 			}
 			bar.Set(e.Step, note(e))
 		}
+		look()
 	}
 	return ctx.Err()
+}
+
+// await shows where a run stands that waits for a cluster, until it does not.
+func await(ctx context.Context, r *run.Run) error {
+	var line viz.Live
+	told := false
+	err := launch.Await(ctx, r, func(text string) {
+		told = true
+		line.Update(text)
+		if !gonbui.IsNotebook {
+			fmt.Fprintf(os.Stderr, "%s: %s\n", run.Short(r.ID), text)
+		}
+	})
+	if told {
+		line.Update("the cluster has taken it up")
+		line.Done()
+	}
+	return err
 }
 
 // title names what is done: what the event says, or the run with its ε.

@@ -1,5 +1,6 @@
 // Package launch starts runs: it gives a run that nobody computes a process of
-// its own, and leaves alone one that somebody does.
+// its own, on this machine or on a cluster, and leaves alone one that somebody
+// does.
 //
 //	r, started, err := launch.Local{}.Start(ctx, store, spec)
 //	for update := range r.Watch(ctx) { … }
@@ -53,12 +54,15 @@ func (l Local) Resume(ctx context.Context, r *run.Run) (started bool, err error)
 	case state == run.Running:
 		return false, nil
 	}
+	if queued, err := Queued(ctx, r); err != nil || queued[r.ID] != "" {
+		return false, err // a cluster computes it, or will
+	}
 	if l.Binary == "" {
 		if l.Binary, err = FindBinary(ctx); err != nil {
 			return false, err
 		}
 	}
-	w, err := l.spawn(r)
+	w, err := l.spawn(r.LogPath(), "compute", r.Dir)
 	if err != nil {
 		return false, err
 	}
@@ -72,21 +76,22 @@ type worker struct {
 	log   int64      // length of the log before it began
 }
 
-// spawn starts the process that is to compute r.
-func (l Local) spawn(r *run.Run) (*worker, error) {
-	log, err := os.OpenFile(r.LogPath(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+// spawn starts a process of the molehill command that nobody's end ends, and
+// whose words go to the end of a log.
+func (l Local) spawn(log string, arguments ...string) (*worker, error) {
+	file, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("launch: %s needs a log: %w", r.ID, err)
+		return nil, fmt.Errorf("launch: a process needs a log: %w", err)
 	}
-	defer log.Close() // the process has its own
-	info, err := log.Stat()
+	defer file.Close() // the process has its own
+	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("launch: %s needs a log: %w", r.ID, err)
+		return nil, fmt.Errorf("launch: a process needs a log: %w", err)
 	}
 	var cmd *exec.Cmd
 	for attempt := 0; ; attempt++ {
-		cmd = exec.Command(l.Binary, "compute", r.Dir)
-		cmd.Stdout, cmd.Stderr = log, log
+		cmd = exec.Command(l.Binary, arguments...)
+		cmd.Stdout, cmd.Stderr = file, file
 		cmd.Env = environment(os.Environ())
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		// A binary just built is busy while any process, forked a moment ago and
@@ -97,7 +102,7 @@ func (l Local) spawn(r *run.Run) (*worker, error) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("launch: computing %s: %w; set MOLEHILL_BIN to a molehill command that can be executed", r.ID, err)
+		return nil, fmt.Errorf("launch: %w; set MOLEHILL_BIN to a molehill command that can be executed", err)
 	}
 	w := &worker{pid: cmd.Process.Pid, ended: make(chan error, 1), log: info.Size()}
 	go func() { w.ended <- cmd.Wait() }() // also takes it from the process table

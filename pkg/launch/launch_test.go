@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,10 +24,12 @@ import (
 // what became of it, as a notebook cell would.
 func TestMain(m *testing.M) {
 	switch store := os.Getenv("MOLEHILL_TEST_STORE"); {
-	case len(os.Args) == 3 && os.Args[1] == "compute":
-		if err := compute(os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	case len(os.Args) >= 3 && os.Args[1] == "compute":
+		for _, dir := range os.Args[2:] {
+			if err := compute(dir); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
 		}
 	case store != "":
 		_, started, err := Local{Binary: os.Args[0]}.Start(context.Background(), run.Store{Dir: store}, slow)
@@ -74,6 +77,15 @@ func compute(dir string) error {
 		return r.Fail(errors.New("the loss is NaN"))
 	case "slow":
 		time.Sleep(500 * time.Millisecond)
+	case "patient": // in its first life
+		lives, err := r.Provenance()
+		if err != nil || len(lives) > 1 {
+			return errors.Join(err, r.Finish(run.Result{}))
+		}
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
+		<-asked
+		return r.Release()
 	}
 	return r.Finish(run.Result{})
 }

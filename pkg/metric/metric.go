@@ -2,6 +2,8 @@
 package metric
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"molehill/pkg/plugin"
@@ -26,7 +28,39 @@ type Metric interface {
 }
 
 // Registry holds the metrics.
-var Registry = plugin.Registry[Metric]{Kind: "metric"}
+var Registry = plugin.Registry[Metric]{Kind: kind}
+
+const kind = "metric"
+
+// Measure measures by a metric that somebody else may have made: one that
+// panics, or whose value is no number, gives an error with its name.
+func Measure(name string, generated, real transport.Points, rng *rand.Rand) (v Value, err error) {
+	m, err := Registry.Lookup(name)
+	if err != nil {
+		return v, err
+	}
+	for side, p := range map[string]transport.Points{"generated": generated, "real": real} {
+		if err := p.Check(); err != nil {
+			return v, fmt.Errorf("metric %q: %s points: %w", name, side, err)
+		}
+	}
+	if generated.Dim != real.Dim {
+		return v, fmt.Errorf("metric %q: generated points of dimension %d and real ones of %d; compare those of one space", name, generated.Dim, real.Dim)
+	}
+	err = plugin.Guard(kind, name, "Measure", func() error {
+		v, err = m.Measure(generated, real, rng)
+		return err
+	})
+	switch {
+	case err != nil:
+		return Value{}, fmt.Errorf("metric %q: %w", name, err)
+	case math.IsNaN(v.Value) || math.IsInf(v.Value, 0):
+		return Value{}, fmt.Errorf("metric %q measured %v; expected a finite number", name, v.Value)
+	case !(v.StandardError >= 0) || math.IsInf(v.StandardError, 0):
+		return Value{}, fmt.Errorf("metric %q measured %v with a standard error of %v; expected one that is finite and not negative", name, v.Value, v.StandardError)
+	}
+	return v, nil
+}
 
 // DefaultStacks is how many orthonormal bases of directions a reported distance
 // takes.

@@ -6,11 +6,16 @@
 // drivers do:
 //
 //	func init() { dataset.Registry.Register(mnist{}) }
+//
+// A plug-in is somebody else's code. One that panics, takes a name that is
+// taken or returns what cannot be is left out, or ends in an error that names
+// it; the others go on. See [Guard].
 package plugin
 
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"sort"
 	"strings"
 	"sync"
@@ -31,64 +36,119 @@ type Plugin interface{ Describe() Info }
 // value needs its Kind, which names the kind in errors.
 type Registry[T Plugin] struct {
 	Kind string
+	// Defaults returns the settings that a plug-in has unless told otherwise, by
+	// the name of the preset, each a value that marshals to a JSON object. nil
+	// stands for the exported fields of the plug-in itself.
+	Defaults func(T) (map[string]any, error)
 
-	mu     sync.RWMutex
-	byName map[string]T
-	faults []error
+	announced sync.Once
+	mu        sync.RWMutex
+	byName    map[string]registered[T]
+	faults    []*Fault
 }
 
+// registered is a plug-in, and what was true of it when it was registered: its
+// Describe is not asked again.
+type registered[T Plugin] struct {
+	plugin T
+	info   Info
+	origin Origin
+}
+
+// Fault says why a plug-in was left out.
+type Fault struct {
+	Kind, Name string
+	Origin     Origin
+	Err        error
+}
+
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%s %q of %v was left out: %v", f.Kind, f.Name, f.Origin, f.Err)
+}
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
 // Register adds p. A plug-in that cannot be added (no name, or a name that is
-// taken) is left out and remembered in Faults: the others go on.
+// taken, or a Describe that panics) is left out and remembered in Faults: the
+// others go on.
 func (r *Registry[T]) Register(p T) {
-	name, err := nameOf(p)
+	r.announced.Do(func() { announce(r) })
+	origin := registrant()
+	info, err := describe(r.Kind, p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
-		if _, taken := r.byName[name]; taken {
-			err = errors.New("a plug-in of this name is registered already; give yours another name")
+		if first, taken := r.byName[info.Name]; taken {
+			err = fmt.Errorf("%v has registered one of this name before, which stays; give yours another name", first.origin)
 		}
 	}
 	if err != nil {
-		r.faults = append(r.faults, fmt.Errorf("%s %q: %w", r.Kind, name, err))
+		r.faults = append(r.faults, &Fault{r.Kind, info.Name, origin, err})
 		return
 	}
 	if r.byName == nil {
-		r.byName = map[string]T{}
+		r.byName = map[string]registered[T]{}
 	}
-	r.byName[name] = p
+	r.byName[info.Name] = registered[T]{p, info, origin}
 }
 
-// nameOf asks a plug-in for its name; a panic there is the plug-in's fault and
-// comes back as an error.
-func nameOf(p Plugin) (name string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			name, err = fmt.Sprintf("%T", p), fmt.Errorf("its Describe panicked: %v", v)
-		}
-	}()
-	if name = p.Describe().Name; name == "" {
-		name, err = fmt.Sprintf("%T", p), errors.New("its Describe returns no name")
+// names are usable in paths, on command lines and in URLs.
+var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$`)
+
+const longestName = 64
+
+// describe asks a plug-in what it is; what is wrong with the answer is the
+// plug-in's fault and comes back as an error. The name is then what there is to
+// call it by.
+func describe(kind string, p Plugin) (info Info, err error) {
+	typeName := fmt.Sprintf("%T", p)
+	err = Guard(kind, typeName, "Describe", func() error {
+		info = p.Describe()
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Info{Name: typeName}, err
+	case info.Name == "":
+		return Info{Name: typeName}, errors.New("its Describe returns no name")
+	case len(info.Name) > longestName || !names.MatchString(info.Name):
+		return info, fmt.Errorf("expected a name of lower-case letters, digits, '.', '_' and '-', the first a letter or digit, parts joined by '/', at most %d bytes; change what its Describe returns", longestName)
 	}
-	return name, err
+	return info, nil
 }
 
-// Lookup returns the plug-in called name, or an error that suggests the
-// nearest names.
+// Lookup returns the plug-in called name, or an error that says why it was left
+// out, or suggests the nearest names.
 func (r *Registry[T]) Lookup(name string) (T, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if p, ok := r.byName[name]; ok {
-		return p, nil
+		return p.plugin, nil
 	}
 	var zero T
+	for _, fault := range r.faults {
+		if fault.Name == name {
+			return zero, fault
+		}
+	}
 	return zero, &UnknownError{Kind: r.Kind, Name: name, Nearest: Nearest(name, r.names())}
 }
 
 // All returns the plug-ins in the order of their names.
 func (r *Registry[T]) All() []T {
+	all := r.all()
+	plugins := make([]T, len(all))
+	for i, p := range all {
+		plugins[i] = p.plugin
+	}
+	return plugins
+}
+
+func (r *Registry[T]) all() []registered[T] {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	all := make([]T, 0, len(r.byName))
+	all := make([]registered[T], 0, len(r.byName))
 	for _, name := range r.names() {
 		all = append(all, r.byName[name])
 	}
@@ -99,7 +159,11 @@ func (r *Registry[T]) All() []T {
 func (r *Registry[T]) Faults() []error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return append([]error(nil), r.faults...)
+	faults := make([]error, len(r.faults))
+	for i, fault := range r.faults {
+		faults[i] = fault
+	}
+	return faults
 }
 
 func (r *Registry[T]) names() []string {
@@ -123,52 +187,4 @@ func (e *UnknownError) Error() string {
 		return msg + "; did you mean " + strings.Join(e.Nearest, ", ") + "?"
 	}
 	return msg
-}
-
-// Nearest returns up to three of names that are closest to name by edit
-// distance, and no more than half of its letters away; names that contain it
-// come first. An empty name is near to all.
-func Nearest(name string, names []string) []string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
-	for _, n := range names {
-		d := EditDistance(strings.ToLower(name), strings.ToLower(n))
-		if strings.Contains(n, name) {
-			d = 0
-		}
-		if d <= max(2, len(name)/2) {
-			found = append(found, candidate{n, d})
-		}
-	}
-	sort.SliceStable(found, func(i, j int) bool { return found[i].distance < found[j].distance })
-	nearest := make([]string, 0, 3)
-	for _, c := range found[:min(3, len(found))] {
-		nearest = append(nearest, c.name)
-	}
-	return nearest
-}
-
-// EditDistance counts the insertions, deletions and replacements of bytes that
-// make b of a (Levenshtein), one row at a time.
-func EditDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			substitute := diagonal
-			if a[i-1] != b[j-1] {
-				substitute++
-			}
-			diagonal = row[j]
-			row[j] = min(substitute, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }

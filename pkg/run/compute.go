@@ -110,7 +110,7 @@ func (c *computation) require(r *Run) error {
 	if c.lock == nil {
 		return fmt.Errorf("run: %s: %w", r.ID, ErrNotHeld)
 	}
-	return nil
+	return c.events.there()
 }
 
 // Describe adds to this computation's provenance what executes its graphs and
@@ -138,8 +138,8 @@ func (r *Run) Describe(backend, data string) error {
 func (r *Run) Emit(e Event) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
-	if err := r.holding.require(r); err != nil {
-		return err
+	if r.holding.lock == nil {
+		return r.holding.require(r)
 	}
 	return r.holding.events.add(e)
 }
@@ -270,10 +270,17 @@ func (r *Run) end(last func() error) error {
 	c := &r.holding
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.require(r); err != nil {
-		return err
+	if c.lock == nil {
+		return c.require(r)
 	}
-	err := errors.Join(last(), c.events.close(), c.lock.Close())
+	// In a directory that was deleted, and perhaps made anew, this process has
+	// nothing to say any more.
+	there := c.events.there()
+	var err error
+	if there == nil {
+		err = last()
+	}
+	err = errors.Join(there, err, c.events.close(), c.lock.Close())
 	c.lock, c.events, c.from = nil, nil, nil
 	return err
 }

@@ -146,7 +146,10 @@ func writeReadOnly(dir string) error {
 		}
 	}
 	_, createErr := s.Create(Spec{Experiment: "new"})
+	_, nameErr := s.Name(r, "mine")
+	_, _, sweepErr := s.CreateSweep("new", "", nil, []Spec{r.Spec})
 	for what, err := range map[string]error{
+		"Name": nameErr, "CreateSweep": sweepErr, "Submitted": r.Submitted(Job{}),
 		"Create": createErr, "Acquire": r.Acquire(),
 		"WriteFile": r.WriteFile("a", sized(1, 'a')), "Delete": s.Delete(r.ID),
 	} {
@@ -206,6 +209,17 @@ func TestCancelAndDeleteOfARunningRun(t *testing.T) {
 	if owner, err := r.Owner(); err != nil || owner.PID != cmd.Process.Pid {
 		t.Errorf("owner is %+v (%v), expected process %d", owner, err, cmd.Process.Pid)
 	}
+	// A number that is not the holder's, as another container's would be, is left alone.
+	lock := filepath.Join(r.Dir, lockFile)
+	signed, err := os.ReadFile(lock)
+	ok(t, err)
+	for _, stranger := range []int{os.Getpid(), 1 << 30} {
+		ok(t, os.WriteFile(lock, bytes.Replace(signed, fmt.Append(nil, cmd.Process.Pid), fmt.Append(nil, stranger), 1), 0o644))
+		if err := r.Cancel(); err == nil || !strings.Contains(err.Error(), "another one") {
+			t.Errorf("process %d was asked to stop: %v", stranger, err)
+		}
+	}
+	ok(t, os.WriteFile(lock, signed, 0o644))
 	if err := r.Cancel(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -138,6 +139,7 @@ type eventLog struct {
 	waiting []Event
 	timer   *time.Timer
 	err     error // of the last attempt to write
+	gone    bool  // the file is not under its name any more
 }
 
 // openEventLog opens the stream at path for appending after cutting off what
@@ -165,6 +167,27 @@ func openEventLog(path string, last int) (*eventLog, error) {
 		return nil, explain(path, err)
 	}
 	return l, nil
+}
+
+// there returns ErrDeleted if the file is not the one under its name any more: the
+// run was deleted, and perhaps another process computes it anew, whose files this
+// one must not touch.
+func (l *eventLog) there() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.look()
+}
+
+// look is there, for who holds the lock.
+func (l *eventLog) look() error {
+	if ours, err := l.file.Stat(); err == nil && !l.gone {
+		found, err := os.Stat(l.path)
+		l.gone = errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(ours, found)
+	}
+	if !l.gone {
+		return nil // or on a file system that will say more when it is written to
+	}
+	return fmt.Errorf("run: %s: %w", filepath.Dir(l.path), ErrDeleted)
 }
 
 func (l *eventLog) add(e Event) error {
@@ -201,6 +224,9 @@ func (l *eventLog) flush() error {
 			lines.Truncate(before)
 			fmt.Fprintf(&lines, `{"time":%q,"step":%d,"message":"an event was left out: it passes %d bytes"}`+"\n", e.Time.Format(time.RFC3339Nano), e.Step, maxLine)
 		}
+	}
+	if l.err = l.look(); l.err != nil {
+		return l.err
 	}
 	if _, l.err = l.file.WriteAt(lines.Bytes(), l.size); l.err != nil {
 		l.err = errors.Join(explain(l.path, l.err), l.file.Truncate(l.size))

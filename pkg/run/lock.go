@@ -15,6 +15,9 @@ import (
 // ErrBusy says that another process is computing the run.
 var ErrBusy = errors.New("another process is computing this run; watch it instead")
 
+// ErrIdle says that there is nothing to cancel.
+var ErrIdle = errors.New("no process is computing it")
+
 // Owner is the process that holds a run's lock, or held it last.
 type Owner struct {
 	PID  int    `json:"pid"`
@@ -83,35 +86,70 @@ func locked(dir string) (bool, error) {
 
 // Owner returns the process that computes the run, or computed it last.
 func (r *Run) Owner() (Owner, error) {
-	var owner Owner
-	if err := readJSON(r.path(lockFile), &owner); err != nil {
+	owner, err := ownerOf(r.Dir)
+	if err != nil {
 		return Owner{}, fmt.Errorf("run: owner of %s: %w", r.ID, err)
 	}
 	return owner, nil
 }
 
+func ownerOf(dir string) (owner Owner, err error) {
+	err = readJSON(filepath.Join(dir, lockFile), &owner)
+	return owner, err
+}
+
 // Cancel asks the process that computes the run to stop (SIGINT). The run is
 // then interrupted: started again, it goes on from its last checkpoint.
-func (r *Run) Cancel() error {
-	switch busy, err := locked(r.Dir); {
+func (r *Run) Cancel() error { return interrupt(r.Dir, r.ID) }
+
+// interrupt sends SIGINT to the process that holds the lock in dir.
+func interrupt(dir, what string) error {
+	switch busy, err := locked(dir); {
 	case err != nil:
-		return fmt.Errorf("run: cancelling %s: %w", r.ID, err)
+		return fmt.Errorf("run: cancelling %s: %w", what, err)
 	case !busy:
-		return fmt.Errorf("run: cancelling %s: no process is computing it", r.ID)
+		return fmt.Errorf("run: cancelling %s: %w", what, ErrIdle)
 	}
-	owner, err := r.Owner()
+	owner, err := ownerOf(dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("run: cancelling %s: %w", what, err)
 	}
 	if host, _ := os.Hostname(); owner.Host != host {
-		return fmt.Errorf("run: cancelling %s: it is computed on %s, this is %s: cancel it there", r.ID, owner.Host, host)
+		return fmt.Errorf("run: cancelling %s: it is computed on %s, this is %s: cancel it there", what, owner.Host, host)
+	}
+	if strangers(owner.PID, filepath.Join(dir, lockFile)) {
+		return fmt.Errorf("run: cancelling %s: here process %d is another one than the one that computes it: cancel it in the container that it is in, or try again", what, owner.PID)
 	}
 	process, err := os.FindProcess(owner.PID)
 	if err == nil {
 		err = process.Signal(os.Interrupt)
 	}
 	if err != nil {
-		return fmt.Errorf("run: cancelling %s: process %d: %w", r.ID, owner.PID, err)
+		return fmt.Errorf("run: cancelling %s: process %d: %w", what, owner.PID, err)
 	}
 	return nil
+}
+
+// strangers reports whether a process is known not to have the file at path open.
+// The number in a lock may be that of another container, or of a holder before,
+// and whoever has it now must not be interrupted. Where nobody can tell (no
+// /proc, another user's process) it is false.
+func strangers(pid int, path string) bool {
+	open := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(open)
+	if err != nil {
+		_, gone := os.Stat(fmt.Sprintf("/proc/%d", pid))
+		_, able := os.Stat("/proc/self/fd")
+		return able == nil && errors.Is(gone, fs.ErrNotExist)
+	}
+	lock, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	for _, entry := range entries {
+		if file, err := os.Stat(filepath.Join(open, entry.Name())); err == nil && os.SameFile(file, lock) {
+			return false
+		}
+	}
+	return true
 }

@@ -20,7 +20,11 @@
 //	privacy.json      what is promised about the data
 //	error.json        why the last computation gave up
 //	result.json       the metrics; written last: where it is, the run is finished
+//	job.json          which job of a cluster was last given the run
 //	log.txt           what the computing process printed
+//
+// Beside the runs, hidden, a store keeps the names that people gave to runs, and
+// the lists of sweeps.
 package run
 
 import (
@@ -221,6 +225,12 @@ func (r *Run) WriteFile(name string, write func(io.Writer) error) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("run: artefact %q: expected a name within the run's folder, such as figures/flow.png", name)
 	}
+	if !exists(r.path(recordFile)) { // nothing of a deleted run comes back by a picture of it
+		return fmt.Errorf("run: %s: %w", r.ID, ErrDeleted)
+	}
+	if err := r.computing(); err != nil && !errors.Is(err, ErrNotHeld) {
+		return err
+	}
 	path := filepath.Join(r.Dir, artefactDir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return explain(path, err)
@@ -235,6 +245,16 @@ func (r *Run) Artefact(name string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("run: artefact %q of %s: %w", name, r.ID, err)
 	}
 	return file, nil
+}
+
+// Changed returns when the artefact under name was last written, the zero time if
+// there is none: samples that a computation writes again and again improve.
+func (r *Run) Changed(name string) time.Time {
+	info, err := os.Stat(filepath.Join(r.Dir, artefactDir, filepath.FromSlash(name)))
+	if err != nil || !info.Mode().IsRegular() {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // Artefacts returns the names of all artefacts, sorted.

@@ -82,39 +82,14 @@ func (s Store) Create(spec Spec) (*Run, error) {
 	return Open(dir)
 }
 
-// Open returns the run whose ID is id, or the only one whose ID begins with it.
+// Open returns the run that is called so: by its ID, a name that it was given,
+// "experiment@digits", or the beginning of its ID.
 func (s Store) Open(id string) (*Run, error) {
 	dir, err := s.find(id)
 	if err != nil {
 		return nil, err
 	}
 	return Open(dir)
-}
-
-// find returns the directory that id, or the beginning of one, stands for.
-func (s Store) find(id string) (dir string, err error) {
-	ids, err := s.ids()
-	if err != nil {
-		return "", err
-	}
-	if slices.Contains(ids, id) {
-		return filepath.Join(s.Dir, id), nil
-	}
-	var matches []string
-	for _, candidate := range ids {
-		if id != "" && strings.HasPrefix(candidate, id) {
-			matches = append(matches, candidate)
-		}
-	}
-	switch {
-	case len(matches) == 1:
-		return filepath.Join(s.Dir, matches[0]), nil
-	case len(matches) > 1:
-		return "", fmt.Errorf("run: %q begins the names of %d runs, give more of it: %s", id, len(matches), strings.Join(matches, ", "))
-	case len(ids) == 0:
-		return "", fmt.Errorf("run: %w %q: %s holds none yet", ErrUnknown, id, s.Dir)
-	}
-	return "", fmt.Errorf("run: %w %q in %s; nearest: %s", ErrUnknown, id, s.Dir, strings.Join(nearest(id, ids, 3), ", "))
 }
 
 // Entry is a line of a store's list: a run, or a directory that is none.
@@ -169,7 +144,7 @@ func (s Store) Delete(id string) error {
 	if err := os.Rename(dir, grave); err != nil {
 		return fmt.Errorf("run: deleting %s: %w", dir, err)
 	}
-	if err := errors.Join(eraseKey(grave), os.RemoveAll(grave)); err != nil {
+	if err := errors.Join(eraseKey(grave), os.RemoveAll(grave), s.unname(filepath.Base(dir))); err != nil {
 		return fmt.Errorf("run: deleting %s: %w; remove %s by hand", dir, err, grave)
 	}
 	return nil
@@ -178,8 +153,11 @@ func (s Store) Delete(id string) error {
 // ids returns the names of the directories in the store, sorted.
 func (s Store) ids() ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("run: reading %s: %w; change its permissions, or set MOLEHILL_RUNS to a folder of yours", s.Dir, err)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("run: %w", err)
+		return nil, fmt.Errorf("run: %w; MOLEHILL_RUNS sets the folder of runs", err)
 	}
 	var ids []string
 	for _, entry := range entries {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,5 +177,23 @@ func TestTablesSurvive(t *testing.T) {
 		if _, _, err := r.Table("foreign.npy"); err == nil {
 			t.Errorf("%q was read as a table", text)
 		}
+	}
+}
+
+func TestAFolderThatCannotBeReadIsSaid(t *testing.T) {
+	if os.Getuid() != 0 {
+		s := Store{Dir: t.TempDir()}
+		ok(t, os.Chmod(s.Dir, 0))
+		if _, err := s.List(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "MOLEHILL_RUNS") {
+			t.Errorf("error %v", err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "a file")
+	ok(t, os.WriteFile(path, nil, 0o644))
+	if _, err := (Store{Dir: path}).List(); err == nil || !strings.Contains(err.Error(), "MOLEHILL_RUNS") {
+		t.Errorf("a file as the folder of runs: %v", err)
+	}
+	if _, err := (Store{Dir: path}).Create(Spec{Experiment: "a"}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a run in a file: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -29,6 +30,9 @@ func (r *Run) State() (State, error) {
 	return state, err
 }
 
+// ErrDeleted says that the run's directory is gone.
+var ErrDeleted = errors.New("its directory was deleted; what its releases cost stays spent, and the same run again makes new ones")
+
 // look returns the state, and the number of processes that computed so far.
 //
 // The lock comes first: if it was free, whoever held it has written all it had
@@ -41,6 +45,8 @@ func (r *Run) look() (State, int, error) {
 	record, err := readRecord(r.Dir)
 	lives := len(record.Provenance)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && !exists(r.Dir):
+		return "", 0, fmt.Errorf("run: %s: %w", r.ID, ErrDeleted)
 	case err != nil:
 		return "", 0, err
 	case exists(r.path(resultFile)):
@@ -176,4 +182,28 @@ func (r *Run) Curve(name string) (steps []int, values []float64, err error) {
 		}
 	}
 	return steps, values, err
+}
+
+// Recent returns the newest events, those of the last 64 KB of them: how far the
+// computation is, without reading all that it told before.
+func (r *Run) Recent() []Event {
+	path := r.path(eventsFile)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	// The first line is torn unless it is the first of all, and passed over as no event.
+	events, _, _ := readEvents(path, max(0, info.Size()-64<<10))
+	return events
+}
+
+// Last returns the newest event that tells how far the computation is, false if
+// there is none among the recent ones.
+func (r *Run) Last() (Event, bool) {
+	for _, e := range slices.Backward(r.Recent()) {
+		if e.Total > 0 {
+			return e, true
+		}
+	}
+	return Event{}, false
 }

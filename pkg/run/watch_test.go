@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -255,4 +256,66 @@ func FuzzCheckpoint(f *testing.F) {
 			t.Fatalf("accepted %+v of %d bytes", c, len(content))
 		}
 	})
+}
+
+// A run whose directory is removed under its feet ends, is said to be deleted to
+// those who watch, and touches nothing of the one that takes its place.
+func TestDeletedWhileComputedAndWatched(t *testing.T) {
+	t.Parallel()
+	s := Store{Dir: t.TempDir()}
+	spec := Spec{Experiment: "a"}
+	r := create(t, s, spec)
+	reacquire(t, r)
+	// Written at once: nothing of it looks at the directory before there is another.
+	ok(t, r.Emit(Event{Step: 1, Total: 9, Values: Values{"x": 1}}), r.holding.events.flush())
+	watched, err := Open(r.Dir)
+	ok(t, err)
+	updates := watched.Watch(t.Context())
+	if u := <-updates; u.State != Running {
+		t.Fatalf("it is %+v", u)
+	}
+	ok(t, os.RemoveAll(r.Dir))
+	var last Update
+	for last = range updates {
+	}
+	if !errors.Is(last.Err, ErrDeleted) {
+		t.Errorf("watching ended with %+v", last)
+	}
+	if _, err := watched.Wait(t.Context()); !errors.Is(err, ErrDeleted) {
+		t.Errorf("waiting ended with %v", err)
+	}
+
+	again := create(t, s, spec)
+	reacquire(t, again)
+	key, err := again.Key()
+	ok(t, err)
+	for what, err := range map[string]error{
+		"an artefact":  r.WriteFile("samples", sized(1, 'a')),
+		"a checkpoint": r.Checkpoint(1, sized(1, 'a')),
+		"a statement":  r.WritePrivacy("all is well"),
+		"the result":   r.Finish(Result{}),
+	} {
+		if !errors.Is(err, ErrDeleted) {
+			t.Errorf("the deleted run wrote %s: %v", what, err)
+		}
+	}
+	for err = nil; err == nil; time.Sleep(time.Millisecond) {
+		err = r.Emit(Event{Step: 2, Total: 9})
+	}
+	if !errors.Is(err, ErrDeleted) {
+		t.Errorf("telling ended with %v", err)
+	}
+	if err := r.Fail(errors.New("gave up")); !errors.Is(err, ErrDeleted) {
+		t.Errorf("failing: %v", err)
+	}
+	if now, err := again.Key(); err != nil || now != key {
+		t.Errorf("the key of the run in its place has changed, %v", err)
+	}
+	ok(t, again.Finish(Result{}))
+	if state, err := again.State(); state != Finished || err != nil {
+		t.Errorf("the run in its place is %s, %v", state, err)
+	}
+	if _, err := os.Stat(again.path(errorFile)); err == nil {
+		t.Error("it was given the error of the deleted one")
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"molehill/pkg/metric/utility"
 	"molehill/pkg/run"
 	"molehill/privacy/noise"
+	"molehill/transport"
 	"molehill/viz"
 )
 
@@ -38,15 +39,15 @@ func finish(ctx context.Context, r *run.Run, s *student, steps int) (result run.
 		}
 		result.Metrics["logistic accuracy"+name] = accuracy.Value
 	}
-	if result.Metrics["sliced W₂"], err = s.distance(s.config.Samples, r.Spec.Seed); err != nil {
+	if result.Metrics["sliced W₂"], err = s.distance(made, r.Spec.Seed); err != nil {
 		return result, err
 	}
 	result.Note = fmt.Sprintf("accuracy on %d held-out images of a classifier that has learned from %d generated ones; sliced W₂ between generated and held-out %s", s.rows.Held.Len(), made.Len(), s.config.Space)
 	return result, nil
 }
 
-// picture leaves a grid with a row for each class.
-func picture(r *run.Run, images *dataset.Dataset) error {
+// rowsOf is a grid with a row for each class.
+func rowsOf(images *dataset.Dataset) viz.Images {
 	classes := len(images.Classes)
 	grid := viz.Images{Height: images.Height, Width: images.Width, Channels: images.Channels, Cols: perClass, RowLabels: images.Classes,
 		X: make([]float32, classes*perClass*images.Dim())}
@@ -55,10 +56,26 @@ func picture(r *run.Run, images *dataset.Dataset) error {
 			copy(grid.X[(class*perClass+k)*images.Dim():], images.Row(k*classes+class))
 		}
 	}
+	return grid
+}
+
+// picture leaves a grid with a row for each class.
+func picture(r *run.Run, images *dataset.Dataset) error {
+	grid := rowsOf(images)
 	if err := r.WriteTable("samples.npy", grid.X, images.Dim()); err != nil {
 		return err
 	}
 	return r.WriteFile("samples.png", grid.PNG)
+}
+
+// preview leaves images of a run that goes on, which its last ones replace.
+func preview(r *run.Run, s *student, made Batch) error {
+	n := perClass * len(s.rows.Classes)
+	images, err := s.rows.images(transport.Points{Dim: made.Dim, Data: made.Data[:n*made.Dim]}, made.Labels[:n])
+	if err != nil {
+		return err
+	}
+	return r.WriteTable("samples.npy", rowsOf(images).X, images.Dim())
 }
 
 // darkened marks metrics of images after darken.

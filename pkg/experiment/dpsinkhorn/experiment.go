@@ -108,7 +108,7 @@ func learn(ctx context.Context, r *run.Run, s *student, t teacher, steps int) er
 	if err != nil {
 		return err
 	}
-	began, saved, first, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
+	began, saved, shown, first, every := time.Now(), time.Now(), time.Time{}, done, run.Interval(checkpointEvery)
 	for done < steps {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -119,11 +119,21 @@ func learn(ctx context.Context, r *run.Run, s *student, t teacher, steps int) er
 		done++
 		event := run.Event{Step: done, Total: steps, Rate: float64(done-first) / time.Since(began).Seconds()}
 		if done%max(1, steps/20) == 0 || done == steps {
-			distance, err := s.distance(progressRows, r.Spec.Seed)
+			made, err := s.generate(progressRows)
+			if err != nil {
+				return err
+			}
+			distance, err := s.distance(made, r.Spec.Seed)
 			if err != nil {
 				return err
 			}
 			event.Values = run.Values{"sliced W₂": distance}
+			if time.Since(shown) > previewEvery && done < steps {
+				if err := preview(r, s, made); err != nil {
+					return err
+				}
+				shown = time.Now()
+			}
 		}
 		if err := r.Emit(event); err != nil {
 			return err
@@ -139,18 +149,15 @@ func learn(ctx context.Context, r *run.Run, s *student, t teacher, steps int) er
 }
 
 const (
-	progressRows  = 1000 // generated for the distance that is shown on the way
-	distanceLines = 128  // directions of it
+	progressRows  = 1000            // generated for the distance that is shown on the way
+	distanceLines = 128             // directions of it
+	previewEvery  = 2 * time.Second // between images of what is learned, for those who watch
 )
 
-// distance is the sliced W₂ between generated and held-out rows, in their space.
-func (s *student) distance(count int, seed uint64) (float64, error) {
-	made, err := s.generate(count)
-	if err != nil {
-		return 0, err
-	}
+// distance is the sliced W₂ between generated and as many held-out rows, in their space.
+func (s *student) distance(made Batch, seed uint64) (float64, error) {
 	test := s.rows.Test
-	test.Data = test.Data[:min(count, test.Len())*test.Dim]
+	test.Data = test.Data[:min(made.Len(), test.Len())*test.Dim]
 	d, err := sliced.SW2(s.rows.place(made.Points), test, sliced.Uniform(test.Dim, distanceLines, rand.New(rand.NewPCG(seed, 0x736c6963))))
 	return d.Value, err
 }

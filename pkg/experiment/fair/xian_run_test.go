@@ -94,18 +94,18 @@ func TestHistogramsAreReleasedOnce(t *testing.T) {
 
 func TestPostSettingsAreChecked(t *testing.T) {
 	for want, settings := range map[string]map[string]string{
-		"alpha is 0.5":           {"alpha": "0.5"},
-		"radii is \"0,x\"":       {"radii": "0,x"},
-		"radii is \"0,2\"":       {"radii": "0,2"},
-		"stands there twice":     {"radii": "0.1,0.10"},
-		"1 bins":                 {"bins": "1"},
-		"100 bins":               {"bins": "100"},
-		"give both or none":      {"epsilon": "inf"},
-		"histogram_epsilon":      {"histogram_epsilon": "inf"},
-		"criterion is \"odds\"":  {"criterion": "odds"},
-		"public_sizes is false":  {"public_sizes": "false"},
-		"learning_rate is -1":    {"learning_rate": "-1"},
-		"cannot be \"-1\"":       {"histogram_epsilon": "-1"},
+		"alpha is 0.5":          {"alpha": "0.5"},
+		"radii is \"0,x\"":      {"radii": "0,x"},
+		"radii is \"0,2\"":      {"radii": "0,2"},
+		"stands there twice":    {"radii": "0.1,0.10"},
+		"1 bins":                {"bins": "1"},
+		"100 bins":              {"bins": "100"},
+		"give both or none":     {"epsilon": "inf"},
+		"histogram_epsilon":     {"histogram_epsilon": "inf"},
+		"criterion is \"odds\"": {"criterion": "odds"},
+		"public_sizes is false": {"public_sizes": "false"},
+		"learning_rate is -1":   {"learning_rate": "-1"},
+		"cannot be \"-1\"":      {"histogram_epsilon": "-1"},
 	} {
 		_, err := experiment.Request{Experiment: "fair-regression-1d-post", Settings: settings}.Spec()
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"molehill/models/autoencoder"
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
@@ -20,9 +19,9 @@ import (
 // latentsOf encodes images, or finds their latents in the user's cache: a file
 // that only the user can read, named by what determines it. A cache that cannot
 // be read or written is only slow.
-func latentsOf(ctx context.Context, b *backend.Backend, model *autoencoder.Autoencoder, images *dataset.Dataset, say func(run.Event)) ([]float32, error) {
+func latentsOf(ctx context.Context, b *backend.Backend, model *network, images *dataset.Dataset, say func(run.Event)) ([]float32, error) {
 	path := cachePath(b, model, images)
-	if latents, err := readLatents(path, images.Len()*model.Config.Latent); err == nil {
+	if latents, err := readLatents(path, images.Len()*model.Shape.Code); err == nil {
 		return latents, nil
 	}
 	var latents []float32
@@ -41,7 +40,7 @@ func latentsOf(ctx context.Context, b *backend.Backend, model *autoencoder.Autoe
 		latents = append(latents, part...)
 	}
 	tell(images.Len())
-	if err := writeLatents(path, latents); err != nil {
+	if err := writeLatents(path, latents); err != nil && model.save != nil {
 		say(run.Event{Message: "the latents are not cached: " + err.Error()})
 	}
 	return latents, nil
@@ -51,14 +50,14 @@ func latentsOf(ctx context.Context, b *backend.Backend, model *autoencoder.Autoe
 // autoencoder's batch.
 const imagesAtOnce = 2000
 
-func cachePath(b *backend.Backend, model *autoencoder.Autoencoder, images *dataset.Dataset) string {
+func cachePath(b *backend.Backend, model *network, images *dataset.Dataset) string {
 	dir, err := os.UserCacheDir()
-	if err != nil {
+	if err != nil || model.save == nil {
 		return "" // reading and writing "" fail, as they should
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "latents 1 %s %x ", b.Name, fingerprint(images.X))
-	if err := model.Save(h); err != nil {
+	if err := model.save(h); err != nil {
 		return ""
 	}
 	return filepath.Join(dir, "molehill", "latents", hex.EncodeToString(h.Sum(nil)[:16]))

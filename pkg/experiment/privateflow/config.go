@@ -12,7 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"molehill/models"
 	"molehill/models/autoencoder"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
@@ -26,7 +28,7 @@ import (
 // stand beside each.
 type Config struct {
 	Dataset string          `json:"dataset"`
-	Weights string          `json:"weights"` // file of the autoencoder's weights; "" for those that ship, or else the last that were trained
+	Weights string          `json:"weights"` // file of the autoencoder's weights, or a registered model; "" for the weights that ship, or else the last that were trained
 	Inputs  string          `json:"inputs"`  // digests of rows and weights that no version fixes; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ
@@ -163,6 +165,9 @@ func PinInputs(name, weights string) (path, inputs string, err error) {
 	if err != nil || weights == "" {
 		return "", rows, err
 	}
+	if model, err := models.Registry.Lookup(weights); err == nil {
+		return weights, strings.TrimSpace(fmt.Sprintf("%s version %s", rows, model.Describe().Version)), nil
+	}
 	text, err := os.ReadFile(weights)
 	if err != nil {
 		return "", "", missingWeights(name, err)
@@ -213,4 +218,16 @@ func (c *Config) budget() privacy.Budget {
 const latentDiameter = 2
 
 // Estimators holds the ways to learn where the records are.
-var Estimators = plugin.Registry[Estimator]{Kind: "estimator"}
+var Estimators = plugin.Registry[Estimator]{Kind: "estimator", Defaults: func(e Estimator) (map[string]any, error) {
+	all := map[string]any{}
+	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+		all[string(preset)] = e.Config(preset)
+	}
+	return all, nil
+}}
+
+// Register makes an estimator known, and the experiment that is its private flow.
+func Register(e Estimator) {
+	Estimators.Register(e)
+	experiment.Registry.Register(Experiment{e})
+}

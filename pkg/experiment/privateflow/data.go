@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"math/rand/v2"
 	"os"
 
+	"molehill/models"
 	"molehill/models/autoencoder"
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
@@ -32,7 +34,7 @@ type Data struct {
 	NotCovered []string // what the privacy of a release leaves out
 	Backend    *backend.Backend
 
-	model *autoencoder.Autoencoder
+	model *network
 	test  []float32 // all held-out images, [·, Pixels]
 }
 
@@ -41,9 +43,10 @@ type Labels struct{ Private, Public, Test []int }
 
 // Load encodes the private half and the held-out images of a data set with the
 // autoencoder that was trained on its public half. say tells of long work.
-// weights is a file of `molehill run autoencoder`, or "" for the one that ships.
+// weights is a file of `molehill run autoencoder`, a registered model, or "" for the
+// one that ships.
 func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data, error) {
-	model, err := network(name, weights)
+	model, err := openNetwork(name, weights)
 	if err != nil {
 		return nil, err
 	}
@@ -59,19 +62,23 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 		return nil, err
 	}
 	partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
-	if trained := model.Meta.Split; trained != partition.Digest && !source.Public() {
+	if trained := model.Learned; trained.Dataset != "" && trained.Split != partition.Digest && !source.Public() {
 		return nil, fmt.Errorf("the autoencoder of %s was trained on the public half of split %.12s…, the records here split as %.12s…; its private half may be public there, train it again with `molehill run autoencoder --set dataset=%s`",
-			name, trained, partition.Digest, name)
+			name, trained.Split, partition.Digest, name)
 	}
 	b, err := backend.Open()
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Config.Dim(), Classes: splits.Train.Classes}
+	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: splits.Train.Classes}
 	encode := func(images *dataset.Dataset) (transport.Points, error) {
-		padded := images.Pad(model.Config.Side, model.Config.Side)
+		padded := images.Pad(model.Shape.Side, model.Shape.Side)
 		latents, err := latentsOf(ctx, b, model, padded, say)
-		return transport.Points{Dim: model.Config.Latent, Data: latents}, err
+		codes := transport.Points{Dim: model.Shape.Code, Data: latents}
+		if err == nil && model.save == nil {
+			codes.OnSphere() // where those of the autoencoder lie: like is compared with like
+		}
+		return codes, err
 	}
 	private := splits.Train.Subset(partition.Private)
 	if d.Private, err = encode(private); err != nil {
@@ -88,13 +95,16 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	// A latent is on the sphere already; this bounds the ones that are not
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()
-	d.test = splits.Test.Pad(model.Config.Side, model.Config.Side).X
+	d.test = splits.Test.Pad(model.Shape.Side, model.Shape.Side).X
 	d.HeldOut = d.test[:min(sampleImages*d.Pixels, len(d.test))]
 	d.NotCovered = []string{
 		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),
 		fmt.Sprintf("other runs on the same records: each makes releases of its own, even one that differs in a setting after the release; `molehill budget status %s` tells what all of them cost together", name),
 		"the choice of settings, made on public data and earlier runs",
 		fmt.Sprintf("the number of private records, %d, which is public", d.Private.Len()),
+	}
+	if model.Learned.Dataset == "" {
+		d.NotCovered[0] = fmt.Sprintf("what the model %s has learned from: no rows of %[2]s, says its author; and the held-out images of %[2]s, which measure the result and count as public", model.Name, name)
 	}
 	if source.Public() {
 		d.NotCovered = append([]string{fmt.Sprintf("nothing of %s needs protection: it is public by construction", name)}, d.NotCovered...)
@@ -136,11 +146,37 @@ func bytesOf(values []float32) []byte {
 	return text
 }
 
-// network returns the autoencoder of a data set.
-func network(name, weights string) (*autoencoder.Autoencoder, error) {
-	if weights == "" {
-		return autoencoder.Default(name)
+// network is the model that images are seen through.
+type network struct {
+	*models.Guarded
+	save func(io.Writer) error // what tells it from others; nil where nothing does
+}
+
+// openNetwork returns the autoencoder of a data set, or the model that weights
+// names: one that is registered, or a file.
+func openNetwork(name, weights string) (*network, error) {
+	if registered(weights) {
+		model, err := models.Checked(weights)
+		return &network{Guarded: model}, err
 	}
+	a, err := autoencoder.Default(name)
+	if weights != "" {
+		a, err = load(name, weights)
+	}
+	if err != nil {
+		return nil, err
+	}
+	model, err := models.Guard("autoencoder of "+name, autoencoder.Model{Open: func() (*autoencoder.Autoencoder, error) { return a, nil }})
+	return &network{model, a.Save}, err
+}
+
+// registered reports whether weights names a registered model.
+func registered(weights string) bool {
+	_, err := models.Registry.Lookup(weights)
+	return err == nil
+}
+
+func load(name, weights string) (*autoencoder.Autoencoder, error) {
 	file, err := os.Open(weights)
 	if err != nil {
 		return nil, missingWeights(name, err)
@@ -180,7 +216,7 @@ func (d *Data) floor(n int, seed uint64) (sliced.Distance, error) {
 
 // Images returns the held-out images, as large as Decode makes them.
 func (d *Data) Images() *dataset.Dataset {
-	shape := d.model.Config
+	shape := d.model.Shape
 	return &dataset.Dataset{Name: "held-out", Origin: d.Origin, Height: shape.Side, Width: shape.Side, Channels: shape.Channels,
 		X: d.test, Labels: d.Labels.Test, Classes: d.Classes}
 }

@@ -38,8 +38,7 @@ type Records struct {
 
 func init() {
 	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}, normal{}, embedded{}, dpswgen, once21, merf, harmonicGenerator, classes{}, classesGenerator} {
-		Estimators.Register(e)
-		experiment.Registry.Register(Experiment{e})
+		Register(e)
 	}
 }
 

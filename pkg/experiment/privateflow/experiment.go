@@ -131,7 +131,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 	if err != nil {
 		return transport.Points{}, err
 	}
-	began, saved := time.Now(), time.Now()
+	began, saved, shown := time.Now(), time.Now(), time.Time{}
 	first, every := done, run.Interval(checkpointEvery)
 	for done < c.Steps {
 		if err := ctx.Err(); err != nil {
@@ -152,6 +152,13 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 				return transport.Points{}, err
 			}
 			event.Values = run.Values{"sliced W₂": d.Value}
+			// Decoded particles are of the releases alone, as those at the end are.
+			if time.Since(shown) > previewEvery && done < c.Steps {
+				if err := preview(r, data, c.place(x), labelsOf(guide, x.Len())); err != nil {
+					return transport.Points{}, err
+				}
+				shown = time.Now()
+			}
 		}
 		if err := r.Emit(event); err != nil {
 			return transport.Points{}, err
@@ -176,9 +183,32 @@ func (c *Config) place(x transport.Points) transport.Points {
 }
 
 const (
-	progressStacks = 4  // bases of directions of the distance shown on the way
-	sampleImages   = 64 // decoded and kept
+	progressStacks = 4               // bases of directions of the distance shown on the way
+	sampleImages   = 64              // decoded and kept
+	previewEvery   = 2 * time.Second // between images of where the particles are, for those who watch
 )
+
+// samples decodes some of the particles, of each class if they have labels.
+func (d *Data) samples(placed transport.Points, labels []int) (grid viz.Images, err error) {
+	shape := d.model.Shape
+	grid = viz.Images{Height: shape.Side, Width: shape.Side, Channels: shape.Channels}
+	if labels == nil {
+		grid.X, err = d.Decode(placed.Data[:min(sampleImages, placed.Len())*placed.Dim])
+	} else {
+		grid.Cols, grid.RowLabels = samplesOfClass, d.Classes
+		grid.X, err = d.classSamples(placed, labels)
+	}
+	return grid, err
+}
+
+// preview leaves samples of a run that goes on, which its last ones replace.
+func preview(r *run.Run, data *Data, placed transport.Points, labels []int) error {
+	grid, err := data.samples(placed, labels)
+	if err != nil {
+		return err
+	}
+	return r.WriteTable("samples.npy", grid.X, data.Pixels)
+}
 
 // finish measures, decodes and writes what the run leaves.
 func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transport.Points, labels []int, data *Data) (result run.Result, err error) {
@@ -207,14 +237,7 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	if err != nil {
 		return result, err
 	}
-	shape := data.model.Config
-	grid := viz.Images{Height: shape.Side, Width: shape.Side, Channels: shape.Channels}
-	if labels == nil {
-		grid.X, err = data.Decode(placed.Data[:min(sampleImages, placed.Len())*placed.Dim])
-	} else {
-		grid.Cols, grid.RowLabels = samplesOfClass, data.Classes
-		grid.X, err = data.classSamples(placed, labels)
-	}
+	grid, err := data.samples(placed, labels)
 	if err != nil {
 		return result, err
 	}

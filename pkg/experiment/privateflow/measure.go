@@ -3,6 +3,7 @@ package privateflow
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
@@ -11,10 +12,19 @@ import (
 )
 
 // Measures implements experiment.Measurer.
-func (e Experiment) Measures() []string { return []string{"fid", "copies"} }
+func (e Experiment) Measures() []string {
+	names := []string{"fid", "copies"}
+	for _, m := range metric.Registry.All() {
+		if _, ofImages := m.(metric.Frechet); !ofImages {
+			names = append(names, m.Describe().Name)
+		}
+	}
+	return names
+}
 
 // Measure implements experiment.Measurer: "fid" of decoded images (fid or
-// fid-768, as the network is), and "copies" of latents (metric.CheckCopies).
+// fid-768, as the network is), "copies" of latents (metric.CheckCopies), and the
+// registered metrics between generated and held-out latents.
 func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, rows int, say func(run.Event)) (experiment.Measured, error) {
 	c := config.(*Config)
 	values, dim, err := r.Table("particles.npy")
@@ -31,6 +41,18 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	}
 	if name == "fid" {
 		return data.fid(ctx, r, x, say)
+	}
+	if name != "copies" {
+		v, err := metric.Measure(name, x, data.Test, rand.New(rand.NewPCG(r.Spec.Seed, 0x6d6574)))
+		values := run.Values{name: v.Value}
+		if v.StandardError > 0 {
+			values[name+" error"] = v.StandardError
+		}
+		note := fmt.Sprintf("latents beside %d held-out ones", data.Test.Len())
+		if v.Note != "" {
+			note += "; " + v.Note
+		}
+		return experiment.Measured{Values: values, Rows: x.Len(), Note: note}, err
 	}
 	say(run.Event{Message: "nearest private and held-out rows"})
 	found, err := metric.CheckCopies(x, data.Private, data.Test)

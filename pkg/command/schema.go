@@ -1,0 +1,195 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/dataset/table"
+	"molehill/viz"
+)
+
+// schemaCommand drafts the schema of a table, and has it confirmed.
+func schemaCommand() *cobra.Command {
+	var (
+		out, name, target string
+		force             bool
+	)
+	cmd := &cobra.Command{
+		Use:   "schema DATA",
+		Short: "draft the schema of a table of your own: columns, ranges, categories",
+		Long: `Draft the schema of a table (CSV, TSV, Parquet or NumPy archive): what each column
+is, its range, its categories.
+
+What a draft says is read off the rows, and is as private as they are. Synthetic
+tables are made from what is known without looking at the rows: so correct the
+draft (an age is from 0 to 120, whoever is in the table), exclude what must not
+come out, and then confirm column by column that it is public. ` + "`molehill synth`" + `
+looks at nothing before.`,
+		Example: "  molehill schema people.csv --target income\n  molehill schema confirm people.schema.json age income\n  molehill schema check people.schema.json people.csv",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				out = schemaOf(args[0])
+			}
+			if name == "" {
+				name = dataName(args[0])
+			}
+			if _, err := os.Lstat(out); err == nil && !force {
+				return fmt.Errorf("%s is there already; --force replaces it, and what you have confirmed in it", out)
+			}
+			source, err := table.Open(args[0], "")
+			if err != nil {
+				return err
+			}
+			schema, err := table.Draft(cmd.Context(), name, source, table.Separator(source))
+			if err = errors.Join(err, source.Close()); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if target != "" {
+				schema.Target = target
+			}
+			if err := schema.Check(); err != nil {
+				return fmt.Errorf("the draft: %w", err)
+			}
+			if err := writeWhole(out, 0o600, schema.Encode); err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "A draft of the schema, in "+out))
+			fmt.Fprintf(cmd.OutOrStdout(), "\nThis was read off the rows and is as private as they are. Next:\n  1. edit %s: ranges and categories as they are known without the rows\n  2. molehill schema confirm %[1]s COLUMN…   (or set \"public\": true in it)\n  3. molehill synth --data %s --schema %[1]s --epsilon 1 --out synthetic.csv\n", out, args[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "the schema's file (default: the data's name with .schema.json)")
+	cmd.Flags().StringVar(&name, "name", "", "of the data set, under which its budget is booked (default: the file's name)")
+	cmd.Flags().StringVar(&target, "target", "", "the column that people would predict from the others")
+	cmd.Flags().BoolVar(&force, "force", false, "replace a schema that is there")
+	cmd.AddCommand(schemaConfirm(), schemaCheck())
+	return cmd
+}
+
+func schemaConfirm() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "confirm SCHEMA COLUMN...",
+		Short: "declare columns' ranges and categories public",
+		Long: `Declare that what a schema says of columns is public: known without looking at the
+rows. It prints what you declare. If it was read off the rows all the same, the
+privacy of what is made with it does not hold for it.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && !all {
+				return errors.New("name the columns to confirm, or --all if you have looked at each of them")
+			}
+			if len(args) > 1 && all {
+				return errors.New("name columns, or --all; not both")
+			}
+			schema, err := table.ReadSchema(args[0])
+			if err != nil {
+				return err
+			}
+			if err := schema.Confirm(args[1:]...); err != nil {
+				return err
+			}
+			if err := writeWhole(args[0], 0o600, schema.Encode); err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "What is public now, in "+args[0]))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all columns")
+	return cmd
+}
+
+func schemaCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check SCHEMA [DATA]",
+		Short: "check a schema, and which values of a table do not agree with it",
+		Long: `Check a schema, and, given a table, which of its values do not agree with it. The
+answer looks at the rows: it is for their keeper.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			schema, err := table.ReadSchema(args[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, args[0]))
+			if len(args) == 1 {
+				return nil
+			}
+			read, disagreements, err := table.Read(cmd.Context(), args[1], schema)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "\n%s has %d rows", args[1], read.Len())
+			if len(disagreements) == 0 {
+				fmt.Fprintln(cmd.OutOrStdout(), ", and all values agree with the schema.")
+				return nil
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), ". These values do not agree with the schema:")
+			for _, d := range disagreements {
+				fmt.Fprintln(cmd.OutOrStdout(), " ", d)
+			}
+			return nil
+		},
+	}
+}
+
+func describeSchema(s *table.Schema, title string) viz.Table {
+	t := viz.Table{Title: title, Header: []string{"column", "what the schema says", "public"}}
+	for _, c := range s.Columns {
+		public := "no"
+		switch {
+		case c.Kind == table.Exclude:
+			public = "–"
+		case c.Public:
+			public = "yes"
+		}
+		what := c.Describe()
+		if c.Name == s.Target {
+			what += " (target)"
+		}
+		t.Add(c.Name, what, public)
+	}
+	return t
+}
+
+// schemaOf is where the schema of a table is if nobody says otherwise.
+func schemaOf(data string) string { return stem(data) + ".schema.json" }
+
+func stem(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
+
+var notInNames = regexp.MustCompile(`[^a-z0-9._-]+`)
+
+// dataName makes a data set's name of a file's.
+func dataName(path string) string {
+	name := notInNames.ReplaceAllString(strings.ToLower(filepath.Base(stem(path))), "-")
+	if name = strings.Trim(name, "-._"); name == "" {
+		return "table"
+	}
+	return name[:min(len(name), 63)]
+}
+
+// writeWhole writes a file so that it is there whole or not at all.
+func writeWhole(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".molehill-*")
+	if err != nil {
+		return err
+	}
+	err = write(file)
+	err = errors.Join(err, file.Chmod(mode), file.Close())
+	if err == nil {
+		if err = os.Rename(file.Name(), path); err == nil {
+			return nil
+		}
+	}
+	return errors.Join(err, os.Remove(file.Name()))
+}

@@ -1,0 +1,298 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/lab"
+	"molehill/pkg/launch"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/viz"
+)
+
+// sweepPlan is what a sweep consists of: a table that is registered, or a grid.
+type sweepPlan struct {
+	name     string
+	preset   string
+	title    string
+	varied   []string         // of a grid
+	table    experiment.Sweep // nil for a grid
+	requests []experiment.Request
+}
+
+// planSweep reads what is asked for.
+func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, seeds int) (*sweepPlan, error) {
+	p := &sweepPlan{name: name, preset: asked.preset}
+	table, err := experiment.Sweeps.Lookup(name)
+	if err == nil {
+		for _, flag := range []string{"grid", "set", "epsilon", "seed", "research"} {
+			if cmd.Flags().Changed(flag) {
+				return nil, fmt.Errorf("--%s is for grids of an experiment; %s says itself what its runs are, and --only chooses among them", flag, name)
+			}
+		}
+		p.table, p.title = table, table.Describe().Summary
+		p.requests = table.Requests(experiment.Preset(asked.preset), seeds)
+		return p, nil
+	}
+	if _, err := experiment.Registry.Lookup(name); err != nil {
+		var names []string
+		for _, s := range experiment.Sweeps.All() {
+			names = append(names, s.Describe().Name)
+		}
+		for _, e := range experiment.Registry.All() {
+			names = append(names, e.Describe().Name)
+		}
+		return nil, &plugin.UnknownError{Kind: "table or experiment", Name: name, Nearest: plugin.Nearest(name, names)}
+	}
+	q, err := asked.request(name)
+	if err != nil {
+		return nil, err
+	}
+	axes, err := axesOf(grid)
+	if err != nil {
+		return nil, err
+	}
+	var said []string
+	for _, a := range axes {
+		if _, twice := q.Settings[a.name]; twice {
+			return nil, fmt.Errorf("%s is set to %s and varies in --grid; give one of them", a.name, q.Settings[a.name])
+		}
+		p.varied = append(p.varied, a.name)
+		said = append(said, a.name+" "+strings.Join(a.values, ", "))
+	}
+	if seeds > 1 {
+		if slices.Contains(p.varied, "seed") {
+			return nil, errors.New("--seeds and --grid seed=…; give one of them")
+		}
+		said = append(said, fmt.Sprintf("%d seeds", seeds))
+	}
+	p.title = name
+	if len(said) > 0 {
+		p.title += " over " + strings.Join(said, " and ")
+	}
+	if p.requests, err = requestsOf(q, axes, seeds); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// axis is a setting and its values.
+type axis struct {
+	name   string
+	values []string
+}
+
+// mostRuns bounds a grid: beyond it somebody has mistyped.
+const mostRuns = 100_000
+
+func axesOf(grid []string) (axes []axis, err error) {
+	total := 1
+	for _, g := range grid {
+		name, values, ok := strings.Cut(g, "=")
+		if !ok || values == "" {
+			return nil, fmt.Errorf("--grid %s: expected NAME=A,B,C", g)
+		}
+		a := axis{name: name}
+		for _, v := range strings.Split(values, ",") {
+			v = strings.TrimSpace(v)
+			if name == "epsilon" {
+				v = plainEpsilon(v)
+			}
+			if v == "" || slices.Contains(a.values, v) {
+				return nil, fmt.Errorf("--grid %s: the value %q is empty or there twice", g, v)
+			}
+			a.values = append(a.values, v)
+		}
+		if slices.ContainsFunc(axes, func(b axis) bool { return b.name == name }) {
+			return nil, fmt.Errorf("--grid %s: %s has values already; give them all in one", g, name)
+		}
+		axes = append(axes, a)
+		if total *= len(a.values); total > mostRuns {
+			return nil, fmt.Errorf("the grid has more than %d runs; vary fewer settings at once", mostRuns)
+		}
+	}
+	return axes, nil
+}
+
+// requestsOf returns all combinations, the seeds of each one together.
+func requestsOf(q experiment.Request, axes []axis, seeds int) (requests []experiment.Request, err error) {
+	if len(axes) == 0 {
+		for i := range seeds {
+			one := q
+			one.Seed += uint64(i)
+			requests = append(requests, one)
+		}
+		return requests, nil
+	}
+	for _, value := range axes[0].values {
+		one := q
+		if axes[0].name == "seed" {
+			if one.Seed, err = strconv.ParseUint(value, 10, 64); err != nil {
+				return nil, fmt.Errorf("--grid seed=%s: expected numbers from 0 on", value)
+			}
+		} else {
+			one.Settings = map[string]string{axes[0].name: value}
+			for name, v := range q.Settings {
+				one.Settings[name] = v
+			}
+		}
+		rest, err := requestsOf(one, axes[1:], seeds)
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, rest...)
+	}
+	return requests, nil
+}
+
+// create finds every mistake in the requests before anything is made, and then
+// makes the runs' directories and the sweep's.
+func (p *sweepPlan) create(store run.Store) (*run.Sweep, []*run.Run, error) {
+	specs := make([]run.Spec, len(p.requests))
+	for i, q := range p.requests {
+		var err error
+		if specs[i], err = q.Spec(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return store.CreateSweep(p.name, p.title, p.varied, specs)
+}
+
+// folder is the name of the results' folder.
+func (p *sweepPlan) folder(w *run.Sweep) string {
+	if p.table != nil {
+		return p.name + "-" + p.preset
+	}
+	return w.ID
+}
+
+// leaveSweep starts a sweep that nobody watches.
+func leaveSweep(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.Local, cluster *launch.Slurm, jobs int, asJSON bool) (err error) {
+	if cluster != nil {
+		_, err = cluster.Submit(cmd.Context(), w.ID, runs, 0)
+	} else {
+		err = local.StartSweep(cmd.Context(), w, jobs)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), w)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d runs; `molehill watch %[1]s`, `molehill cancel %[1]s`, `molehill compare %[1]s`\n", w.ID, len(runs))
+	return nil
+}
+
+// computeSweep is what a started process runs: it makes the runs of a sweep.
+func computeSweep() *cobra.Command {
+	var jobs int
+	cmd := &cobra.Command{
+		Use:    "compute-sweep DIRECTORY",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store := run.Store{Dir: filepath.Dir(filepath.Dir(args[0]))}
+			w, err := store.OpenSweep(filepath.Base(args[0]))
+			if err != nil {
+				return err
+			}
+			var runs []*run.Run
+			for _, id := range w.Runs {
+				r, err := store.Open(id)
+				if err != nil {
+					fmt.Fprintln(cmd.ErrOrStderr(), err) // deleted since; the others are made
+					continue
+				}
+				runs = append(runs, r)
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			err = launch.Local{Binary: self}.Sweep(cmd.Context(), w, runs, jobs, func(r *run.Run, err error) {
+				if err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", r.ID, err)
+				}
+			})
+			if errors.Is(err, run.ErrBusy) {
+				return nil // another process was faster
+			}
+			return err
+		},
+	}
+	cmd.Flags().IntVar(&jobs, "jobs", 2, "runs at a time")
+	return cmd
+}
+
+// write writes the results of those that are finished into a folder, and says why
+// the others are not.
+func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, broken []error, out string, fid int) error {
+	var rows []experiment.Row
+	for _, r := range runs {
+		if state, err := r.State(); err != nil || state != run.Finished {
+			continue
+		}
+		row, err := experiment.Finished(r)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	var err error
+	if fid > 0 {
+		if rows, err = measureAll(cmd, store, rows, "fid", fid); err != nil {
+			return err
+		}
+	}
+	if p.table != nil {
+		err = report(p.table, rows, store, out)
+	} else {
+		err = p.writeGrid(cmd, runs, rows, out)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d of %d runs are in %s\n", len(rows), len(p.requests), out)
+	return errors.Join(broken...)
+}
+
+// writeGrid writes the tables of a grid, and a picture of its first metric.
+func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []experiment.Row, out string) error {
+	c, err := lab.CompareRuns(runs)
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(rows, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("%w; --out names another folder for the results", err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "results.json"), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	summary, all := c.Summary(), c.Rows()
+	page := fmt.Sprintf("# %s\n\n%s\n## Every run\n\n%s", p.title, summary.Markdown(), all.Markdown())
+	if figure, ok := c.Overview(p.varied); ok {
+		if err := figure.Save(filepath.Join(out, "overview.png")); err != nil {
+			return err
+		}
+		page = strings.Replace(page, "\n## Every run", "\n![overview](overview.png)\n\n## Every run", 1)
+	}
+	if err := os.WriteFile(filepath.Join(out, "report.md"), []byte(page), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprint(cmd.OutOrStdout(), viz.Table.String(summary))
+	return nil
+}

@@ -1,0 +1,239 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth"
+	"molehill/pkg/launch"
+	"molehill/pkg/run"
+)
+
+// synthesis is what the flags of synth say.
+type synthesis struct {
+	request                        experiment.Request
+	data, schema, out, test        string
+	epsilon, method                string
+	delta                          float64
+	rows                           int
+	settings                       []string
+	unexamined, replace, printJSON bool
+}
+
+// synthCommand makes a synthetic table.
+func synthCommand() *cobra.Command {
+	s := synthesis{}
+	cmd := &cobra.Command{
+		Use:   "synth --data FILE --epsilon E --out FILE",
+		Short: "make a synthetic table of a table of your own, with differential privacy and a report",
+		Long: `Make a synthetic table of a private one (CSV, TSV, Parquet or NumPy archive), with
+the columns of its schema. Beside it are written
+
+  NAME.report.html, .md        for whoever gets the synthetic table: what is promised,
+                               what not, and how near the table is to what was released
+  NAME.keeper-only.html, .md   for the keeper of the private rows: how the synthetic
+                               table compares with them. This is not private.
+
+The schema has to be confirmed first (` + "`molehill schema`" + `). The work is a run like any
+other: the same command again finds it and spends nothing; another seed, ε or
+schema is another release, and the ledger counts both.`,
+		Example: "  molehill schema people.csv\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.data, "data", "", "the private table")
+	flags.StringVar(&s.schema, "schema", "", "its schema (default: the data's name with .schema.json)")
+	flags.StringVar(&s.out, "out", "", "the synthetic table; its ending says the format: .csv, .tsv, .parquet or .npz")
+	flags.StringVar(&s.epsilon, "epsilon", "", "the ε to be proved")
+	flags.Float64Var(&s.delta, "delta", 1e-6, "δ, well below 1 divided by the number of rows")
+	flags.StringVar(&s.method, "method", synth.Pairs, strings.Join(synth.Methods, " or "))
+	flags.IntVar(&s.rows, "rows", 0, "of the synthetic table (default: as many as the private one has)")
+	flags.StringVar(&s.test, "test", "", "held-out rows, for the keeper's report")
+	flags.BoolVar(&s.unexamined, "no-keeper", false, "do not compare with the private rows")
+	flags.BoolVar(&s.replace, "force", false, "replace files that are there")
+	flags.Uint64Var(&s.request.Seed, "seed", 1, "of everything random but the noise")
+	flags.BoolVar(&s.request.Research, "research", false, "noise from the seed: repeatable by anyone, no promise to anybody")
+	flags.StringArrayVar(&s.settings, "set", nil, "a setting of the method, NAME=VALUE (repeatable)")
+	flags.BoolVar(&s.printJSON, "json", false, "print the run as JSON")
+	for _, name := range []string{"data", "epsilon", "out"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // a flag of that name stands above
+		}
+	}
+	return cmd
+}
+
+func (s *synthesis) run(cmd *cobra.Command) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	spec, err := s.request.Spec()
+	if err != nil {
+		return err
+	}
+	store, err := run.DefaultStore()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	r, _, err := launch.Local{Binary: self}.Start(cmd.Context(), store, spec)
+	if err != nil {
+		return err
+	}
+	if err := watch(cmd, r); err != nil {
+		return err
+	}
+	if err := s.deliver(cmd.Context(), cmd, r); err != nil {
+		return err
+	}
+	if s.printJSON {
+		return describe(cmd.OutOrStdout(), r, true)
+	}
+	return nil
+}
+
+// check turns flags into settings, and finds mistakes before anything is spent.
+func (s *synthesis) check() error {
+	if s.schema == "" {
+		s.schema = schemaOf(s.data)
+	}
+	if info, err := os.Stat(s.data); err != nil {
+		return err
+	} else if info.IsDir() {
+		return fmt.Errorf("%s is a folder; give the file of a table (images have experiments of their own, `molehill list`)", s.data)
+	}
+	if s.test != "" && s.unexamined {
+		return errors.New("--test is for the keeper's report, which --no-keeper leaves out; give one of them")
+	}
+	if s.test != "" {
+		if _, err := os.Stat(s.test); err != nil {
+			return err
+		}
+	}
+	if !s.replace {
+		for _, path := range append([]string{s.out}, s.beside()...) {
+			if _, err := os.Lstat(path); err == nil {
+				return fmt.Errorf("%s is there already; --force replaces it", path)
+			}
+		}
+	}
+	if folder, err := os.Stat(filepath.Dir(s.out)); err != nil || !folder.IsDir() {
+		return errors.Join(fmt.Errorf("no folder for %s", s.out), err)
+	}
+	for _, path := range []string{s.data, s.schema, s.test} {
+		if same(path, s.out) {
+			return fmt.Errorf("--out %s is a file that is read; write to another", s.out)
+		}
+	}
+	s.request.Experiment = "synth"
+	s.request.Settings = map[string]string{
+		"data": s.data, "schema": s.schema, "epsilon": strings.Replace(s.epsilon, "∞", "inf", 1), "delta": strconv.FormatFloat(s.delta, 'g', -1, 64),
+		"method": s.method, "rows": strconv.Itoa(s.rows), "format": filepath.Ext(s.out),
+	}
+	for _, setting := range s.settings {
+		name, value, ok := strings.Cut(setting, "=")
+		if !ok {
+			return fmt.Errorf("--set %s: expected NAME=VALUE", setting)
+		}
+		if _, twice := s.request.Settings[name]; twice {
+			return fmt.Errorf("--set %s: there is a flag for it, --%s", setting, name)
+		}
+		s.request.Settings[name] = value
+	}
+	return nil
+}
+
+// beside are the reports' files: those to publish, then those to keep.
+func (s *synthesis) beside() []string {
+	name := stem(s.out)
+	paths := []string{name + ".report.html", name + ".report.md"}
+	if !s.unexamined {
+		paths = append(paths, name+".keeper-only.html", name+".keeper-only.md")
+	}
+	return paths
+}
+
+// same reports whether two paths are one file.
+func same(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// deliver copies what the run has made, compares it for the keeper, and says so.
+func (s *synthesis) deliver(ctx context.Context, cmd *cobra.Command, r *run.Run) error {
+	out := cmd.OutOrStdout()
+	artefacts := []string{"synthetic" + strings.ToLower(filepath.Ext(s.out)), synth.ReportFile + ".html", synth.ReportFile + ".md"}
+	paths, modes := append([]string{s.out}, s.beside()...), []fs.FileMode{0o644, 0o644, 0o644}
+	var diagnosis *synth.Diagnosis
+	if !s.unexamined {
+		var err error
+		if diagnosis, err = synth.Diagnose(ctx, r, s.test); err != nil {
+			return err
+		}
+		artefacts, modes = append(artefacts, synth.KeeperFile+".html", synth.KeeperFile+".md"), append(modes, 0o600, 0o600)
+	}
+	for i, name := range artefacts {
+		err := writeWhole(paths[i], modes[i], func(to io.Writer) error {
+			from, err := r.Artefact(name)
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(to, from)
+			return errors.Join(err, from.Close())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	statement, err := synth.Statement(r)
+	if err != nil || s.printJSON {
+		return err
+	}
+	fmt.Fprintf(out, "%s\n  (ε = %v, δ = %g) as proved, under %s; run %s\n", s.out, statement.Epsilon(), statement.Delta, statement.Relation, r.ID)
+	if statement.Research {
+		fmt.Fprintln(out, "  a research run: its noise can be recomputed, and it protects nobody")
+	}
+	fmt.Fprintf(out, "  to go with it:       %s, .md\n", paths[1])
+	if diagnosis == nil {
+		return s.tellBudget(out)
+	}
+	fmt.Fprintf(out, "  for the keeper only: %s, .md\n", paths[3])
+	fmt.Fprintf(out, "\nFor the keeper only (this looks at the private rows and is not private):\n")
+	for _, d := range diagnosis.Disagreement {
+		fmt.Fprintf(out, "  ! %v\n", d)
+	}
+	fmt.Fprintf(out, "  total variation, mean over columns %.4f, over pairs of columns %.4f\n", diagnosis.Columns, diagnosis.Pairs)
+	if diagnosis.On != "" {
+		fmt.Fprintf(out, "  accuracy on %s: %.1f %% learned from synthetic rows, %.1f %% from real ones, %.1f %% always the most frequent\n", diagnosis.On, 100*diagnosis.Synthetic, 100*diagnosis.Real, 100*diagnosis.Majority)
+	}
+	return s.tellBudget(out)
+}
+
+// tellBudget says how the ledger calls the data set.
+func (s *synthesis) tellBudget(out io.Writer) error {
+	schema, err := table.ReadSchema(s.schema)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nWhat runs on these rows cost together: molehill budget status %s\n", synth.LedgerName(schema))
+	return err
+}

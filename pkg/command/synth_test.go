@@ -1,0 +1,129 @@
+package command
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ownTable writes a table and returns its path, in a place of its own for runs.
+func ownTable(t *testing.T, rows int) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("MOLEHILL_RUNS", filepath.Join(dir, "runs"))
+	t.Setenv("MOLEHILL_LEDGER", filepath.Join(dir, "ledger.db"))
+	rng := rand.New(rand.NewPCG(1, 3))
+	var b strings.Builder
+	b.WriteString("Name;age;job;rich\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "person %d;%d;%s;%s\n", i, 20+rng.IntN(50), []string{"baker", "smith", ""}[rng.IntN(3)], []string{"no", "yes"}[rng.IntN(2)])
+	}
+	path := filepath.Join(dir, "My People.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A walk from a table to a synthetic one, as a user takes it.
+func TestFromATableToASyntheticOne(t *testing.T) {
+	data := ownTable(t, 400)
+	dir := filepath.Dir(data)
+	schema, out := filepath.Join(dir, "My People.schema.json"), filepath.Join(dir, "made.csv")
+	synth := []string{"synth", "--data", data, "--epsilon", "2", "--out", out, "--set", "fit_rows=500", "--set", "sweeps=3"}
+
+	if said := mustMolehill(t, "schema", data); !strings.Contains(said, "as private as they are") || !strings.Contains(said, "numbers from") {
+		t.Error(said)
+	}
+	if info, err := os.Stat(schema); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error("a draft is as private as the rows:", info, err)
+	}
+	if _, err := molehill(t, "schema", data); err == nil || !strings.Contains(err.Error(), "--force") {
+		t.Error("a schema was replaced:", err)
+	}
+	if _, err := molehill(t, synth...); err == nil || !strings.Contains(err.Error(), "nobody has said yet") {
+		t.Error("an unconfirmed schema was used:", err)
+	}
+	if _, err := molehill(t, "schema", "confirm", schema); err == nil {
+		t.Error("nothing was named, and confirmed")
+	}
+	if said := mustMolehill(t, "schema", "confirm", schema, "age", "job"); strings.Count(said, "yes") < 2 {
+		t.Error(said)
+	}
+	if _, err := molehill(t, synth...); err == nil || strings.Contains(err.Error(), "age:") || !strings.Contains(err.Error(), "rich:") {
+		t.Error("found", err)
+	}
+	mustMolehill(t, "schema", "confirm", schema, "--all")
+	if said := mustMolehill(t, "schema", "check", schema, data); !strings.Contains(said, "all values agree") {
+		t.Error(said)
+	}
+
+	said := mustMolehill(t, synth...)
+	for _, want := range []string{"(ε = 2, δ = 1e-06) as proved", "made.report.html", "keeper only", "own/my-people", "accuracy"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+	made, err := os.ReadFile(out)
+	if err != nil || !strings.HasPrefix(string(made), "age;job;rich\n") || strings.Contains(string(made), "person") || strings.Count(string(made), "\n") != 401 {
+		t.Errorf("the synthetic table begins with %.100q, %v", made, err)
+	}
+	for name, mode := range map[string]os.FileMode{"made.report.md": 0o644, "made.keeper-only.md": 0o600, "made.keeper-only.html": 0o600} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+
+	if _, err := molehill(t, synth...); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Error("a table was replaced:", err)
+	}
+	mustMolehill(t, append(synth, "--force", "--no-keeper")...)
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
+		t.Errorf("the same command paid again:\n%s", status)
+	}
+	again, err := os.ReadFile(out)
+	if err != nil || string(again) != string(made) {
+		t.Error("the same command made another table", err)
+	}
+}
+
+func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
+	data := ownTable(t, 50)
+	mustMolehill(t, "schema", data)
+	schema := filepath.Join(filepath.Dir(data), "My People.schema.json")
+	mustMolehill(t, "schema", "confirm", schema, "--all")
+	out := filepath.Join(filepath.Dir(data), "made.csv")
+	for want, arguments := range map[string][]string{
+		"required flag":          {"synth", "--data", data, "--out", out},
+		"no such file":           {"synth", "--data", data + "x", "--out", out, "--epsilon", "1"},
+		"is a folder":            {"synth", "--data", filepath.Dir(data), "--out", out, "--epsilon", "1"},
+		"no folder":              {"synth", "--data", data, "--out", "/nowhere/at/all.csv", "--epsilon", "1"},
+		"write to another":       {"synth", "--data", data, "--out", data, "--epsilon", "1", "--force"},
+		"expected .csv":          {"synth", "--data", data, "--out", out + ".xlsx", "--epsilon", "1"},
+		"there is a flag for it": {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "epsilon=3"},
+		"NAME=VALUE":             {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "sweeps"},
+		"did you mean":           {"synth", "--data", data, "--out", out, "--epsilon", "1", "--method", "pair"},
+		"give one of them":       {"synth", "--data", data, "--out", out, "--epsilon", "1", "--test", data, "--no-keeper"},
+		"must be above 0":        {"synth", "--data", data, "--out", out, "--epsilon", "0"},
+		"no column is called":    {"schema", "confirm", schema, "agee"},
+		"not both":               {"schema", "confirm", schema, "age", "--all"},
+	} {
+		if _, err := molehill(t, arguments...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("molehill %v: want an error with %q, found %v", arguments, want, err)
+		}
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a mistake was paid for:\n%s", status)
+	}
+}
+
+func TestNamesOfDataSetsAreMadeOfFiles(t *testing.T) {
+	for path, want := range map[string]string{"/x/My People (2024).csv": "my-people-2024", "äöü.parquet": "table", "a.b.npz": "a.b", strings.Repeat("x", 100) + ".csv": strings.Repeat("x", 63)} {
+		if got := dataName(path); got != want {
+			t.Errorf("%s is called %q, want %q", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package table
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// formats of days, the default first.
+var formats = []string{"YYYY-MM-DD", "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "YYYYMMDD"}
+
+var layouts = map[string]string{
+	"YYYY-MM-DD": "2006-01-02", "DD.MM.YYYY": "02.01.2006", "DD/MM/YYYY": "02/01/2006",
+	"MM/DD/YYYY": "01/02/2006", "YYYY/MM/DD": "2006/01/02", "YYYYMMDD": "20060102",
+}
+
+func (c Column) layout() string {
+	if c.Format == "" {
+		return time.DateOnly
+	}
+	return layouts[c.Format]
+}
+
+// fault says how a value disagrees with its schema.
+type fault int
+
+const (
+	fine    fault = iota
+	clamped       // a number or day beyond the range
+	unknown       // no number, no day, no name of the column
+	absent        // missing, in a column that says it never is
+)
+
+// coder turns the texts of a column into codes.
+type coder struct {
+	Column
+	schema *Schema
+	names  map[string]Code
+}
+
+func newCoder(s *Schema, c Column) coder {
+	k := coder{Column: c, schema: s}
+	if c.Values != nil {
+		k.names = make(map[string]Code, len(c.Values))
+		for i, v := range c.Values {
+			k.names[v] = Code(i + 1)
+		}
+	}
+	return k
+}
+
+// code returns the code of a text, which depends on the text and the schema alone.
+func (k coder) code(text string) (Code, fault) {
+	text = strings.TrimSpace(text)
+	if k.names != nil { // a name may be a text that stands for a missing value elsewhere
+		if code, ok := k.names[text]; ok {
+			return code, fine
+		}
+	}
+	if k.schema.missing(text) {
+		if !k.Missing {
+			return 0, absent
+		}
+		return 0, fine
+	}
+	var v float64
+	switch k.Kind {
+	case Numeric:
+		parsed, err := strconv.ParseFloat(text, 64)
+		if math.IsNaN(parsed) || err != nil && !errors.Is(err, strconv.ErrRange) {
+			return 0, unknown
+		}
+		v = parsed
+	case Date:
+		t, err := time.Parse(k.layout(), text)
+		if err != nil {
+			if t, err = time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err != nil {
+				return 0, unknown
+			}
+		}
+		v = math.Floor(float64(t.Unix()) / 86400)
+	default:
+		return 0, unknown
+	}
+	if low, high := k.span(); v < low || v > high {
+		return k.level(v), clamped
+	}
+	return k.level(v), fine
+}

@@ -1,0 +1,346 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Code is a value of a column as a number: 0 for a missing one, then 1 to
+// Column.Levels.
+type Code = uint16
+
+// Describe tells people what a column's schema declares.
+func (c Column) Describe() string {
+	var text string
+	switch c.Kind {
+	case Numeric:
+		text = fmt.Sprintf("numbers from %v to %v", *c.Low, *c.High)
+		if c.Decimals > 0 {
+			text += fmt.Sprintf(" with %d decimals", c.Decimals)
+		}
+		if c.Scale == "log" {
+			text += ", by logarithm"
+		}
+	case Date:
+		text = fmt.Sprintf("days from %s to %s", c.First, c.Last)
+	case Categorical, Ordinal:
+		shown, rest := c.Values, ""
+		if len(shown) > 8 {
+			shown, rest = shown[:8], fmt.Sprintf(" … and %d more", len(c.Values)-8)
+		}
+		text = fmt.Sprintf("%s, %d values: %s%s", c.Kind, len(c.Values), strings.Join(shown, ", "), rest)
+	default:
+		return "excluded"
+	}
+	if c.Missing {
+		text += "; may be missing"
+	}
+	return text
+}
+
+// Check returns an error unless the column's settings fit its kind.
+func (c Column) Check() error {
+	if c.Bins < 0 || c.Bins > fineLevels {
+		return fmt.Errorf("bins is %d; expected 1 to %d, or 0 for %d", c.Bins, fineLevels, DefaultBins)
+	}
+	switch c.Kind {
+	case Numeric:
+		return c.checkNumeric()
+	case Date:
+		return c.checkDate()
+	case Categorical, Ordinal:
+		return c.checkValues()
+	case Exclude:
+		return nil
+	}
+	return fmt.Errorf("kind is %q; expected %s, %s, %s, %s or %s", c.Kind, Numeric, Categorical, Ordinal, Date, Exclude)
+}
+
+func (c Column) checkNumeric() error {
+	switch {
+	case c.Low == nil || c.High == nil:
+		return errors.New("a numeric column needs low and high: the range that its values can have, known without looking at them")
+	case !(*c.Low < *c.High) || math.IsInf(*c.High-*c.Low, 0):
+		return fmt.Errorf("low is %v and high is %v; expected a finite range", *c.Low, *c.High)
+	case c.Decimals < 0 || c.Decimals > 12:
+		return fmt.Errorf("decimals is %d; expected 0 to 12", c.Decimals)
+	case c.Scale != "" && c.Scale != "linear" && c.Scale != "log":
+		return fmt.Errorf("scale is %q; expected linear or log", c.Scale)
+	case !(c.Unit >= 0) || math.IsInf(c.Unit, 0):
+		return fmt.Errorf("unit is %v; expected a number above 0, or 0 for 1", c.Unit)
+	}
+	return c.onlyFor(Numeric)
+}
+
+func (c Column) checkDate() error {
+	if c.Format != "" && layouts[c.Format] == "" {
+		return fmt.Errorf("format is %q; expected one of %s", c.Format, strings.Join(formats, ", "))
+	}
+	first, err := time.Parse(time.DateOnly, c.First)
+	if err != nil {
+		return fmt.Errorf("first is %q; expected the earliest possible day as 2006-01-31", c.First)
+	}
+	last, err := time.Parse(time.DateOnly, c.Last)
+	if err != nil || !last.After(first) {
+		return fmt.Errorf("last is %q; expected the latest possible day as 2006-01-31, after %s", c.Last, c.First)
+	}
+	return c.onlyFor(Date)
+}
+
+func (c Column) checkValues() error {
+	if len(c.Values) == 0 || len(c.Values) > MaxValues {
+		return fmt.Errorf("%d values; expected 1 to %d names; exclude a column of names or free text", len(c.Values), MaxValues)
+	}
+	seen := map[string]bool{}
+	for _, v := range c.Values {
+		if v == "" || strings.TrimSpace(v) != v || !utf8.ValidString(v) {
+			return fmt.Errorf("value %q; expected text without space around it; for no value there is \"missing\": true", v)
+		}
+		if seen[v] {
+			return fmt.Errorf("value %q is there twice", v)
+		}
+		seen[v] = true
+	}
+	return c.onlyFor(c.Kind)
+}
+
+// onlyFor refuses settings of another kind: they would be left out in silence.
+func (c Column) onlyFor(kind Kind) error {
+	switch {
+	case kind != Numeric && (c.Low != nil || c.High != nil || c.Scale != "" || c.Unit != 0 || c.Decimals != 0):
+		return fmt.Errorf("low, high, decimals, scale and unit are for numeric columns, this one is %s", kind)
+	case kind != Date && (c.First != "" || c.Last != "" || c.Format != ""):
+		return fmt.Errorf("first, last and format are for date columns, this one is %s", kind)
+	case (kind == Numeric || kind == Date) && c.Values != nil:
+		return fmt.Errorf("values are for categorical and ordinal columns, this one is %s", kind)
+	}
+	return nil
+}
+
+// Ordered reports whether the levels of a column have an order.
+func (c Column) Ordered() bool { return c.Kind != Categorical }
+
+// span is the range of a numeric or date column, in numbers or days.
+func (c Column) span() (low, high float64) {
+	if c.Kind == Date {
+		return day(c.First), day(c.Last)
+	}
+	return *c.Low, *c.High
+}
+
+// day counts days from 1970; texts of a checked schema are days.
+func day(text string) float64 {
+	t, _ := time.Parse(time.DateOnly, text) // Check has parsed it
+	return math.Floor(float64(t.Unix()) / 86400)
+}
+
+// whole returns how many values a numeric or date column can have if each is to
+// be a level of its own, 0 if there are too many or the scale is logarithmic.
+func (c Column) whole() int {
+	if c.Scale == "log" {
+		return 0
+	}
+	low, high := c.span()
+	count := math.Round((high-low)*math.Pow10(c.Decimals)) + 1
+	if count > fineLevels {
+		return 0
+	}
+	return int(count)
+}
+
+// Levels is how many values a column can have but for a missing one: its names,
+// its numbers if they are few, or bins of its range.
+func (c Column) Levels() int {
+	if c.Kind == Categorical || c.Kind == Ordinal {
+		return len(c.Values)
+	}
+	if whole := c.whole(); whole > 0 {
+		return whole
+	}
+	return fineLevels
+}
+
+// Groups is how many groups of levels a column has beside other columns: its
+// levels, or Bins of them.
+func (c Column) Groups() int {
+	if c.Kind == Categorical || c.Kind == Ordinal {
+		return len(c.Values)
+	}
+	bins := c.Bins
+	if bins == 0 {
+		bins = DefaultBins
+	}
+	return min(bins, c.Levels())
+}
+
+// Group returns the group of a code: 0 for a missing value, then 1 to Groups.
+func (c Column) Group(code Code) Code {
+	if code == 0 {
+		return 0
+	}
+	return Code((int(code)-1)*c.Groups()/c.Levels()) + 1
+}
+
+// place maps a number of the range to [0, 1].
+func (c Column) place(v float64) float64 {
+	low, high := c.span()
+	if c.Scale == "log" {
+		return math.Log1p((v-low)/c.unit()) / math.Log1p((high-low)/c.unit())
+	}
+	return (v - low) / (high - low)
+}
+
+// unplace is the inverse of place.
+func (c Column) unplace(t float64) float64 {
+	low, high := c.span()
+	if c.Scale == "log" {
+		return low + c.unit()*math.Expm1(t*math.Log1p((high-low)/c.unit()))
+	}
+	return low + t*(high-low)
+}
+
+func (c Column) unit() float64 {
+	if c.Unit == 0 {
+		return 1
+	}
+	return c.Unit
+}
+
+// level returns the code of a number, which is moved into the range.
+func (c Column) level(v float64) Code {
+	low, high := c.span()
+	v = min(max(v, low), high)
+	levels := c.Levels()
+	var k float64
+	if c.whole() > 0 {
+		k = math.Round((v - low) * math.Pow10(c.Decimals))
+	} else {
+		k = math.Floor(c.place(v) * float64(levels))
+	}
+	return Code(min(max(k, 0), float64(levels-1))) + 1
+}
+
+// Place is where a code lies in its column's range, in [0, 1]: the middle of its
+// bin. It is for columns with an order, and 0 for a missing value.
+func (c Column) Place(code Code) float64 {
+	if code == 0 {
+		return 0
+	}
+	if c.Kind == Ordinal || c.whole() > 0 {
+		return float64(code-1) / float64(max(1, c.Levels()-1))
+	}
+	return (float64(code) - 0.5) / float64(c.Levels())
+}
+
+// Nearest returns the code of the level that Place puts nearest to t.
+func (c Column) Nearest(t float64) Code {
+	levels := float64(c.Levels())
+	t = min(max(t, 0), 1)
+	if c.Kind == Ordinal || c.whole() > 0 {
+		return Code(math.Round(t*(levels-1))) + 1
+	}
+	return Code(min(math.Floor(t*levels), levels-1)) + 1
+}
+
+// text draws a value of a level: within its bin by the column's scale, rounded to
+// its decimals. A missing value is empty.
+func (c Column) text(code Code, rng *rand.Rand) string {
+	switch {
+	case code == 0:
+		return ""
+	case c.Kind == Categorical || c.Kind == Ordinal:
+		return c.Values[code-1]
+	}
+	v := c.draw(code, rng)
+	if c.Kind == Date {
+		return time.Unix(int64(v)*86400, 0).UTC().Format(c.layout())
+	}
+	return strconv.FormatFloat(v, 'f', c.Decimals, 64)
+}
+
+// draw returns a number or day of a level.
+func (c Column) draw(code Code, rng *rand.Rand) float64 {
+	low, high := c.span()
+	if c.whole() > 0 {
+		return low + float64(code-1)/math.Pow10(c.Decimals)
+	}
+	v := c.unplace((float64(code-1) + rng.Float64()) / float64(c.Levels()))
+	digits := math.Pow10(c.Decimals)
+	v = math.Round(v*digits) / digits
+	// Rounding must not leave the range, whose ends may have more decimals.
+	return min(max(v, math.Ceil(low*digits)/digits), max(math.Floor(high*digits)/digits, low))
+}
+
+// Label names a level for people.
+func (c Column) Label(code Code) string {
+	switch {
+	case code == 0:
+		return "(missing)"
+	case c.Kind == Categorical || c.Kind == Ordinal:
+		return c.Values[code-1]
+	}
+	return c.value(c.start(code, c.Levels()))
+}
+
+// GroupLabel names a group of levels for people: a name, a number, or a range.
+func (c Column) GroupLabel(group Code) string {
+	groups := c.Groups()
+	if group == 0 || groups == c.Levels() {
+		return c.Label(group)
+	}
+	return c.value(c.start(group, groups)) + "…"
+}
+
+// start is where a bin begins.
+func (c Column) start(code Code, bins int) float64 {
+	if c.whole() > 0 {
+		low, _ := c.span()
+		first := math.Ceil(float64(code-1) * float64(c.Levels()) / float64(bins))
+		return low + first/math.Pow10(c.Decimals)
+	}
+	return c.unplace(float64(code-1) / float64(bins))
+}
+
+func (c Column) value(v float64) string {
+	if c.Kind == Date {
+		return time.Unix(int64(v)*86400, 0).UTC().Format(time.DateOnly)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// number returns a value as a number: of a name the number that it spells, of a day
+// its number from 1970; NaN if it is missing.
+func (c Column) number(code Code, rng *rand.Rand) float64 {
+	switch {
+	case code == 0:
+		return math.NaN()
+	case c.Values != nil:
+		v, err := strconv.ParseFloat(c.Values[code-1], 64)
+		if err != nil {
+			return math.NaN() // CheckEnding refuses such a column
+		}
+		return v
+	}
+	return c.draw(code, rng)
+}
+
+// Edge is where group g, from 0, begins, as a number, or as a year of a day.
+func (c Column) Edge(g int) float64 {
+	if c.Values != nil {
+		return float64(g)
+	}
+	v := c.start(Code(g+1), c.Groups())
+	if c.Kind == Date {
+		return 1970 + v/365.2425
+	}
+	return v
+}
+
+// LogUnit is the unit of a log scale.
+func (c Column) LogUnit() float64 { return c.unit() }

@@ -1,0 +1,151 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxRecord is the most that one row of CSV may have, in bytes: a quote that is
+// never closed must not take the whole file for a value.
+const maxRecord = 4 << 20
+
+// csvSource reads CSV: RFC 4180 with any of four separators, a byte-order mark and
+// either line ending, quotes, and line breaks within quotes.
+type csvSource struct {
+	file   io.Closer
+	limit  *limited
+	reader *csv.Reader
+	header []string
+}
+
+func openCSV(path, separator string) (Source, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newCSV(file, separator)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	s.file = file
+	return s, nil
+}
+
+// newCSV reads the header.
+func newCSV(from io.Reader, separator string) (*csvSource, error) {
+	limit := &limited{from: from}
+	limit.refill()
+	buffered := bufio.NewReaderSize(limit, 64<<10)
+	start, err := buffered.Peek(buffered.Size())
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return nil, err
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
+		return nil, errors.New("it is UTF-16; save it as UTF-8")
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		return nil, errors.New("it is a spreadsheet or another archive, not CSV; save it as CSV (UTF-8)")
+	case bytes.HasPrefix(start, []byte("PAR1")):
+		return nil, errors.New("it is Parquet; name it .parquet")
+	case bytes.HasPrefix(start, []byte("\ufeff")):
+		start = start[3:]
+		if _, err := buffered.Discard(3); err != nil {
+			return nil, err
+		}
+	}
+	if len(bytes.TrimSpace(start)) == 0 {
+		return nil, errors.New("it is empty; expected a line with the names of the columns, and rows")
+	}
+	if separator == "" {
+		separator = mostFrequent(start)
+	}
+	s := &csvSource{limit: limit, reader: csv.NewReader(buffered)}
+	s.reader.Comma = (&Schema{Separator: separator}).comma()
+	s.reader.ReuseRecord = true
+	s.reader.TrimLeadingSpace = s.reader.Comma != '\t'
+	row, err := s.reader.Read() // its length is that of all others
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	for _, name := range row {
+		s.header = append(s.header, strings.Clone(strings.TrimSpace(name)))
+	}
+	return s, nil
+}
+
+// mostFrequent returns the separator that the first line has most.
+func mostFrequent(start []byte) string {
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	best, most := ",", 0
+	for _, candidate := range []string{",", ";", "\t", "|"} {
+		if count := bytes.Count(line, []byte(candidate)); count > most {
+			best, most = candidate, count
+		}
+	}
+	return best
+}
+
+// Header implements Source.
+func (s *csvSource) Header() []string { return s.header }
+
+// Read implements Source.
+func (s *csvSource) Read() ([]string, error) {
+	s.limit.refill()
+	row, err := s.reader.Read()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, s.explain(err)
+	}
+	return row, err
+}
+
+// Close implements Source.
+func (s *csvSource) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// explain says what to do about an error of the syntax. It names the line, and
+// nothing of what is in it.
+func (s *csvSource) explain(err error) error {
+	var at *csv.ParseError
+	switch {
+	case errors.Is(err, errLong):
+		line, _ := s.reader.FieldPos(0)
+		return fmt.Errorf("the row from line %d on has more than %d MiB; is a quote never closed?", line, maxRecord>>20)
+	case !errors.As(err, &at):
+		return err
+	case errors.Is(err, csv.ErrFieldCount):
+		return fmt.Errorf("line %d: the row is ragged: expected %d values with %q between them, as in the first line, found another number; mend or remove that line", at.StartLine, len(s.header), s.reader.Comma)
+	case errors.Is(err, csv.ErrQuote), errors.Is(err, csv.ErrBareQuote):
+		return fmt.Errorf("line %d: a quote stands where none may be; quote a whole value and double the quotes in it", at.Line)
+	}
+	return fmt.Errorf("line %d: %w", at.Line, at.Err)
+}
+
+// errLong ends a row that does not end.
+var errLong = errors.New("a row is too long")
+
+// limited gives so many bytes between two calls of refill.
+type limited struct {
+	from io.Reader
+	left int
+}
+
+func (l *limited) refill() { l.left = maxRecord }
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left == 0 {
+		return 0, errLong
+	}
+	n, err := l.from.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
+}

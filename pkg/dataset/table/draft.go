@@ -1,0 +1,276 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// usualMissing are texts that often stand for no value.
+var usualMissing = []string{"?", "NA", "N/A", "NaN", "nan", "null", "NULL"}
+
+// draftValues is how many different values of a column a draft looks at: a column
+// of more names than MaxValues has none to list.
+const draftValues = 20_000
+
+// Most names that a draft takes for categories, and most whole numbers that it
+// takes for names.
+const (
+	draftCategories = 60
+	draftChoices    = 2
+)
+
+// Draft reads a whole table and writes the schema that it seems to have.
+//
+// Ranges and categories are those of the records, and as private as these: no
+// column of a draft is public, and each says in its note what a person has to
+// decide. A draft is for the keeper of the records.
+func Draft(ctx context.Context, name string, source Source, separator string) (*Schema, error) {
+	header := source.Header()
+	seen := make([]*seenColumn, len(header))
+	for i := range seen {
+		seen[i] = newSeenColumn()
+	}
+	rows := 0
+	for ; ; rows++ {
+		if rows%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		row, err := source.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range seen {
+			c.add(strings.TrimSpace(row[i]))
+		}
+	}
+	if rows == 0 {
+		return nil, errors.New("it has no rows; expected at least one below the header")
+	}
+	s := &Schema{Name: name, Separator: separator}
+	for i, c := range seen {
+		for _, text := range c.absent() {
+			if !slices.Contains(s.Missing, text) {
+				s.Missing = append(s.Missing, text)
+			}
+		}
+		s.Columns = append(s.Columns, c.draft(header[i], rows))
+	}
+	slices.Sort(s.Missing)
+	// A last column of few names is what people most often want to predict.
+	if last := s.Columns[len(s.Columns)-1]; last.Kind == Categorical && len(last.Values) <= 10 {
+		s.Target = last.Name
+	}
+	return s, nil
+}
+
+// Separator returns what stands between the values of a source, "" unless it is CSV
+// with another than a comma.
+func Separator(source Source) string {
+	if s, ok := source.(*csvSource); ok && s.reader.Comma != ',' {
+		return string(s.reader.Comma)
+	}
+	return ""
+}
+
+// seenColumn is what a draft has seen of a column.
+type seenColumn struct {
+	values   map[string]int // how often each text came, of at most draftValues
+	many     bool           // there are more
+	missing  int
+	numbers  int
+	low      float64
+	high     float64
+	decimals int
+	days     map[string]int // how many texts are days, by format
+	first    map[string]time.Time
+	last     map[string]time.Time
+}
+
+func newSeenColumn() *seenColumn {
+	return &seenColumn{values: map[string]int{}, low: math.Inf(1), high: math.Inf(-1),
+		days: map[string]int{}, first: map[string]time.Time{}, last: map[string]time.Time{}}
+}
+
+func (c *seenColumn) add(text string) {
+	if text == "" {
+		c.missing++
+		return
+	}
+	if _, ok := c.values[text]; ok || len(c.values) < draftValues {
+		if !ok {
+			text = strings.Clone(text)
+		}
+		c.values[text]++
+		if ok {
+			// What it is was seen the first time; only counts change.
+			c.count(text, false)
+			return
+		}
+	} else {
+		c.many = true
+	}
+	c.count(text, true)
+}
+
+// count looks at what a text may be.
+func (c *seenColumn) count(text string, ends bool) {
+	if slices.Contains(usualMissing, text) {
+		c.missing++
+		return
+	}
+	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+		c.numbers++
+		if ends {
+			c.low, c.high = min(c.low, v), max(c.high, v)
+			if _, decimals, ok := strings.Cut(text, "."); ok {
+				c.decimals = max(c.decimals, min(6, len(decimals)))
+			}
+		}
+	}
+	if len(text) < 8 || len(text) > 30 {
+		return
+	}
+	for _, format := range formats {
+		layout := layouts[format]
+		t, err := time.Parse(layout, text[:min(len(text), len(layout))])
+		if err != nil || len(text) != len(layout) && format != formats[0] {
+			continue
+		}
+		c.days[format]++
+		if first, ok := c.first[format]; !ok || t.Before(first) {
+			c.first[format] = t
+		}
+		if t.After(c.last[format]) {
+			c.last[format] = t
+		}
+	}
+}
+
+// absent returns the texts of the column that stand for no value.
+func (c *seenColumn) absent() (texts []string) {
+	for _, text := range usualMissing {
+		if c.values[text] > 0 {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+const confirm = "set \"public\" to true when that is known without looking at the records"
+
+// draft says what a column seems to be.
+func (c *seenColumn) draft(name string, rows int) Column {
+	column := Column{Name: name, Missing: c.missing > 0}
+	present := rows - c.missing
+	different := len(c.values) - len(c.absent())
+	day := ""
+	for _, format := range formats {
+		if day == "" && c.days[format] == present {
+			day = format
+		}
+	}
+	switch {
+	case present == 0:
+		column.Kind, column.Missing, column.Note = Exclude, false, "it has no values"
+	case day != "" && (day != "YYYYMMDD" || plausible(c.first[day]) && plausible(c.last[day])):
+		column.Kind = Date
+		column.First, column.Last = widenDays(c.first[day], c.last[day])
+		if day != formats[0] {
+			column.Format = day
+		}
+		column.Note = "first and last are the years of the records: write those that are possible; " + confirm
+	case c.numbers == present && different <= draftChoices:
+		column.Kind, column.Values = Categorical, c.names()
+		column.Note = "the values are those of the records: write all that are possible; " + confirm
+	case c.numbers == present && column.identifies(c, different, present):
+		column.Kind, column.Missing = Exclude, false
+		column.Note = "(nearly) every row has another whole number, as identifiers do, which must not be in synthetic data; if it is a quantity, write \"kind\": \"numeric\" with low and high"
+	case c.numbers == present:
+		column.Kind, column.Decimals = Numeric, c.decimals
+		low, high := widen(c.low, c.high)
+		column.Low, column.High = &low, &high
+		column.Note = "low and high are those of the records, widened: write those that are possible; " + confirm
+		if c.low >= 0 && c.skewed() {
+			column.Scale = "log"
+			column.Note = "most values are small and some large, hence the log scale; " + column.Note
+		}
+	case !c.many && different <= draftCategories && different <= max(2, present/2):
+		column.Kind, column.Values = Categorical, c.names()
+		column.Note = "the values are those of the records: write all that are possible; " + confirm
+	default:
+		column.Kind, column.Missing = Exclude, false
+		column.Note = "free text, names or identifiers, which must not be in synthetic data; if it is a choice, write \"kind\": \"categorical\" with all values that are possible"
+	}
+	return column
+}
+
+// identifies reports whether a column of numbers looks like one of identifiers.
+func (Column) identifies(c *seenColumn, different, present int) bool {
+	return c.decimals == 0 && present >= 20 && (c.many || different == present)
+}
+
+// plausible tells days from numbers of eight digits.
+func plausible(t time.Time) bool { return t.Year() >= 1850 && t.Year() <= 2150 }
+
+// names are the values of the column, sorted.
+func (c *seenColumn) names() []string {
+	var names []string
+	for text := range c.values {
+		if !slices.Contains(usualMissing, text) {
+			names = append(names, text)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// skewed reports whether nine in ten values lie in the lowest fiftieth of the range.
+func (c *seenColumn) skewed() bool {
+	few, all := 0, 0
+	for text, count := range c.values {
+		if v, err := strconv.ParseFloat(text, 64); err == nil {
+			all += count
+			if v-c.low <= (c.high-c.low)/50 {
+				few += count
+			}
+		}
+	}
+	return all > 0 && few*10 >= all*9 && c.high-c.low >= 100
+}
+
+// widen rounds a range outwards to one or two digits, so that a draft at least does
+// not tell its ends.
+func widen(low, high float64) (float64, float64) {
+	if low == high {
+		return low - 1, high + 1
+	}
+	step := math.Pow(10, math.Floor(math.Log10(high-low)))
+	if (high-low)/step < 5 {
+		step /= 2
+	}
+	if step >= 10 {
+		step = math.Round(step)
+	}
+	return round(math.Floor(low/step) * step), round(math.Ceil(high/step) * step)
+}
+
+// round removes what floating point adds to a short decimal.
+func round(v float64) float64 {
+	short, _ := strconv.ParseFloat(fmt.Sprintf("%.12g", v), 64) // it has just been written
+	return short
+}
+
+// widenDays rounds a range of days outwards to years.
+func widenDays(first, last time.Time) (string, string) {
+	return time.Date(first.Year(), 1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly), time.Date(last.Year(), 12, 31, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}

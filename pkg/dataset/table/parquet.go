@@ -1,0 +1,192 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// parquetSource reads a flat Parquet file: columns of numbers, texts, truth values,
+// days and times, each with or without missing values.
+type parquetSource struct {
+	file    *os.File
+	header  []string
+	texts   []func(parquet.Value) string
+	groups  []parquet.RowGroup
+	rows    parquet.Rows // of the current group; nil before the first
+	buffer  []parquet.Row
+	waiting []parquet.Row
+	row     []string
+}
+
+func openParquet(path string) (s Source, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
+	defer damaged(&err)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() == 0 {
+		return nil, errors.New("it is empty; expected a Parquet file")
+	}
+	opened, err := parquet.OpenFile(file, info.Size(), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("expected a whole Parquet file: %w", err)
+	}
+	p := &parquetSource{file: file, groups: opened.RowGroups(), buffer: make([]parquet.Row, 256)}
+	for _, field := range opened.Schema().Fields() {
+		if !field.Leaf() || field.Repeated() {
+			return nil, fmt.Errorf("column %q has values within values; expected a flat table", field.Name())
+		}
+		text := textOf(field.Type())
+		if text == nil {
+			return nil, fmt.Errorf("column %q is of type %v; save it as a number (DOUBLE), a day (DATE) or a text", field.Name(), field.Type())
+		}
+		p.header, p.texts = append(p.header, field.Name()), append(p.texts, text)
+	}
+	p.row = make([]string, len(p.header))
+	return p, nil
+}
+
+// damaged turns a panic of the Parquet library on a damaged file into an error.
+func damaged(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("the Parquet file is damaged: %v", v)
+	}
+}
+
+// textOf returns how values of a type are written, nil for a type that is not read:
+// decimals, whose point stands elsewhere, and times of old.
+func textOf(kind parquet.Type) func(parquet.Value) string {
+	if logical := kind.LogicalType(); logical != nil {
+		switch annotation := logical.Value.(type) {
+		case *format.DateType:
+			return func(v parquet.Value) string {
+				return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(time.DateOnly)
+			}
+		case *format.TimestampType:
+			moment := func(v int64) time.Time { return time.Unix(0, v) }
+			switch annotation.Unit.Value.(type) {
+			case *format.MilliSeconds:
+				moment = time.UnixMilli
+			case *format.MicroSeconds:
+				moment = time.UnixMicro
+			}
+			return func(v parquet.Value) string { return moment(v.Int64()).UTC().Format(time.DateOnly) }
+		case *format.DecimalType:
+			return nil
+		}
+	}
+	switch kind.Kind() {
+	case parquet.Int96:
+		return nil
+	case parquet.Float:
+		return func(v parquet.Value) string { return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32) }
+	case parquet.Double:
+		return func(v parquet.Value) string { return strconv.FormatFloat(v.Double(), 'g', -1, 64) }
+	}
+	return func(v parquet.Value) string { return v.String() }
+}
+
+// Header implements Source.
+func (s *parquetSource) Header() []string { return s.header }
+
+// Read implements Source.
+func (s *parquetSource) Read() (row []string, err error) {
+	defer damaged(&err)
+	for len(s.waiting) == 0 {
+		if err := s.more(); err != nil {
+			return nil, err
+		}
+	}
+	values := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	if len(values) != len(s.row) {
+		return nil, fmt.Errorf("a row has %d values, expected %d: the Parquet file is damaged", len(values), len(s.row))
+	}
+	for i, v := range values {
+		if v.IsNull() {
+			s.row[i] = ""
+		} else {
+			s.row[i] = s.texts[i](v)
+		}
+	}
+	return s.row, nil
+}
+
+// more reads some rows of this group or the next.
+func (s *parquetSource) more() error {
+	if s.rows == nil {
+		if len(s.groups) == 0 {
+			return io.EOF
+		}
+		s.rows, s.groups = s.groups[0].Rows(), s.groups[1:]
+	}
+	n, err := s.rows.ReadRows(s.buffer)
+	s.waiting = s.buffer[:n]
+	if errors.Is(err, io.EOF) {
+		err = s.rows.Close()
+		s.rows = nil
+	}
+	if n == 0 && err == nil && s.rows != nil {
+		return io.ErrNoProgress
+	}
+	return err
+}
+
+// Close implements Source.
+func (s *parquetSource) Close() error {
+	var err error
+	if s.rows != nil {
+		err = s.rows.Close()
+	}
+	return errors.Join(err, s.file.Close())
+}
+
+// orderedGroup is a group whose fields keep their order; parquet.Group sorts them by name.
+type orderedGroup struct {
+	parquet.Group
+	fields []parquet.Field
+}
+
+func (g orderedGroup) Fields() []parquet.Field { return g.fields }
+
+// parquetSchema is the file's schema for a table's columns.
+func parquetSchema(name string, columns []Column) *parquet.Schema {
+	group := parquet.Group{}
+	for _, c := range columns {
+		node := parquet.String()
+		switch {
+		case c.Kind == Numeric && c.Decimals == 0:
+			node = parquet.Int(64)
+		case c.Kind == Numeric:
+			node = parquet.Leaf(parquet.DoubleType)
+		case c.Kind == Date:
+			node = parquet.Date()
+		}
+		group[c.Name] = parquet.Optional(node)
+	}
+	ordered := orderedGroup{Group: group, fields: make([]parquet.Field, len(columns))}
+	for _, field := range group.Fields() {
+		for i, c := range columns {
+			if c.Name == field.Name() {
+				ordered.fields[i] = field
+			}
+		}
+	}
+	return parquet.NewSchema(name, ordered)
+}

@@ -1,0 +1,288 @@
+// Package table reads and writes tables of people's own: CSV, Parquet and NumPy
+// archives with typed columns, described by a schema.
+//
+// A schema says what is public about a table: its columns, their ranges, their
+// categories. Everything that turns a record into numbers comes from it and
+// nothing from the records, so that an encoded record depends on that record
+// alone. Draft writes a first schema from the records for their keeper to
+// correct; what it found in them stays unconfirmed, and Schema.Confirmed refuses
+// it, until a person has said that it is public.
+//
+//	schema, err := table.ReadSchema("people.schema.json")
+//	people, report, err := table.Read(ctx, "people.csv", schema)
+//
+// A value that the schema does not allow never stops a reading: a number beyond
+// its range is moved to the nearer end, any other is taken for missing. Else
+// whether a release comes at all would tell of single records.
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"molehill/pkg/plugin"
+)
+
+// Kind is what the values of a column are.
+type Kind string
+
+// The kinds of columns.
+const (
+	Numeric     Kind = "numeric"     // numbers in a range
+	Categorical Kind = "categorical" // one of some names
+	Ordinal     Kind = "ordinal"     // one of some names, which have an order
+	Date        Kind = "date"        // days in a range
+	Exclude     Kind = "exclude"     // not looked at and not made: names, numbers of files, free text
+)
+
+// Schema is what is public about a table.
+type Schema struct {
+	// Name is the data set's. What is spent on it is booked under this name, so
+	// tables of the same people share one.
+	Name string `json:"name"`
+	// Target is the column that people would predict from the others; "" for none.
+	Target string `json:"target,omitempty"`
+	// Separator stands between the values of a line of CSV.
+	Separator string `json:"separator,omitempty"`
+	// Missing are the texts that stand for no value, besides the empty one.
+	Missing []string `json:"missing,omitempty"`
+	Columns []Column `json:"columns"`
+}
+
+// Column is what is public about a column.
+type Column struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Public has to be set to true by a person: it says that everything else here
+	// is known without looking at the records.
+	Public bool `json:"public"`
+	// Note is for people.
+	Note string `json:"note,omitempty"`
+
+	Low  *float64 `json:"low,omitempty"`  // smallest number, of a numeric column
+	High *float64 `json:"high,omitempty"` // largest number
+	// Decimals is how many digits after the point numbers have.
+	Decimals int `json:"decimals,omitempty"`
+	// Scale is linear (the default), or log for amounts that span decades: bins are
+	// then equal in the logarithm of 1 + (value − low)/unit.
+	Scale string  `json:"scale,omitempty"`
+	Unit  float64 `json:"unit,omitempty"` // of a log scale; default 1
+
+	First  string `json:"first,omitempty"`  // earliest day, of a date column, as 2006-01-31
+	Last   string `json:"last,omitempty"`   // latest day
+	Format string `json:"format,omitempty"` // of days in the file; default YYYY-MM-DD
+
+	Values  []string `json:"values,omitempty"`  // names, of categorical and ordinal columns
+	Missing bool     `json:"missing,omitempty"` // whether values may be missing
+	Bins    int      `json:"bins,omitempty"`    // of a numeric or date column beside others; default DefaultBins
+}
+
+// Limits of a schema: what is larger is a slip, or does not fit into memory.
+const (
+	MaxColumns  = 500
+	MaxValues   = 2000 // names of a column
+	DefaultBins = 16
+	fineLevels  = 256 // of a numeric or date column by itself
+)
+
+// nameOfData keeps names usable in commands, files and ledgers.
+var nameOfData = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// ReadSchema reads a schema file.
+func ReadSchema(path string) (*Schema, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("table: schema: %w; `molehill schema DATA` drafts one", err)
+	}
+	defer file.Close()
+	s, err := DecodeSchema(file)
+	if err != nil {
+		return nil, fmt.Errorf("table: schema %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// maxSchema is the most that a schema file may have, in bytes.
+const maxSchema = 16 << 20
+
+// DecodeSchema reads a schema and checks it. Unknown fields are errors: a
+// misspelt one would otherwise be left out in silence.
+func DecodeSchema(from io.Reader) (*Schema, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxSchema+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxSchema {
+		return nil, fmt.Errorf("it has more than %d bytes; is it a schema?", maxSchema)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var s Schema
+	if err := decoder.Decode(&s); err != nil {
+		return nil, describeJSON(text, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("expected one JSON object, found more text behind it")
+	}
+	return &s, s.Check()
+}
+
+// describeJSON says in which line an error of the syntax is.
+func describeJSON(text []byte, err error) error {
+	at := int64(-1)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at = kind.Offset
+	}
+	if at < 0 || at > int64(len(text)) {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), err)
+}
+
+// Encode writes a schema as people edit it.
+func (s *Schema) Encode(to io.Writer) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(s)
+}
+
+// Check returns an error, with the column's name, unless the schema is whole.
+func (s *Schema) Check() error {
+	if !nameOfData.MatchString(s.Name) {
+		return fmt.Errorf("name %q: expected lower-case letters, digits, '.', '_' or '-', at most 63, the first a letter or digit", s.Name)
+	}
+	switch s.Separator {
+	case "", ",", ";", "\t", "|":
+	default:
+		return fmt.Errorf("separator %q: expected one of , ; | and tab", s.Separator)
+	}
+	if len(s.Columns) == 0 || len(s.Columns) > MaxColumns {
+		return fmt.Errorf("%d columns: expected 1 to %d", len(s.Columns), MaxColumns)
+	}
+	seen := map[string]bool{}
+	for i, c := range s.Columns {
+		if strings.TrimSpace(c.Name) != c.Name || c.Name == "" || !utf8.ValidString(c.Name) {
+			return fmt.Errorf("column %d is called %q: expected a name without space around it", i+1, c.Name)
+		}
+		if seen[c.Name] {
+			return fmt.Errorf("two columns are called %q; each needs a name of its own", c.Name)
+		}
+		seen[c.Name] = true
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("column %q: %w", c.Name, err)
+		}
+	}
+	if len(s.Modelled()) == 0 {
+		return errors.New("all columns are excluded; leave some")
+	}
+	if s.Target == "" {
+		return nil
+	}
+	target := s.column(s.Target)
+	switch {
+	case target == nil:
+		return fmt.Errorf("target: %w", s.unknown(s.Target))
+	case target.Kind != Categorical && target.Kind != Ordinal:
+		return fmt.Errorf("target %q is %s; expected a categorical or ordinal column", s.Target, target.Kind)
+	}
+	return nil
+}
+
+func (s *Schema) unknown(column string) error {
+	var names []string
+	for _, c := range s.Columns {
+		names = append(names, c.Name)
+	}
+	return &plugin.UnknownError{Kind: "column", Name: column, Nearest: plugin.Nearest(column, names)}
+}
+
+func (s *Schema) column(name string) *Column {
+	for i := range s.Columns {
+		if s.Columns[i].Name == name {
+			return &s.Columns[i]
+		}
+	}
+	return nil
+}
+
+// Modelled returns the columns that are not excluded, in their order.
+func (s *Schema) Modelled() (columns []Column) {
+	for _, c := range s.Columns {
+		if c.Kind != Exclude {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// TargetIndex returns the place of the target among Modelled, -1 without one.
+func (s *Schema) TargetIndex() int {
+	if s.Target == "" {
+		return -1
+	}
+	return slices.IndexFunc(s.Modelled(), func(c Column) bool { return c.Name == s.Target })
+}
+
+// Confirm marks columns as public, all of them if none is named.
+func (s *Schema) Confirm(names ...string) error {
+	for _, name := range names {
+		if s.column(name) == nil {
+			return s.unknown(name)
+		}
+	}
+	for i := range s.Columns {
+		if c := &s.Columns[i]; len(names) == 0 || slices.Contains(names, c.Name) {
+			c.Public = true
+		}
+	}
+	return nil
+}
+
+// Confirmed returns an error that lists the columns of which nobody has said yet
+// that their ranges and categories are public. Nothing may be released before.
+func (s *Schema) Confirmed() error {
+	var open []string
+	for _, c := range s.Modelled() {
+		if !c.Public {
+			open = append(open, fmt.Sprintf("  %s: %s", c.Name, c.Describe()))
+		}
+	}
+	if open == nil {
+		return nil
+	}
+	return fmt.Errorf("table: nobody has said yet that this is public, known without looking at the records:\n%s\ncorrect it in the schema file, then set \"public\": true, or run `molehill schema confirm FILE COLUMN…`", strings.Join(open, "\n"))
+}
+
+// Comma returns the separator of CSV.
+func (s *Schema) comma() rune {
+	for _, r := range s.Separator {
+		return r
+	}
+	return ','
+}
+
+// missing reports whether a text stands for no value.
+func (s *Schema) missing(text string) bool { return text == "" || slices.Contains(s.Missing, text) }
+
+// Only returns the schema without the columns that are excluded: that of the tables
+// that Write writes.
+func (s *Schema) Only() *Schema {
+	only := *s
+	only.Columns = s.Modelled()
+	return &only
+}

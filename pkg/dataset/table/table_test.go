@@ -1,0 +1,355 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func number(v float64) *float64 { return &v }
+
+// everyKind is a schema with a column of each kind, scale and resolution.
+func everyKind() *Schema {
+	return &Schema{Name: "people", Target: "income", Missing: []string{"NA"}, Columns: []Column{
+		{Name: "age", Kind: Numeric, Low: number(0), High: number(120), Public: true},
+		{Name: "height, m", Kind: Numeric, Low: number(0.3), High: number(2.6), Decimals: 2, Missing: true, Public: true},
+		{Name: "wealth", Kind: Numeric, Low: number(-1000), High: number(1e7), Scale: "log", Unit: 100, Public: true},
+		{Name: "born", Kind: Date, First: "1900-01-01", Last: "2020-12-31", Format: "DD.MM.YYYY", Missing: true, Public: true},
+		{Name: "week", Kind: Date, First: "2020-02-01", Last: "2020-03-31", Public: true},
+		{Name: "job", Kind: Categorical, Values: []string{"none", "NA", "baker, \"master\"", "Ärztin"}, Missing: true, Public: true},
+		{Name: "level", Kind: Ordinal, Values: []string{"low", "middle", "high"}, Public: true},
+		{Name: "name", Kind: Exclude},
+		{Name: "income", Kind: Categorical, Values: []string{"0", "1"}, Public: true},
+	}}
+}
+
+// all returns a table with every code of every column.
+func all(s *Schema) *Table {
+	t := &Table{Schema: s, Columns: s.Modelled()}
+	most := 0
+	for _, c := range t.Columns {
+		most = max(most, c.Levels()+1)
+	}
+	for _, c := range t.Columns {
+		codes := make([]Code, most)
+		for i := range codes {
+			if codes[i] = Code(i % (c.Levels() + 1)); codes[i] == 0 && !c.Missing {
+				codes[i] = 1
+			}
+		}
+		t.Codes = append(t.Codes, codes)
+	}
+	return t
+}
+
+func TestEveryFormatGivesBackWhatItWasGiven(t *testing.T) {
+	for _, ending := range []string{".csv", ".tsv", ".parquet", ".npz"} {
+		t.Run(ending, func(t *testing.T) {
+			s := everyKind().Only()
+			if ending == ".npz" { // numbers only
+				s.Columns = slices.DeleteFunc(s.Columns, func(c Column) bool { return c.Name == "job" || c.Kind == Ordinal || c.Kind == Date })
+			}
+			if err := s.CheckEnding("x" + ending); err != nil {
+				t.Fatal(err)
+			}
+			want := all(s)
+			path := filepath.Join(t.TempDir(), "table"+ending)
+			var b bytes.Buffer
+			if err := want.Write(&b, ending, rand.New(rand.NewPCG(1, 1))); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, disagreements, err := Read(t.Context(), path, s)
+			if err != nil || disagreements != nil {
+				t.Fatal(err, disagreements)
+			}
+			for j, c := range want.Columns {
+				for i, code := range want.Codes[j] {
+					// A narrow bin of a logarithmic or rounded scale may hold no value; its
+					// neighbour's is then written.
+					near := 0
+					if c.Values == nil && c.whole() == 0 {
+						near = 16
+					}
+					if d := int(got.Codes[j][i]) - int(code); d < -near || d > near || (code == 0) != (got.Codes[j][i] == 0) {
+						t.Errorf("column %q: code %d came back as %d", c.Name, code, got.Codes[j][i])
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAnArchiveOfNumbersRefusesNames(t *testing.T) {
+	if err := everyKind().CheckEnding("x.npz"); err == nil || !strings.Contains(err.Error(), "job") {
+		t.Error(err)
+	}
+}
+
+// What a record is encoded to depends on that record and the schema alone, whatever
+// it holds: nothing stops a reading, everything becomes a code.
+func TestValuesBeyondTheSchemaBecomeDefinedOnes(t *testing.T) {
+	s := everyKind()
+	for _, test := range []struct {
+		column, text string
+		code         Code
+		fault        fault
+	}{
+		{"age", "-5", 1, clamped}, {"age", "1e400", 121, clamped}, {"age", "-Inf", 1, clamped}, {"age", "NaN", 0, unknown}, {"age", "forty", 0, unknown},
+		{"age", "", 0, absent}, {"age", " 40 ", 41, fine}, {"age", "40.4", 41, fine},
+		{"height, m", "NA", 0, fine}, {"height, m", "9", 231, clamped}, {"height, m", "0.31", 2, fine},
+		{"wealth", "-1000", 1, fine}, {"wealth", "1e7", fineLevels, fine}, {"wealth", "1e8", fineLevels, clamped},
+		{"born", "01.01.1900", 1, fine}, {"born", "31.12.2020", fineLevels, fine}, {"born", "2020-12-31", fineLevels, fine}, {"born", "31.02.2000", 0, unknown}, {"born", "01.01.1800", 1, clamped},
+		{"week", "2020-02-29", 29, fine}, {"week", "2021-01-01", 60, clamped},
+		{"job", "NA", 2, fine}, {"job", "", 0, fine}, {"job", "smith", 0, unknown}, {"level", "high", 3, fine}, {"level", "NA", 0, absent},
+	} {
+		code, fault := newCoder(s, *s.column(test.column)).code(test.text)
+		if code != test.code || fault != test.fault {
+			t.Errorf("%s of %q is code %d with fault %d, want %d with %d", test.column, test.text, code, fault, test.code, test.fault)
+		}
+	}
+}
+
+// Codes, groups and places keep the order of values, and every level has a group.
+func TestGroupsAndPlacesKeepTheOrder(t *testing.T) {
+	for _, c := range everyKind().Modelled() {
+		last, place := Code(0), -1.0
+		for code := Code(1); int(code) <= c.Levels(); code++ {
+			g := c.Group(code)
+			if g < last || g > last+1 || int(g) > c.Groups() {
+				t.Fatalf("column %q: code %d is in group %d after group %d of %d", c.Name, code, g, last, c.Groups())
+			}
+			last = g
+			if c.Ordered() {
+				if p := c.Place(code); p <= place || p < 0 || p > 1 {
+					t.Fatalf("column %q: code %d is at %v after %v", c.Name, code, p, place)
+				}
+				if place = c.Place(code); c.Nearest(place) != code {
+					t.Errorf("column %q: %v is nearest to code %d, not to %d", c.Name, place, c.Nearest(place), code)
+				}
+			}
+			if c.Label(code) == "" || c.GroupLabel(g) == "" {
+				t.Errorf("column %q: code %d has no label", c.Name, code)
+			}
+		}
+		if int(last) != c.Groups() || c.Group(0) != 0 {
+			t.Errorf("column %q: the last group is %d of %d, that of a missing value %d", c.Name, last, c.Groups(), c.Group(0))
+		}
+	}
+}
+
+func TestASchemaSaysWhatIsWrongWithIt(t *testing.T) {
+	for want, change := range map[string]func(*Schema){
+		"lower-case letters": func(s *Schema) { s.Name = "My People" },
+		"separator":          func(s *Schema) { s.Separator = "ab" },
+		"two columns":        func(s *Schema) { s.Columns[1].Name = "age" },
+		"low and high":       func(s *Schema) { s.Columns[0].Low = nil },
+		"finite range":       func(s *Schema) { s.Columns[0].Low = number(500) },
+		"linear or log":      func(s *Schema) { s.Columns[0].Scale = "sqrt" },
+		"decimals":           func(s *Schema) { s.Columns[0].Decimals = -1 },
+		"unit":               func(s *Schema) { s.Columns[2].Unit = math.NaN() },
+		"format":             func(s *Schema) { s.Columns[3].Format = "YY" },
+		"earliest":           func(s *Schema) { s.Columns[3].First = "1900-02-30" },
+		"latest":             func(s *Schema) { s.Columns[3].Last = "1800-01-01" },
+		"is there twice":     func(s *Schema) { s.Columns[5].Values[1] = "none" },
+		"expected 1 to 2000": func(s *Schema) { s.Columns[5].Values = nil },
+		"may be missing":     nil,
+		"kind is":            func(s *Schema) { s.Columns[0].Kind = "nummeric" },
+		"did you mean":       func(s *Schema) { s.Target = "incom" },
+		"target \"age\"":     func(s *Schema) { s.Target = "age" },
+		"for categorical":    func(s *Schema) { s.Columns[0].Values = []string{"a"} },
+		"for numeric":        func(s *Schema) { s.Columns[6].Low = number(1) },
+		"for date":           func(s *Schema) { s.Columns[6].First = "2000-01-01" },
+		"bins":               func(s *Schema) { s.Columns[0].Bins = 1000 },
+		"all columns":        func(s *Schema) { s.Target = ""; s.Columns = s.Columns[7:8] },
+	} {
+		if change == nil {
+			continue
+		}
+		s := everyKind()
+		change(s)
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, found %v", want, err)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"name":"a","colums":[]}`: "colums", `{"name":`: "EOF", "{\n\n\"name\": 3}": "line 3", `{"name":"a","columns":[{"name":"x","kind":"exclude"}]} {}`: "", "": "EOF",
+	} {
+		if _, err := DecodeSchema(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: want an error with %q, found %v", text, want, err)
+		}
+	}
+}
+
+func TestBadFilesSayWhatIsWrongWithThem(t *testing.T) {
+	s := &Schema{Name: "x", Columns: []Column{{Name: "a", Kind: Numeric, Low: number(0), High: number(9)}, {Name: "b", Kind: Exclude}}}
+	for name, test := range map[string]struct{ text, want string }{
+		"empty":            {"", "empty"},
+		"only space":       {" \r\n\n", "empty"},
+		"only a header":    {"a,b\n", "no rows"},
+		"ragged, short":    {"a,b\n1,2\n3\n", "line 3: the row is ragged"},
+		"ragged, long":     {"a,b\n1,2\n3,4,5\n", "line 3"},
+		"duplicate header": {"a,a\n1,2\n", "both called \"a\""},
+		"no name":          {"a,\n1,2\n", "column 2 has no name"},
+		"another column":   {"a,b,c\n1,2,3\n", "the schema does not have"},
+		"a column less":    {"b\n1\n", "no column \"a\""},
+		"bare quote":       {"a,b\n1,x\"y\n", "line 2: a quote"},
+		"open quote":       {"a,b\n1,\"" + strings.Repeat("x", maxRecord+100_000), "a quote"},
+		"huge field":       {"a,b\n1," + strings.Repeat("x", maxRecord+100_000) + "\n", "more than 4 MiB"},
+		"UTF-16":           {"\xff\xfea\x00,\x00", "UTF-16"},
+		"a spreadsheet":    {"PK\x03\x04xxxx", "spreadsheet"},
+		"Parquet":          {"PAR1xxxx", "Parquet"},
+		"Latin-1 header":   {"a,\xfcb\n1,2\n", "UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.csv")
+			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := Read(t.Context(), path, s); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("want an error with %q, found %v", test.want, err)
+			}
+		})
+	}
+	for _, path := range []string{"x.xlsx", "x", "missing.csv"} {
+		if _, err := Open(path, ""); err == nil {
+			t.Errorf("%s was opened", path)
+		}
+	}
+}
+
+func TestCSVOfTheWorldIsRead(t *testing.T) {
+	s := &Schema{Name: "x", Columns: []Column{{Name: "a", Kind: Numeric, Low: number(0), High: number(9)}, {Name: "b c", Kind: Categorical, Values: []string{"x;y", "two\nlines", "say \"hi\""}}}}
+	for name, text := range map[string]string{
+		"mark, CRLF, semicolons": "\ufeffa;b c\r\n1;\"x;y\"\r\n2;\"two\nlines\"\r\n3;\"say \"\"hi\"\"\"\r\n",
+		"spaces, another order":  "b c, a\n\"x;y\", 1\n\"two\nlines\",2 \n\"say \"\"hi\"\"\",3",
+		"bars":                   "a|b c\n1|x;y\n2|\"two\nlines\"\n\n3|\"say \"\"hi\"\"\"\n",
+	} {
+		source, err := newCSV(strings.NewReader(text), "")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, disagreements, err := s.Code(t.Context(), source)
+		if err != nil || disagreements != nil || !slices.Equal(got.Codes[0], []Code{2, 3, 4}) || !slices.Equal(got.Codes[1], []Code{1, 2, 3}) {
+			t.Errorf("%s: %v, %v, %v", name, got, disagreements, err)
+		}
+	}
+}
+
+func TestDisagreementsAreCountedForTheKeeper(t *testing.T) {
+	s := &Schema{Name: "x", Columns: []Column{{Name: "a", Kind: Numeric, Low: number(0), High: number(9)}}}
+	source, err := newCSV(strings.NewReader("a\n1\n10\n\"\"\nx\n11\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, found, err := s.Code(t.Context(), source)
+	want := Disagreement{Column: "a", Clamped: 2, Unknown: 1, Absent: 1, Example: "10", Row: 2}
+	if err != nil || len(found) != 1 || found[0] != want {
+		t.Errorf("found %+v, %v; want %+v", found, err, want)
+	}
+	if text := want.String(); !strings.Contains(text, "2 values beyond") || !strings.Contains(text, "row 2") {
+		t.Error(text)
+	}
+}
+
+func TestACancelledReadingEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	source, err := newCSV(strings.NewReader("a\n1\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := (&Schema{Columns: []Column{{Name: "a", Kind: Numeric, Low: number(0), High: number(9)}}}).Code(ctx, source); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// endless repeats a row of a table for ever.
+type endless struct{ rows int }
+
+func (endless) Header() []string { return []string{"a"} }
+func (e *endless) Read() ([]string, error) {
+	if e.rows--; e.rows < 0 {
+		return nil, io.EOF
+	}
+	return []string{fmt.Sprint(e.rows)}, nil
+}
+func (endless) Close() error { return nil }
+
+func TestADraftIsNeverPublic(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("id,age,sex,born,wealth,job,text,flag,empty\n")
+	for i := range 200 {
+		wealth := 0
+		if i%20 == 0 {
+			wealth = 12345 * i
+		}
+		fmt.Fprintf(&b, "%d,%d,%s,%02d.%02d.19%02d,%d,%s,word %d,%d,\n", 1000+i, 20+i%50, []string{"f", "m"}[i%2], 1+i%28, 1+i%12, 40+i%50, wealth, []string{"baker", "?", "smith"}[i%3], i, i%2)
+	}
+	source, err := newCSV(strings.NewReader(b.String()), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Draft(t.Context(), "people", source, Separator(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	kinds := []Kind{Exclude, Numeric, Categorical, Date, Numeric, Categorical, Exclude, Categorical, Exclude}
+	for i, c := range s.Columns {
+		if c.Kind != kinds[i] || c.Public || c.Note == "" {
+			t.Errorf("column %q is drafted as %+v, want a %s, not public, with a note", c.Name, c, kinds[i])
+		}
+	}
+	age, born, wealth, job := s.Columns[1], s.Columns[3], s.Columns[4], s.Columns[5]
+	if *age.Low > 20 || *age.High < 69 || *age.Low == 20 && *age.High == 69 {
+		t.Errorf("the range of ages is %v to %v, want 20 to 69 widened", *age.Low, *age.High)
+	}
+	if born.Format != "DD.MM.YYYY" || born.First != "1940-01-01" || born.Last != "1989-12-31" {
+		t.Errorf("days are drafted as %+v", born)
+	}
+	if wealth.Scale != "log" || !job.Missing || !slices.Equal(job.Values, []string{"baker", "smith"}) || !slices.Equal(s.Missing, []string{"?"}) {
+		t.Errorf("drafted %+v, %+v, missing %q", wealth, job, s.Missing)
+	}
+	err = s.Confirmed()
+	if err == nil || !strings.Contains(err.Error(), "age") || strings.Contains(err.Error(), "id:") {
+		t.Fatalf("an unconfirmed draft gave %v", err)
+	}
+	if err := s.Confirm("agee"); err == nil || !strings.Contains(err.Error(), "age") {
+		t.Error(err)
+	}
+	if err := s.Confirm("age"); err != nil || !s.Columns[1].Public || s.Columns[2].Public {
+		t.Error("confirming one column did not confirm it alone", err)
+	}
+	if err := s.Confirm(); err != nil || s.Confirmed() != nil {
+		t.Error("confirming all did not", err, s.Confirmed())
+	}
+}
+
+// A draft of a long table remembers no more than it needs.
+func TestADraftOfManyRowsIsBounded(t *testing.T) {
+	c := newSeenColumn()
+	for i := range 3 * draftValues {
+		c.add(fmt.Sprint(i))
+	}
+	if len(c.values) != draftValues || !c.many || c.high != 3*draftValues-1 {
+		t.Errorf("%d values are remembered, up to %v", len(c.values), c.high)
+	}
+	s, err := Draft(t.Context(), "x", &endless{100}, "")
+	if err != nil || s.Columns[0].Kind != Exclude {
+		t.Error(s, err)
+	}
+}

@@ -1,0 +1,50 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+)
+
+// Promise makes a calibrated plan the run's promise about a data set's private
+// records, in the one order that is safe: it accounts for the plan, ties the
+// run's noise to it and to the records (rows, labels; see Bind), writes the
+// statement, and pays. Only then there is a releaser, through which everything
+// computed from the records has to go. The payment is to be committed after the
+// last release.
+//
+// published are claims of others about the same noise; notCovered lists what the
+// promise leaves out beyond what is always left out.
+func Promise(ctx context.Context, r *run.Run, name string, plan privacy.Plan, rows []float32, labels []int, published []privacy.Claim, notCovered ...string) (*privacy.Releaser, Payment, error) {
+	key, err := r.Key()
+	if err != nil {
+		return nil, Payment{}, err
+	}
+	secret := noise.Keyed(key, r.Spec.Research)
+	notCovered = append(notCovered,
+		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", name),
+		"the choice of settings, made on public data and earlier runs",
+		fmt.Sprintf("the number of private records, %d, which is public", plan.Records))
+	if source, err := dataset.Registry.Lookup(name); err == nil && source.Public() {
+		notCovered = append([]string{fmt.Sprintf("nothing of %s needs protection: it is public by construction", name)}, notCovered...)
+	}
+	statement, err := plan.Statement(secret, published, notCovered...)
+	if err != nil {
+		return nil, Payment{}, err
+	}
+	if err := Bind(r, statement, rows, labels); err != nil {
+		return nil, Payment{}, err
+	}
+	if err := r.WritePrivacy(statement); err != nil {
+		return nil, Payment{}, err
+	}
+	paid, err := Reserve(ctx, r, name, plan)
+	if err != nil {
+		return nil, Payment{}, err
+	}
+	return plan.Releaser(secret), paid, nil
+}

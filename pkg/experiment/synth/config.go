@@ -1,0 +1,213 @@
+// Package synth makes a synthetic table of people's own table: private rows go in
+// through one release, and a table of the same columns comes out.
+//
+// The schema fixes everything that turns a record into numbers, and is public; so is
+// the number of records. A value that the schema does not allow becomes a defined one
+// (package table), so no record can stop a run. What is released is released once
+// (Method.Release); the rest is post-processing.
+package synth
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+)
+
+func init() { experiment.Registry.Register(Experiment{}) }
+
+// Config are the settings of a synthetic table.
+type Config struct {
+	Data    string          `json:"data"`    // file of the private table
+	Schema  string          `json:"schema"`  // file of its schema
+	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
+	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
+	Delta   float64         `json:"delta"`   // δ, below 1/n
+	Method  string          `json:"method"`  // one of Methods
+	Rows    int             `json:"rows"`    // of the synthetic table; 0 for as many as the private one has
+	Format  string          `json:"format"`  // ending of the synthetic table's file
+
+	// Of the pairs' method.
+	Emphasis float64 `json:"emphasis"` // weight of pairs with the target
+	Singles  float64 `json:"singles"`  // weight of single columns
+	FitRows  int     `json:"fit_rows"` // rows that the law is fitted with, at most
+	Sweeps   int     `json:"sweeps"`   // of the fit
+	Polish   int     `json:"polish"`   // sweeps that move rows to what is missing
+	Apart    int     `json:"apart"`    // sweeps that part copies of rows, where more are made than were fitted
+
+	// Of the quantile sketch's method.
+	Stacks   int     `json:"stacks"`    // orthonormal bases of directions
+	Bins     int     `json:"bins"`      // of each direction
+	Steps    int     `json:"steps"`     // of the flow
+	StepSize float64 `json:"step_size"` // of the flow, 1 for the whole way
+}
+
+// settings are those of a preset. Both are the same: a release is paid for once, and
+// the best there is takes seconds.
+func settings() *Config {
+	return &Config{Epsilon: 1, Delta: 1e-6, Method: Pairs, Format: ".csv",
+		Emphasis: 2, Singles: 1, FitRows: 40_000, Sweeps: 20, Polish: 5, Apart: 3,
+		Stacks: 4, Bins: 16, Steps: 150, StepSize: 1}
+}
+
+// Check implements experiment.Config. It also reads the schema: one that nobody has
+// confirmed ends here, before anything looks at a record.
+func (c *Config) Check() error {
+	if c.Data == "" || c.Schema == "" {
+		return errors.New("data and schema name no files; give both, as with `molehill synth --data people.csv --schema people.schema.json`")
+	}
+	if err := c.budget().Check(); err != nil {
+		return err
+	}
+	if !slices.Contains(Methods, c.Method) {
+		return &plugin.UnknownError{Kind: "method", Name: c.Method, Nearest: Methods}
+	}
+	for _, field := range []struct {
+		name           string
+		value, minimum int
+		maximum        int
+	}{
+		{"rows", c.Rows, 0, maxRows}, {"fit_rows", c.FitRows, 100, maxRows}, {"sweeps", c.Sweeps, 1, 10_000}, {"polish", c.Polish, 0, 10_000}, {"apart", c.Apart, 0, 1000},
+		{"stacks", c.Stacks, 1, 1000}, {"bins", c.Bins, 1, 1000}, {"steps", c.Steps, 1, 100_000},
+	} {
+		if field.value < field.minimum || field.value > field.maximum {
+			return fmt.Errorf("%s is %d; expected %d to %d", field.name, field.value, field.minimum, field.maximum)
+		}
+	}
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{{"emphasis", c.Emphasis}, {"singles", c.Singles}, {"step_size", c.StepSize}} {
+		if !(field.value > 0 && field.value <= 1000) {
+			return fmt.Errorf("%s is %v; expected a number above 0, up to 1000", field.name, field.value)
+		}
+	}
+	schema, err := table.ReadSchema(c.Schema)
+	if err != nil {
+		return err
+	}
+	if err := schema.CheckEnding("synthetic" + c.Format); err != nil {
+		return fmt.Errorf("format: %w", err)
+	}
+	return schema.Confirmed()
+}
+
+const maxRows = 100_000_000
+
+// Pin implements experiment.Pinner: other rows or another schema are another run.
+//
+// What tells the rows from others is a hash under a key of this store that only its
+// owner can read. A plain hash would be an answer, with certainty, to whoever knows
+// all records but one and tries what the last may be; and the names of runs, which
+// are made of it, stand in reports.
+func (c *Config) Pin() (err error) {
+	for _, path := range []*string{&c.Data, &c.Schema} {
+		if *path, err = filepath.Abs(*path); err != nil { // the run computes in another folder
+			return err
+		}
+	}
+	c.Inputs, err = c.inputs()
+	return err
+}
+
+func (c *Config) inputs() (string, error) {
+	store, err := run.DefaultStore()
+	if err != nil {
+		return "", err
+	}
+	key, err := storeKey(store.Dir)
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, key)
+	for _, path := range []string{c.Data, c.Schema} {
+		sum, err := fileSum(path)
+		if err != nil {
+			return "", err
+		}
+		mac.Write(sum)
+	}
+	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
+}
+
+func fileSum(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, file)
+	return h.Sum(nil), errors.Join(err, file.Close())
+}
+
+// keyName is the file of a store's key.
+const keyName = ".inputs.key"
+
+// storeKey returns the key of a store of runs, and draws it when it is first needed.
+func storeKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, keyName)
+	key, err := os.ReadFile(path)
+	if err == nil && len(key) == 32 {
+		return key, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the key that hashes inputs: %w", err)
+	}
+	if err == nil {
+		return nil, fmt.Errorf("the key that hashes inputs, %s, has %d bytes, expected 32; remove it, and runs that were begun are others then", path, len(key))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	key = make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, ".inputs-*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(key)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Link(file.Name(), path) // only the first of several processes succeeds
+	}
+	if removed := os.Remove(file.Name()); removed != nil {
+		err = errors.Join(err, removed)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return storeKey(dir)
+	}
+	return key, err
+}
+
+func (c *Config) budget() privacy.Budget {
+	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
+}
+
+// LedgerName is the name under which the ledger books what is spent on a table.
+func LedgerName(schema *table.Schema) string { return "own/" + schema.Name }
+
+// rows is how many rows the synthetic table of a table of n has.
+func (c *Config) rows(n int) int {
+	if c.Rows == 0 {
+		return n
+	}
+	return c.Rows
+}
+
+// file is the name of the synthetic table among a run's artefacts.
+func (c *Config) file() string { return "synthetic" + strings.ToLower(c.Format) }

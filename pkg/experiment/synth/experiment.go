@@ -1,0 +1,256 @@
+package synth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment"
+	"molehill/pkg/npy"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+)
+
+// Experiment implements experiment.Experiment.
+type Experiment struct{}
+
+// Describe implements plugin.Plugin.
+func (Experiment) Describe() plugin.Info {
+	return plugin.Info{Name: "synth", Version: "1", Source: "Molehill: docs/own-data.md",
+		Summary: "a synthetic table of a table of your own, from one private release; `molehill synth` runs it"}
+}
+
+// Config implements experiment.Experiment.
+func (Experiment) Config(experiment.Preset) experiment.Config { return settings() }
+
+// The ways to make a synthetic table.
+const (
+	Pairs     = "pairs"           // noisy counts of all pairs of columns, and the transport plan of most entropy that has them
+	Quantiles = "quantile-sketch" // a quantile sketch of the encoded rows, and a flow to it
+)
+
+// Methods are the names of the ways.
+var Methods = []string{Pairs, Quantiles}
+
+// Artefacts of a run.
+const (
+	SchemaFile   = "schema.json"
+	releaseFile  = "release.npy"
+	ReportFile   = "report" // with .md and .html
+	keeperFolder = "keeper-only"
+	KeeperFile   = keeperFolder + "/report" // with .md and .html, by Diagnose
+)
+
+// own makes the ledger book what is spent on people's own tables.
+type own struct{ name string }
+
+func (o own) Describe() plugin.Info {
+	return plugin.Info{Name: o.name, Version: "1", Summary: "a table of your own"}
+}
+func (own) Public() bool { return false }
+func (o own) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
+	return nil, fmt.Errorf("%s is a table; `molehill synth` reads it", o.name)
+}
+
+var registering sync.Mutex
+
+// enter makes a table known to the ledger, as private.
+func enter(schema *table.Schema) (string, error) {
+	registering.Lock()
+	defer registering.Unlock()
+	name := LedgerName(schema)
+	source, err := dataset.Registry.Lookup(name)
+	var unknown *plugin.UnknownError
+	if errors.As(err, &unknown) {
+		dataset.Registry.Register(own{name})
+		source, err = dataset.Registry.Lookup(name)
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, ok := source.(own); !ok { // another one might call itself public
+		return "", fmt.Errorf("a plug-in has registered the data set %q, which is the name that your table's budget is booked under; rename one of them", name)
+	}
+	return name, nil
+}
+
+// Run implements experiment.Experiment. It leaves the artefacts synthetic.csv (or
+// another format), schema.json, release.npy (what was released: the noisy
+// counts), report.md and report.html, which tell nothing that was not paid for, and
+// the curve "distance to the release".
+func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
+	c := config.(*Config)
+	private, err := c.read(ctx, r)
+	if err != nil {
+		return result, err
+	}
+	method, err := c.method(private)
+	if err != nil {
+		return result, err
+	}
+	plan, statement, paid, err := c.look(ctx, r, private, method)
+	if err != nil {
+		return result, err
+	}
+	key, err := r.Key()
+	if err != nil {
+		return result, err
+	}
+	release := plan.Releaser(noise.Keyed(key, r.Spec.Research))
+	release.Keep(func(_ int, released []float64) error {
+		return r.WriteFile(releaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
+	})
+	released, err := method.look(private, release)
+	if err != nil {
+		return result, err
+	}
+	// From here on nothing looks at a record.
+	made := shape{n: private.Len(), schema: private.Schema, columns: private.Columns}
+	private = nil
+	codes, err := method.make(ctx, released, made.n, c.rows(made.n), plan.NoiseStd, r)
+	if err != nil {
+		return result, err
+	}
+	synthetic := &table.Table{Schema: made.schema, Columns: made.columns, Codes: codes}
+	if err := r.WriteFile(SchemaFile, func(w io.Writer) error { return made.schema.Encode(w) }); err != nil {
+		return result, err
+	}
+	err = r.WriteFile(c.file(), func(w io.Writer) error {
+		return synthetic.Write(w, c.Format, rand.New(rand.NewPCG(r.Spec.Seed, 0x76616c756573)))
+	})
+	if err != nil {
+		return result, err
+	}
+	values, err := method.tell(r, c, statement, synthetic, made.n)
+	if err != nil {
+		return result, err
+	}
+	return run.Result{Metrics: values, Note: "these look at what was released and at nothing else; what looks at the records is in " + keeperFolder + ", if their keeper has asked for it"}, paid.Commit(ctx)
+}
+
+// shape is what is public of a table.
+type shape struct {
+	n       int
+	schema  *table.Schema
+	columns []table.Column
+}
+
+// read reads the table, and tells its keeper what does not agree with the schema.
+func (c *Config) read(ctx context.Context, r *run.Run) (*table.Table, error) {
+	inputs, err := c.inputs()
+	if err != nil {
+		return nil, err
+	}
+	if inputs != c.Inputs {
+		return nil, fmt.Errorf("%s or %s has changed since this run was asked for; ask again, for another run", c.Data, c.Schema)
+	}
+	schema, err := table.ReadSchema(c.Schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := schema.Confirmed(); err != nil {
+		return nil, err
+	}
+	_ = r.Emit(run.Event{Message: "reading " + c.Data}) // progress that cannot be told is no reason to stop
+	private, disagreements, err := table.Read(ctx, c.Data, schema)
+	if err != nil {
+		return nil, err
+	}
+	err = r.WriteFile(keeperFolder+"/disagreements.json", func(w io.Writer) error {
+		return json.NewEncoder(w).Encode(disagreements)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return private, r.Describe("", c.Data)
+}
+
+// look plans, binds and pays, before the first release.
+func (c *Config) look(ctx context.Context, r *run.Run, private *table.Table, m method) (plan privacy.Plan, statement privacy.Statement, paid experiment.Payment, err error) {
+	key, err := r.Key()
+	if err != nil {
+		return plan, statement, paid, err
+	}
+	sensitivity, size, err := m.sensitivity(private.Len())
+	if err != nil {
+		return plan, statement, paid, err
+	}
+	plan, err = privacy.Calibrate(privacy.Plan{Sensitivity: sensitivity, Records: private.Len(), Steps: 1, Budget: c.budget(), Coordinates: size})
+	if err != nil {
+		return plan, statement, paid, err
+	}
+	name, err := enter(private.Schema)
+	if err != nil {
+		return plan, statement, paid, err
+	}
+	if statement, err = plan.Statement(noise.Keyed(key, r.Spec.Research), nil, c.notCovered(private, name)...); err != nil {
+		return plan, statement, paid, err
+	}
+	if err := experiment.Bind(r, statement, nil, digest(private)); err != nil {
+		return plan, statement, paid, err
+	}
+	if err := r.WritePrivacy(statement); err != nil {
+		return plan, statement, paid, err
+	}
+	paid, err = experiment.Reserve(ctx, r, name, plan)
+	return plan, statement, paid, err
+}
+
+// digest is a hash of the records, as numbers for experiment.Bind, which hashes them
+// once more under the run's key.
+func digest(t *table.Table) []int {
+	h := sha256.New()
+	buffer := make([]byte, 0, 1<<16)
+	for _, column := range t.Codes {
+		for len(column) > 0 {
+			part := column[:min(len(column), cap(buffer)/2)]
+			column = column[len(part):]
+			buffer = buffer[:0]
+			for _, code := range part {
+				buffer = append(buffer, byte(code), byte(code>>8))
+			}
+			h.Write(buffer)
+		}
+	}
+	var numbers []int
+	for _, b := range h.Sum(nil) {
+		numbers = append(numbers, int(b))
+	}
+	return numbers
+}
+
+// notCovered is what the promise leaves out.
+func (c *Config) notCovered(t *table.Table, name string) []string {
+	out := []string{
+		fmt.Sprintf("the number of rows, %d, which is public", t.Len()),
+		"the schema: its columns, ranges, decimals and categories were declared public by whoever confirmed it",
+		"people with several rows: the promise is for a row; for k rows of one person ε is up to k times as large, and δ larger too",
+		"what is true of everybody: that a group earns more than another is what a synthetic table is for, and it holds for people whose row is not in the data too",
+		"that the file is well-formed, with the columns of the schema; single values that do not agree with it are changed, and stop nothing",
+		fmt.Sprintf("other runs on the same people: `molehill budget status %s` tells what all of them cost together", name),
+		"what the keeper of the rows looks at to judge the result (" + keeperFolder + "): it is not private",
+		"the choice of settings, made on public data",
+	}
+	if c.Delta*float64(t.Len()) >= 1 {
+		out = append(out, fmt.Sprintf("δ = %g is not below 1/%d: it allows a method that publishes a row now and then; take a smaller one", c.Delta, t.Len()))
+	}
+	return out
+}
+
+// Statement returns what a run promises.
+func Statement(r *run.Run) (s privacy.Statement, err error) {
+	text, err := r.Privacy()
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, err
+}

@@ -1,0 +1,279 @@
+package synth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+
+	"molehill/pkg/dataset"
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth/pairs"
+	"molehill/pkg/metric"
+	"molehill/pkg/metric/utility"
+	"molehill/pkg/report"
+	"molehill/pkg/run"
+	"molehill/viz"
+)
+
+// Diagnosis is how a synthetic table compares with the private one. It looks at the
+// rows, and nothing is charged: it is for their keeper.
+type Diagnosis struct {
+	Rows         int                  // private ones
+	Columns      float64              // mean total variation of the columns
+	Pairs        float64              // mean total variation of the pairs
+	Copies       int                  // synthetic rows that are a private row, in every column's group
+	Repeated     int                  // private rows that are another private row in this sense
+	Test         int                  // held-out rows, 0 without
+	Synthetic    float64              // accuracy on them of a classifier that has learned from the synthetic rows
+	Real         float64              // of one that has learned from the private rows
+	Majority     float64              // of always saying what is most frequent in the private rows
+	Neighbours   *metric.Copies       // of the synthetic rows, beside held-out ones
+	Disagreement []table.Disagreement // of the private table with its schema
+	On           string               // what the classifiers were measured on; "" for not at all
+
+	Report report.Document `json:"-"`
+
+	compared pairs.Comparison
+}
+
+// Rows of the classifiers and of the search for neighbours, at most.
+const (
+	learnedRows    = 50_000
+	neighbourRows  = 10_000
+	neighbourTries = 2000
+)
+
+// Diagnose compares a finished run's table with the private one, and with held-out
+// rows in the file test, "" for none. It leaves keeper-only/report.md, .html and
+// values.json among the run's artefacts.
+func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) {
+	var c Config
+	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
+		return nil, fmt.Errorf("synth: settings of %s: %w", r.ID, err)
+	}
+	if inputs, err := c.inputs(); err != nil || inputs != c.Inputs {
+		return nil, errors.Join(fmt.Errorf("synth: %s or %s has changed since %s; there is nothing to compare with", c.Data, c.Schema, r.ID), err)
+	}
+	schema, err := table.ReadSchema(c.Schema)
+	if err != nil {
+		return nil, err
+	}
+	private, disagreement, err := table.Read(ctx, c.Data, schema)
+	if err != nil {
+		return nil, err
+	}
+	synthetic, _, err := table.Read(ctx, filepath.Join(r.Dir, "artefacts", c.file()), schema.Only())
+	if err != nil {
+		return nil, err
+	}
+	d := &Diagnosis{Rows: private.Len(), Disagreement: disagreement}
+	var held *table.Table
+	if test != "" {
+		if held, _, err = table.Read(ctx, test, schema); err != nil {
+			return nil, err
+		}
+		d.Test = held.Len()
+	}
+	layout, err := pairs.NewLayout(pairColumns(private.Columns), -1, 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	sides, err := d.compare(layout, private, synthetic)
+	if err != nil {
+		return nil, err
+	}
+	if schema.Target != "" {
+		if err := d.learn(ctx, private, synthetic, held); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.look(&c, private, synthetic, held); err != nil {
+		return nil, err
+	}
+	d.Report = d.document(r, layout, private.Columns, sides)
+	if err := write(r, KeeperFile, d.Report); err != nil {
+		return nil, err
+	}
+	return d, r.WriteFile(keeperFolder+"/values.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
+}
+
+// compare compares columns and pairs, and counts rows that are the same.
+func (d *Diagnosis) compare(l *pairs.Layout, private, synthetic *table.Table) (sides [2]*pairs.Repaired, err error) {
+	for i, t := range []*table.Table{private, synthetic} {
+		if sides[i], err = l.Of(t.Codes); err != nil {
+			return sides, err
+		}
+	}
+	d.compared = sides[0].Compare(sides[1])
+	d.Columns, d.Pairs = pairs.Mean(d.compared.Columns), pairs.Mean(d.compared.Pairs)
+	seen := map[string]int{}
+	row := make([]byte, 2*len(private.Columns))
+	key := func(t *table.Table, i int) []byte {
+		for j, c := range t.Columns {
+			g := c.Group(t.Codes[j][i])
+			row[2*j], row[2*j+1] = byte(g), byte(g>>8)
+		}
+		return row
+	}
+	for i := range private.Len() {
+		seen[string(key(private, i))]++
+	}
+	for _, count := range seen {
+		if count > 1 {
+			d.Repeated += count
+		}
+	}
+	for i := range synthetic.Len() {
+		if seen[string(key(synthetic, i))] > 0 {
+			d.Copies++
+		}
+	}
+	return sides, nil
+}
+
+// learn measures what the table is good for.
+func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.Table) error {
+	on := held
+	d.On = "held-out rows"
+	if on == nil {
+		on, d.On = private, "the private rows themselves"
+	}
+	test, err := Features(on)
+	if err != nil {
+		return err
+	}
+	for _, side := range []struct {
+		from *table.Table
+		to   *float64
+	}{{synthetic, &d.Synthetic}, {private, &d.Real}} {
+		rows, err := Features(side.from)
+		if err != nil {
+			return err
+		}
+		if rows, err = rows.Draw(min(rows.Len(), learnedRows), 1); err != nil {
+			return err
+		}
+		if rows.Len() == 0 {
+			return errors.New("synth: no row has a value of the target")
+		}
+		model, err := utility.DefaultLogistic.Fit(ctx, rows, 1, nil)
+		if err != nil {
+			return err
+		}
+		accuracy, err := utility.Accuracy(model, test)
+		if err != nil {
+			return err
+		}
+		*side.to = accuracy.Value
+	}
+	train, err := Features(private)
+	if err != nil {
+		return err
+	}
+	d.Majority = majority(train, test)
+	return nil
+}
+
+// majority is the accuracy of always saying the most frequent label of train.
+func majority(train, test *dataset.Dataset) float64 {
+	counts := make([]int, len(train.Classes))
+	best := 0
+	for _, label := range train.Labels {
+		if counts[label]++; counts[label] > counts[best] {
+			best = label
+		}
+	}
+	right := 0
+	for _, label := range test.Labels {
+		if label == best {
+			right++
+		}
+	}
+	return float64(right) / float64(max(1, len(test.Labels)))
+}
+
+// look looks whether synthetic rows are nearer to private rows than to held-out ones.
+func (d *Diagnosis) look(c *Config, private, synthetic, held *table.Table) error {
+	if held == nil {
+		return nil
+	}
+	encoder, err := newBySketch(&Config{Stacks: 1}, private.Columns)
+	if err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(1, 0x6e656172))
+	side := min(private.Len(), held.Len(), neighbourRows)
+	copies, err := metric.CheckCopies(encoder.encode(some(synthetic, neighbourTries, rng)), encoder.encode(some(private, side, rng)), encoder.encode(some(held, side, rng)))
+	if err != nil {
+		return err
+	}
+	copies.ToPrivate, copies.ToHeldOut = nil, nil
+	d.Neighbours = &copies
+	return nil
+}
+
+// some draws up to n rows.
+func some(t *table.Table, n int, rng *rand.Rand) *table.Table {
+	rows := rng.Perm(t.Len())[:min(n, t.Len())]
+	out := &table.Table{Schema: t.Schema, Columns: t.Columns}
+	for _, column := range t.Codes {
+		codes := make([]table.Code, len(rows))
+		for k, i := range rows {
+			codes[k] = column[i]
+		}
+		out.Codes = append(out.Codes, codes)
+	}
+	return out
+}
+
+// document is the keeper's report.
+func (d *Diagnosis) document(r *run.Run, l *pairs.Layout, columns []table.Column, sides [2]*pairs.Repaired) report.Document {
+	likeness := report.Section{Heading: "How alike the tables are", NonPrivate: true,
+		Text:    []string{fmt.Sprintf("Distances are total variations: the share of rows that would have to move. The mean over the columns is %.4f, over the pairs of columns %.4f.", d.Columns, d.Pairs)},
+		Figures: append(marginals(columns, sides[0], sides[1], "real"), associations(columns, l, d.compared, "real")),
+		Tables:  []viz.Table{columnTable(columns, d.compared), pairTable(columns, l, d.compared, "real")},
+	}
+	sections := []report.Section{d.agreement(), likeness}
+	if d.On != "" {
+		t := viz.Table{Header: []string{"logistic regression that has learned from", "accuracy on " + d.On}}
+		t.Add("synthetic rows", d.Synthetic)
+		t.Add("real rows", d.Real)
+		t.Add("nothing: always the most frequent", d.Majority)
+		sections = append(sections, report.Section{Heading: "What the table is good for", NonPrivate: true, Tables: []viz.Table{t}})
+	}
+	return report.Document{Title: "For the keeper only: synthetic table of " + r.ID, Warning: "Do not publish this. It compares the synthetic table with the private rows, and nothing of that is differentially private.",
+		Summary: "The report to publish is beside it: " + ReportFile + ".html.", Sections: append(sections, d.nearness())}
+}
+
+func (d *Diagnosis) agreement() report.Section {
+	s := report.Section{Heading: "Rows and schema", NonPrivate: true}
+	for _, fault := range d.Disagreement {
+		s.List = append(s.List, fault.String())
+	}
+	if s.List == nil {
+		s.Text = []string{"All values agree with the schema."}
+	} else {
+		s.Text = []string{"These values do not agree with the schema. The promise holds all the same; the synthetic table does not know them. If the schema is wrong, mend it, and pay for another run."}
+	}
+	return s
+}
+
+func (d *Diagnosis) nearness() report.Section {
+	s := report.Section{Heading: "Whether rows were copied", NonPrivate: true, Text: []string{
+		fmt.Sprintf("%d synthetic rows are a private row in every column, or in its bin. Of %d private rows %d have a double in this sense, so most of these are people who are alike; what protects them is the noise, not their rarity here.", d.Copies, d.Rows, d.Repeated),
+	}}
+	if d.Neighbours == nil {
+		s.Text = append(s.Text, "Give held-out rows (--test) to compare distances with those to rows that nothing could have copied.")
+		return s
+	}
+	t := viz.Table{Header: []string{"", ""}}
+	t.Add("synthetic rows nearer to a private than to a held-out row", fmt.Sprintf("%.1f ± %.1f %%", 100*d.Neighbours.NearerPrivate, 100*d.Neighbours.StandardError))
+	t.Add("without copying", fmt.Sprintf("%.1f %%", 100*d.Neighbours.Expected))
+	t.Add("median ratio of the distances", d.Neighbours.MedianRatio)
+	s.Tables = []viz.Table{t}
+	return s
+}

@@ -1,0 +1,172 @@
+package synth
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+	"molehill/transport"
+	"molehill/transport/flow"
+	"molehill/transport/sliced"
+)
+
+// bySketch releases a quantile sketch of the encoded rows (sliced.Sketch), and lets
+// particles flow to it. It is for tables of numbers: of many categories a sketch on
+// random directions sees little.
+type bySketch struct {
+	config     *Config
+	columns    []table.Column
+	starts     []int // of each column's coordinates
+	dim        int
+	directions sliced.Directions
+}
+
+// present is the coordinate of a value that is there, in a column whose values may
+// be missing: a missing one lies at (½, 0), so that no two are more than 1 apart.
+var present = float32(math.Sqrt(3) / 2)
+
+func newBySketch(c *Config, columns []table.Column) (*bySketch, error) {
+	m := &bySketch{config: c, columns: columns}
+	for _, column := range columns {
+		m.starts = append(m.starts, m.dim)
+		m.dim += coordinates(column)
+	}
+	return m, sliced.CheckMemory(m.dim, m.dim*c.Stacks)
+}
+
+func coordinates(c table.Column) int {
+	switch {
+	case !c.Ordered():
+		return c.Levels() + 1
+	case c.Missing:
+		return 2
+	}
+	return 1
+}
+
+// diameter bounds how far two encoded rows are apart: by at most 1 in each column.
+func (m *bySketch) diameter() float64 { return math.Sqrt(float64(len(m.columns))) * (1 + 1e-6) }
+
+// radius bounds the norm of an encoded row.
+func (m *bySketch) radius() float64 { return math.Sqrt(1.75 * float64(len(m.columns))) }
+
+// encode maps codes to points: a name to its corner of a simplex whose sides have
+// length 1, a number to its place in the range.
+func (m *bySketch) encode(t *table.Table) transport.Points {
+	x := transport.NewPoints(t.Len(), m.dim)
+	for j, c := range m.columns {
+		for i, code := range t.Codes[j] {
+			at := x.Data[i*m.dim+m.starts[j]:]
+			switch {
+			case !c.Ordered():
+				at[code] = math.Sqrt2 / 2
+			case code == 0:
+				at[0] = 0.5
+			default:
+				at[0] = float32(c.Place(code))
+				if c.Missing {
+					at[1] = present
+				}
+			}
+		}
+	}
+	return x
+}
+
+// decode maps points to the nearest codes that can be.
+func (m *bySketch) decode(x transport.Points) [][]table.Code {
+	codes := make([][]table.Code, len(m.columns))
+	for j, c := range m.columns {
+		codes[j] = make([]table.Code, x.Len())
+		first := 1
+		if c.Missing {
+			first = 0
+		}
+		for i := range codes[j] {
+			at := x.Data[i*m.dim+m.starts[j] : i*m.dim+m.starts[j]+coordinates(c)]
+			switch {
+			case !c.Ordered():
+				best := first
+				for k := first; k < len(at); k++ {
+					if at[k] > at[best] {
+						best = k
+					}
+				}
+				codes[j][i] = table.Code(best)
+			case c.Missing && at[1] < present/2:
+			default:
+				codes[j][i] = c.Nearest(float64(at[0]))
+			}
+		}
+	}
+	return codes
+}
+
+// draw draws the directions, which are public, when they are first needed.
+func (m *bySketch) draw(seed uint64) sliced.Directions {
+	if m.directions.Count == 0 {
+		m.directions = sliced.Orthonormal(m.dim, m.config.Stacks, rand.New(rand.NewPCG(seed, 0x6c696e6573)))
+	}
+	return m.directions
+}
+
+// directionsSeed is that of all runs: directions look at nothing.
+const directionsSeed = 1
+
+func (m *bySketch) sensitivity(n int) (privacy.Sensitivity, int, error) {
+	u := m.draw(directionsSeed)
+	s, err := sliced.SketchSensitivity(u, n, m.config.Bins, m.diameter())
+	return s, u.Count * m.config.Bins, err
+}
+
+func (m *bySketch) look(t *table.Table, release *privacy.Releaser) ([]float64, error) {
+	sketch, err := sliced.NewSketch(m.encode(t), m.draw(directionsSeed), m.config.Bins)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]float64, 0, len(sketch.Means)*m.config.Bins)
+	for _, means := range sketch.Means {
+		values = append(values, means...)
+	}
+	return values, release.Release(values, sketch.Sensitivity(m.diameter()), 0)
+}
+
+// mostParticles move; more rows are copies of theirs.
+const mostParticles = 20_000
+
+func (m *bySketch) make(ctx context.Context, released []float64, n, rows int, _ float64, r *run.Run) ([][]table.Code, error) {
+	u := m.draw(directionsSeed)
+	sketch := sliced.Sketch{Directions: u, Records: n, Means: make([][]float64, u.Count)}
+	bins := m.config.Bins
+	for j := range sketch.Means {
+		sketch.Means[j] = released[j*bins : (j+1)*bins]
+	}
+	public := noise.Seeded(r.Spec.Seed)
+	f := flow.Flow{StepSize: m.config.StepSize * float64(m.dim), Random: public}
+	guide := flow.Slices{Target: &flow.Released{Directions: u, Quantiles: sketch.Quantiles(m.radius()), PerStep: m.dim, Together: m.dim, Random: public}}
+	x := f.Start(min(rows, mostParticles), m.dim)
+	began := time.Now()
+	for step := range m.config.Steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := f.Step(x, guide, step); err != nil {
+			return nil, err
+		}
+		if err := r.Emit(run.Event{Step: step + 1, Total: m.config.Steps, Rate: float64(step+1) / time.Since(began).Seconds()}); err != nil {
+			return nil, err
+		}
+	}
+	codes := m.decode(x)
+	for j := range codes {
+		for i := x.Len(); i < rows; i++ {
+			codes[j] = append(codes[j], codes[j][i-x.Len()])
+		}
+	}
+	return codes, nil
+}

@@ -1,0 +1,222 @@
+package synth
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sort"
+
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth/pairs"
+	"molehill/pkg/report"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// tell compares the synthetic table with what was released.
+func (m *byPairs) tell(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int) (run.Values, error) {
+	made, err := m.layout.Of(synthetic.Codes)
+	if err != nil {
+		return nil, err
+	}
+	compared := m.repaired.Compare(made)
+	values := run.Values{
+		"columns, distance to the release": pairs.Mean(compared.Columns),
+		"pairs, distance to the release":   pairs.Mean(compared.Pairs),
+		"rows":                             float64(synthetic.Len()),
+	}
+	section := report.Section{Heading: "What was released, and how near the synthetic table is",
+		Text: []string{
+			fmt.Sprintf("Released were noisy counts of the values of each column and of each pair of columns. The noise on a count has a standard deviation of %.4g rows for a column, %.4g for a pair, and %.4g for a pair with the target.", m.std/c.Singles, m.std, m.std/c.Emphasis),
+			fmt.Sprintf("The distances are total variations: the share of rows that would have to move. The mean over the columns is %.4f, over the pairs %.4f. They compare with the release, not with the rows, and so cost nothing; the distance to the rows themselves is larger, by what the noise did.", pairs.Mean(compared.Columns), pairs.Mean(compared.Pairs)),
+		},
+		Figures: append(marginals(synthetic.Columns, m.repaired, made, "released"), associations(synthetic.Columns, m.layout, compared, "released")),
+		Tables:  []viz.Table{columnTable(synthetic.Columns, compared), pairTable(synthetic.Columns, m.layout, compared, "released")},
+	}
+	return values, publish(r, c, statement, synthetic, n, section)
+}
+
+// tell describes the synthetic table alone: a sketch's directions say nothing to people.
+func (m *bySketch) tell(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int) (run.Values, error) {
+	section := report.Section{Heading: "What was released", Text: []string{
+		fmt.Sprintf("Released were the noisy means of %d equal shares of the rows along each of %d directions, each with noise of a standard deviation of %.3g. The synthetic rows are particles that followed them.", c.Bins, m.directions.Count, statement.NoiseStd),
+	}}
+	return run.Values{"rows": float64(synthetic.Len())}, publish(r, c, statement, synthetic, n, section)
+}
+
+// publish writes the report that may be told: nothing in it looks at a record but
+// through the release.
+func publish(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int, result report.Section) error {
+	schema := synthetic.Schema
+	d := report.Document{
+		Title: "Privacy report: synthetic " + schema.Name,
+		Summary: fmt.Sprintf("A synthetic table of %d rows and %d columns, made of a private table of %d rows by Molehill's %s method, with (ε, δ) = (%v, %g).",
+			synthetic.Len(), len(synthetic.Columns), n, c.Method, statement.Epsilon(), statement.Delta),
+		Sections: []report.Section{
+			report.Promise(statement, "row"), report.NotPromised(statement), result, declared(schema),
+			{Heading: "What was not looked at", Text: []string{"This report looks at the release and the synthetic table, and at no record. What compares with the records is not private; it is in another report, for their keeper."}},
+			made(r, c),
+		},
+	}
+	return write(r, ReportFile, d)
+}
+
+// write writes a report as Markdown and as a web page.
+func write(r *run.Run, name string, d report.Document) error {
+	if err := r.WriteFile(name+".md", func(w io.Writer) error { return d.Markdown(w) }); err != nil {
+		return err
+	}
+	return r.WriteFile(name+".html", func(w io.Writer) error { return d.HTML(w) })
+}
+
+// declared is the section of what the schema declares.
+func declared(schema *table.Schema) report.Section {
+	t := viz.Table{Header: []string{"column", "declared public"}}
+	for _, c := range schema.Columns {
+		t.Add(c.Name, c.Describe())
+	}
+	s := report.Section{Heading: "What was declared public", Tables: []viz.Table{t},
+		Text: []string{"Whoever confirmed the schema has said that this is known without looking at the records. If any of it was read off them, the promise does not hold for it."}}
+	if schema.Target != "" {
+		s.Text = append(s.Text, fmt.Sprintf("The column to predict is %s: pairs with it have less noise.", schema.Target))
+	}
+	return s
+}
+
+// made is the section that lets somebody make the same again.
+func made(r *run.Run, c *Config) report.Section {
+	t := viz.Table{Header: []string{"", ""}}
+	t.Add("run", r.ID)
+	t.Add("method", c.Method)
+	t.Add("seed of everything but the noise", r.Spec.Seed)
+	if computed, err := r.Provenance(); err == nil && len(computed) > 0 {
+		last := computed[len(computed)-1]
+		t.Add("started", last.Started.UTC().Format("2006-01-02 15:04:05 MST"))
+		t.Add("program", fmt.Sprintf("%s %s, %s", last.Module, last.Revision, last.Go))
+	}
+	return report.Section{Heading: "How it was made", Tables: []viz.Table{t}}
+}
+
+// columnTable lists the columns by distance.
+func columnTable(columns []table.Column, c pairs.Comparison) viz.Table {
+	t := viz.Table{Title: "Columns", Header: []string{"column", "distance"}}
+	for _, j := range descending(c.Columns) {
+		t.Add(columns[j].Name, c.Columns[j])
+	}
+	return t
+}
+
+// shownPairs is how many pairs a report lists.
+const shownPairs = 15
+
+// pairTable lists the pairs that differ most.
+func pairTable(columns []table.Column, l *pairs.Layout, c pairs.Comparison, from string) viz.Table {
+	t := viz.Table{Title: "Pairs that differ most", Header: []string{"pair", "distance", "association, " + from, "association, synthetic"},
+		Caption: "Association is Cramér's V: 0 for independent columns, 1 if one tells the other."}
+	for _, p := range descending(c.Pairs)[:min(shownPairs, len(c.Pairs))] {
+		t.Add(pairName(columns, l, p), c.Pairs[p], c.V[p], c.OtherV[p])
+	}
+	return t
+}
+
+func pairName(columns []table.Column, l *pairs.Layout, p int) string {
+	of := l.Tables[len(l.Columns)+p]
+	return columns[of.A].Name + " × " + columns[of.B].Name
+}
+
+// descending returns the places of values, the largest first.
+func descending(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(i, j int) bool { return values[order[i]] > values[order[j]] })
+	return order
+}
+
+// associations draws the strongest associations of both sides.
+func associations(columns []table.Column, l *pairs.Layout, c pairs.Comparison, from string) viz.Figure {
+	f := viz.Dots{Title: "The strongest associations", X: viz.Axis{Label: "Cramér's V", Min: 0, Max: 1}, Conditions: []string{from, "synthetic"}}
+	for _, p := range descending(c.V)[:min(shownPairs, len(c.V))] {
+		f.Rows = append(f.Rows, pairName(columns, l, p))
+		f.Values = append(f.Values, []float64{c.V[p], c.OtherV[p]})
+	}
+	if len(f.Rows) == 0 { // one column has no pairs
+		f.Rows, f.Values = []string{"no pairs"}, [][]float64{{0, 0}}
+	}
+	return f
+}
+
+// Most columns and values of one that a report draws.
+const (
+	shownColumns = 24
+	shownValues  = 16
+)
+
+// marginals draws each column on both sides: numbers as curves, names as dots.
+func marginals(columns []table.Column, a, b *pairs.Repaired, from string) (figures []viz.Figure) {
+	for j, c := range columns[:min(shownColumns, len(columns))] {
+		x, y := percent(a.Groups[j]), percent(b.Groups[j])
+		if c.Ordered() && c.Kind != table.Ordinal {
+			figures = append(figures, histogram(c, x, y, from))
+			continue
+		}
+		f := viz.Dots{Title: c.Name, X: viz.Axis{Label: "share of the rows (%)", Min: 0}, Conditions: []string{from, "synthetic"}, Width: 620}
+		order := descending(x)
+		if c.Kind == table.Ordinal {
+			slices.Sort(order)
+		}
+		for _, g := range order {
+			if len(f.Rows) < shownValues && (g > 0 || c.Missing) {
+				f.Rows = append(f.Rows, c.GroupLabel(table.Code(g)))
+				f.Values = append(f.Values, []float64{x[g], y[g]})
+			}
+		}
+		if len(c.Values) > shownValues {
+			f.Caption = fmt.Sprintf("The %d most frequent of %d values.", shownValues, len(c.Values))
+		}
+		figures = append(figures, f)
+	}
+	return figures
+}
+
+func percent(shares []float64) []float64 {
+	out := slices.Clone(shares)
+	for i := range out {
+		out[i] *= 100
+	}
+	return out
+}
+
+// histogram draws the groups of a column of numbers or days as stairs.
+func histogram(c table.Column, x, y []float64, from string) viz.Figure {
+	f := viz.Curves{Title: c.Name, Y: viz.Axis{Label: "share of the rows (%)", Min: 0, Max: 1.1 * max(slices.Max(x), slices.Max(y), 1e-9)}, Width: 620, Height: 260}
+	edges := make([]float64, c.Groups()+1)
+	for g := range edges {
+		edges[g] = c.Edge(g)
+	}
+	f.X.Label = c.Name
+	if c.Kind == table.Date {
+		f.X.Label = "year"
+	} else if c.Scale == "log" {
+		f.X.Label = "log₁₀(1 + (" + c.Name + " − low)/unit)"
+		for g := range edges {
+			edges[g] = math.Log10(1 + (edges[g]-*c.Low)/c.LogUnit())
+		}
+	}
+	for name, values := range map[string][]float64{from: x, "synthetic": y} {
+		line := viz.Line{Name: name}
+		for g := range c.Groups() {
+			line.X = append(line.X, edges[g], edges[g+1])
+			line.Y = append(line.Y, values[g+1], values[g+1])
+		}
+		f.Lines = append(f.Lines, line)
+	}
+	sort.Slice(f.Lines, func(i, j int) bool { return f.Lines[i].Name != "synthetic" })
+	if c.Missing {
+		f.Caption = fmt.Sprintf("Missing: %.2f %% %s, %.2f %% synthetic.", x[0], from, y[0])
+	}
+	return f
+}

@@ -1,0 +1,49 @@
+package lab
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"molehill/pkg/plugin"
+)
+
+func entry(name string, o plugin.Origin) plugin.Entry {
+	return plugin.Entry{Info: plugin.Info{Name: name, Summary: "about " + name, Version: "1", Source: "a paper"}, Origin: o}
+}
+
+// A notebook sees what the program has and what its own cells declare, alike.
+func TestCatalogueAddsWhatTheNotebookDeclares(t *testing.T) {
+	ours, theirs, mine := plugin.Origin{Module: "molehill"}, plugin.Origin{Module: "example.org/hills", Version: "v1.2.0"}, plugin.Origin{Module: "gonb_1", Package: "main"}
+	flow := entry("flow", ours)
+	flow.Defaults = map[string]json.RawMessage{"quick": json.RawMessage(`{"steps":3,"dataset":"mnist"}`), "paper": json.RawMessage(`{"steps":4,"dataset":"mnist"}`)}
+	program := []plugin.Kind{{Kind: "experiments", Plugins: []plugin.Entry{flow, entry("hills", theirs)}, Faults: []string{"one was left out"}}}
+	cell := []plugin.Kind{
+		{Kind: "experiments", Plugins: []plugin.Entry{entry("flow", ours), entry("hills", theirs), entry("scatter", mine)}},
+		{Kind: "metrics", Plugins: []plugin.Entry{entry("reach", mine)}},
+	}
+	table, err := catalogue(withHere(program, cell), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := table.String()
+	for want, times := range map[string]int{"about flow": 1, "about hills": 1, "example.org/hills v1.2.0": 1, "about scatter": 1, "this notebook": 2, "about reach": 1, "one was left out": 1} {
+		if n := strings.Count(text, want); n != times {
+			t.Errorf("%q is there %d times, want %d:\n%s", want, n, times, text)
+		}
+	}
+	if table, err := catalogue(program, []string{"experiment"}); err != nil || strings.Contains(table.String(), "metrics") || !strings.Contains(table.String(), "about flow") {
+		t.Errorf("a kind is\n%s, %v", table, err)
+	}
+	page, err := catalogue(withHere(program, cell), []string{"scatter"})
+	if err != nil || !strings.Contains(page.String(), "from this notebook") || !strings.Contains(page.String(), "here.Run, in the cell") {
+		t.Errorf("its page is\n%s, %v", page, err)
+	}
+	page, err = catalogue(program, []string{"flow"})
+	if err != nil || len(page.Rows) != 2 || page.Rows[0][0] != "steps" || page.Rows[0][1] != "3" || page.Rows[0][2] != "4" {
+		t.Errorf("the settings of flow are %v, %v; want them in their order, quick before paper", page.Rows, err)
+	}
+	if _, err := catalogue(program, []string{"flwo"}); err == nil || !strings.Contains(err.Error(), "did you mean flow") {
+		t.Errorf("an unknown word: %v", err)
+	}
+}

@@ -1,0 +1,269 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// Comparison is several runs side by side, finished or not.
+type Comparison struct {
+	Runs   []*Result
+	Labels []string // what tells them apart, for legends and columns
+	where  map[string]string
+}
+
+// Compare puts runs side by side:
+//
+//	c := lab.Compare(lab.Open("baseline"), r)
+//	viz.Show(c.Figure(), c.Table())
+func Compare(runs ...*Result) Comparison {
+	if len(runs) == 0 {
+		fail(errors.New("nothing to compare; give runs, such as lab.Compare(lab.Open(\"first\"), lab.Open(\"second\"))"))
+	}
+	plain := make([]*run.Run, len(runs))
+	for i, r := range runs {
+		plain[i] = r.Run
+	}
+	c, err := CompareRuns(plain)
+	if err != nil {
+		fail(err)
+	}
+	return c
+}
+
+// CompareRuns is Compare for those who can return an error.
+func CompareRuns(runs []*run.Run) (Comparison, error) {
+	var c Comparison
+	c.where, _ = standing(runs)
+	names := map[string][]string{}
+	for _, store := range stores(runs) {
+		in, err := store.Names()
+		if err != nil {
+			return c, err
+		}
+		maps.Copy(names, in)
+	}
+	c.Labels = labels(runs, names)
+	for _, r := range runs {
+		c.Runs = append(c.Runs, &Result{r})
+	}
+	return c, nil
+}
+
+func (c Comparison) plain() []*run.Run {
+	runs := make([]*run.Run, len(c.Runs))
+	for i, r := range c.Runs {
+		runs[i] = r.Run
+	}
+	return runs
+}
+
+// Metrics returns the names of all numbers that the runs have measured, sorted,
+// those that only say how sure others are last.
+func (c Comparison) Metrics() []string {
+	all := map[string]bool{}
+	for _, r := range c.Runs {
+		if result, err := r.Run.Result(); err == nil {
+			for name := range result.Metrics {
+				all[name] = true
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(all))
+	slices.SortStableFunc(names, func(a, b string) int { return rankOf(a) - rankOf(b) })
+	return names
+}
+
+func rankOf(metric string) int {
+	if strings.HasSuffix(metric, " error") || strings.HasSuffix(metric, " floor") || strings.Contains(metric, " of nothing ") {
+		return 1
+	}
+	return 0
+}
+
+// column is what a table says of each run.
+type column struct {
+	name  string
+	cells []any
+}
+
+// columns returns all that is known of the runs: state, the settings that differ,
+// ε, metrics (all if none is named), time.
+func (c Comparison) columns(metrics []string) []column {
+	if len(metrics) == 0 {
+		metrics = c.Metrics()
+	}
+	n := len(c.Runs)
+	var all []column
+	add := func(name string, cell func(i int) any) {
+		cells := make([]any, n)
+		for i := range cells {
+			cells[i] = cell(i)
+		}
+		all = append(all, column{name, cells})
+	}
+	add("run", func(i int) any { return run.Short(c.Runs[i].ID) })
+	for _, name := range varied(c.plain()) {
+		add(strings.Replace(strings.ReplaceAll(name, "_", " "), "epsilon", "ε asked for", 1), func(i int) any { return settingsOf(c.Runs[i].Run)[name] })
+	}
+	add("state", func(i int) any { return c.where[c.Runs[i].ID] })
+	proved := make([]any, n)
+	private := false
+	results := make([]run.Result, n)
+	for i, r := range c.Runs {
+		results[i], _ = r.Run.Result() // not finished: no metrics
+		var s privacy.Statement
+		if text, err := r.Run.Privacy(); err == nil && json.Unmarshal(text, &s) == nil {
+			proved[i], private = s.Epsilon().String(), true
+		}
+	}
+	if private {
+		all = append(all, column{"ε as proved", proved})
+	}
+	for _, name := range metrics {
+		add(name, func(i int) any {
+			if value, ok := results[i].Metrics[name]; ok {
+				return value
+			}
+			return nil
+		})
+	}
+	add("seconds", func(i int) any {
+		lives, err := c.Runs[i].Provenance()
+		if err != nil || len(lives) == 0 || results[i].Finished.IsZero() {
+			return nil
+		}
+		return math.Round(10*results[i].Finished.Sub(lives[len(lives)-1].Started).Seconds()) / 10
+	})
+	return all
+}
+
+// few runs are the columns of a table, more of them its rows.
+const few = 4
+
+// Table shows what the runs differ in, how they stand and what they measured:
+// the metrics that are named, or all.
+func (c Comparison) Table(metrics ...string) viz.Table {
+	if len(c.Runs) > few {
+		return c.Rows(metrics...)
+	}
+	var t viz.Table
+	t.Header = append([]string{""}, c.Labels...)
+	for _, column := range c.columns(metrics) {
+		t.Rows = append(t.Rows, append([]any{column.name}, column.cells...))
+	}
+	return t
+}
+
+// Curve draws a curve that runs told of on their way, "sliced W₂" for example,
+// in one figure; runs that have none of that name are left out.
+func (c Comparison) Curve(name string) viz.Curves {
+	figure := viz.Curves{Title: name, X: viz.Axis{Label: "step"}, Y: viz.Axis{Label: name, Log: true}}
+	for i, r := range c.Runs {
+		steps, values, err := r.Run.Curve(name)
+		if err != nil && len(values) == 0 || len(steps) == 0 {
+			continue
+		}
+		line := viz.Line{Name: c.Labels[i], Y: values}
+		for j, step := range steps {
+			line.X = append(line.X, float64(step))
+			figure.Y.Log = figure.Y.Log && values[j] > 0
+		}
+		figure.Lines = append(figure.Lines, line)
+	}
+	return figure
+}
+
+// Curves returns the names of all curves that the runs told of, those of most runs
+// first.
+func (c Comparison) Curves() []string {
+	count := map[string]int{}
+	for _, r := range c.Runs {
+		names := map[string]bool{}
+		events, _ := r.Events() // those that can be read
+		for _, e := range events {
+			for name := range e.Values {
+				names[name] = true
+			}
+		}
+		for name := range names {
+			count[name]++
+		}
+	}
+	names := slices.Sorted(maps.Keys(count))
+	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
+	return names
+}
+
+// Figure draws the curve that most of the runs have, with a line for each run.
+// Curve draws another, which the caption names.
+func (c Comparison) Figure() viz.Curves {
+	names := c.Curves()
+	if len(names) == 0 {
+		return viz.Curves{Title: "none of the runs has told of a curve yet"}
+	}
+	figure := c.Curve(names[0])
+	if len(names) > 1 {
+		figure.Caption = "There are also " + strings.Join(names[1:], ", ") + "."
+	}
+	return figure
+}
+
+// Samples shows up to n images of each run that made some, beside each other.
+func (c Comparison) Samples(n int) viz.Figure {
+	var panels viz.Panels
+	panels.Columns = min(3, len(c.Runs))
+	for i, r := range c.Runs {
+		grid, err := r.images("samples.npy", n)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			fail(err)
+		}
+		grid.Title = c.Labels[i]
+		panels.Cells = append(panels.Cells, grid)
+		panels.Cols = append(panels.Cols, c.Labels[i])
+	}
+	if len(panels.Cells) == 0 {
+		fail(errors.New("none of the runs has made images yet"))
+	}
+	if len(panels.Cells) > panels.Columns {
+		panels.Cols = nil // captions would stand above the first row alone
+	}
+	return panels
+}
+
+// stores returns the stores that runs lie in.
+func stores(runs []*run.Run) (all []run.Store) {
+	for _, r := range runs {
+		if store := storeOf(r); !slices.Contains(all, store) {
+			all = append(all, store)
+		}
+	}
+	return all
+}
+
+// ago writes when something was, for people.
+func ago(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return t.Format(time.DateOnly)
+}

@@ -1,0 +1,188 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/janpfeifer/gonb/gonbui"
+
+	"molehill/pkg/launch"
+	"molehill/pkg/run"
+	"molehill/viz"
+)
+
+// Cancel interrupts the run, on this machine or on a cluster, or takes it from
+// the queue. It can be continued: start it again.
+func (r *Result) Cancel() {
+	if err := launch.Cancel(context.Background(), r.Run); err != nil && !errors.Is(err, run.ErrIdle) {
+		fail(err)
+	}
+}
+
+// Name gives the run a name to open it by; a name that another run has moves.
+func (r *Result) Name(name string) *Result {
+	if _, err := storeOf(r.Run).Name(r.Run, name); err != nil {
+		fail(err)
+	}
+	return r
+}
+
+// Watch shows the run's progress, its curves and the images that it has made so
+// far, all changing in place, until nothing is computed any more. Interrupt the
+// cell to stop watching; the run goes on.
+func (r *Result) Watch() *Result {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var picture viz.Live
+	var shown [2]any // what the picture was drawn from
+	look := func() {
+		if !gonbui.IsNotebook {
+			return
+		}
+		e, _ := r.Last()
+		if state := [2]any{r.Changed("samples.npy"), e.Step}; state != shown {
+			shown = state
+			if figure := r.soFar(); figure != nil {
+				picture.Update(figure)
+			}
+		}
+	}
+	err := settled(ctx, r.Run, follow(ctx, r.Run, look))
+	look()
+	picture.Done()
+	return finished(r.Run, err)
+}
+
+// soFar is a curve and the images of a run at the moment, nil if there are none.
+func (r *Result) soFar() viz.Figure {
+	const shown = 36
+	var cells []viz.Figure
+	var heads []string
+	// The curve comes first: a row of panels has its scale at the left.
+	if curve := (Comparison{Runs: []*Result{r}, Labels: []string{""}}).Figure(); len(curve.Lines) > 0 && len(curve.Lines[0].Y) > 1 {
+		cells, heads = append(cells, curve), append(heads, curve.Title)
+	}
+	if grid, err := r.images("samples.npy", shown); err == nil {
+		cells, heads = append(cells, grid), append(heads, "generated so far")
+	}
+	switch len(cells) {
+	case 0:
+		return nil
+	case 1:
+		return cells[0]
+	}
+	return viz.Panels{Cells: cells, Cols: heads, Columns: len(cells)}
+}
+
+const (
+	boardInterval = 500 * time.Millisecond // how often a board of several runs is looked at
+	mostLines     = 8                      // of runs whose curves are drawn while they are watched
+)
+
+// Watch shows several runs at once, their curves in one figure and how they stand
+// in one table, both changing in place, until none is computed or waits any more.
+// Interrupt the cell to stop watching; the runs go on.
+func Watch(runs ...*Result) Comparison {
+	c := Compare(runs...)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := c.watch(ctx, func() bool { return false }); err != nil {
+		fail(err)
+	}
+	return c
+}
+
+// watch shows the board until every run has come to rest and nobody is working
+// on them.
+func (c *Comparison) watch(ctx context.Context, working func() bool) error {
+	var figure, table viz.Live
+	defer table.Done()
+	defer figure.Done()
+	steps := -1
+	for {
+		busy := working() // before looking: who has just stopped has nothing left to do
+		sum, running, queued := c.look()
+		if gonbui.IsNotebook {
+			if sum != steps {
+				if len(c.Runs) <= mostLines {
+					if drawn := c.Figure(); len(drawn.Lines) > 0 {
+						figure.Update(drawn)
+					}
+				}
+			}
+			steps = sum
+			table.Update(c.board())
+		}
+		if running+queued == 0 && !busy {
+			return nil
+		}
+		pause := boardInterval
+		if queued > 0 {
+			pause = launch.QueueInterval
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			var ids []string
+			for _, r := range c.Runs {
+				ids = append(ids, run.Short(r.ID))
+			}
+			return &leftError{fmt.Sprintf("what is computed of %d runs", len(ids)), strings.Join(ids[:min(3, len(ids))], " ")}
+		}
+	}
+}
+
+// look sees how the runs stand: a number that changes with their steps, and how
+// many of them are computed here, or in the hands of a cluster.
+func (c *Comparison) look() (steps, running, queued int) {
+	plain := c.plain()
+	c.where, queued = standing(plain)
+	for _, r := range plain {
+		switch state, _ := r.State(); state { // one that cannot be read is at rest
+		case run.Running:
+			running++
+		case run.Finished:
+			steps++
+		}
+		if e, ok := r.Last(); ok {
+			steps += e.Step
+		}
+	}
+	return steps, running, queued
+}
+
+// board is a table of how runs stand, with the newest value of their curves.
+func (c *Comparison) board() viz.Table {
+	t := viz.Table{Header: []string{"", "state", "step", "rate", "left", "now"}}
+	for i, r := range c.Runs {
+		row := []any{c.Labels[i], c.where[r.ID]}
+		if e, ok := r.Last(); ok {
+			row = append(row, fmt.Sprintf("%d of %d", e.Step, e.Total))
+			if state, _ := r.State(); state == run.Running && e.Rate > 0 {
+				left := time.Duration(float64(e.Total-e.Step) / e.Rate * float64(time.Second))
+				row = append(row, fmt.Sprintf("%.3g/s", e.Rate), left.Round(time.Second).String())
+			} else {
+				row = append(row, "", "")
+			}
+			row = append(row, r.newest())
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// newest is the newest value of the run's first curve, "sliced W₂ 0.012".
+func (r *Result) newest() string {
+	for _, e := range slices.Backward(r.Recent()) {
+		if text := note(e); text != "" {
+			return text
+		}
+	}
+	return ""
+}

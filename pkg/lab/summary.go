@@ -1,0 +1,209 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"molehill/pkg/run"
+	"molehill/viz"
+)
+
+// group is runs that differ in nothing but their seed.
+type group struct {
+	settings map[string]string
+	runs     []*run.Run
+}
+
+// groups puts runs together that differ only in their seed, and returns the names
+// of the settings in which the groups differ.
+func (c Comparison) groups() (groups []*group, names []string) {
+	for _, name := range varied(c.plain()) {
+		if name != "seed" {
+			names = append(names, name)
+		}
+	}
+	byKey := map[string]*group{}
+	for _, r := range c.Runs {
+		settings := settingsOf(r.Run)
+		var key strings.Builder
+		for _, name := range names {
+			fmt.Fprintf(&key, "%q", settings[name])
+		}
+		g := byKey[key.String()]
+		if g == nil {
+			g = &group{settings: settings}
+			byKey[key.String()] = g
+			groups = append(groups, g)
+		}
+		g.runs = append(g.runs, r.Run)
+	}
+	return groups, names
+}
+
+// over returns the mean of a metric over the runs that are finished, its standard
+// deviation (NaN of one), and their number.
+func (g *group) over(metric string) (mean, deviation float64, n int) {
+	var values []float64
+	for _, r := range g.runs {
+		if result, err := r.Result(); err == nil {
+			if v, ok := result.Metrics[metric]; ok {
+				values = append(values, v)
+			}
+		}
+	}
+	if len(values) == 0 {
+		return math.NaN(), math.NaN(), 0
+	}
+	mean, deviation = stat.MeanStdDev(values, nil)
+	return mean, deviation, len(values)
+}
+
+// Summary is a row for each setting, with the metrics that are named, or all, as
+// mean ± standard deviation over the seeds.
+func (c Comparison) Summary(metrics ...string) viz.Table {
+	if len(metrics) == 0 {
+		for _, name := range c.Metrics() {
+			if rankOf(name) == 0 {
+				metrics = append(metrics, name)
+			}
+		}
+	}
+	groups, names := c.groups()
+	var t viz.Table
+	for _, name := range names {
+		t.Header = append(t.Header, strings.Replace(strings.ReplaceAll(name, "_", " "), "epsilon", "ε", 1))
+	}
+	t.Header = append(append(t.Header, "finished"), metrics...)
+	for _, g := range groups {
+		var row []any
+		for _, name := range names {
+			row = append(row, g.settings[name])
+		}
+		finished := 0
+		for _, r := range g.runs {
+			if state, err := r.State(); err == nil && state == run.Finished {
+				finished++
+			}
+		}
+		row = append(row, fmt.Sprintf("%d of %d", finished, len(g.runs)))
+		for _, metric := range metrics {
+			switch mean, deviation, n := g.over(metric); {
+			case n == 0:
+				row = append(row, "")
+			case n == 1:
+				row = append(row, mean)
+			default:
+				row = append(row, fmt.Sprintf("%.4g ± %.2g", mean, deviation))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// Rows is the table with a row for each run, however few there are.
+func (c Comparison) Rows(metrics ...string) viz.Table {
+	var t viz.Table
+	all := c.columns(metrics)
+	for _, column := range all {
+		t.Header = append(t.Header, column.name)
+	}
+	for i := range c.Runs {
+		row := make([]any, len(all))
+		for j, column := range all {
+			row[j] = column.cells[i]
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// Against draws a metric against a setting that is a number, such as "epsilon":
+// the mean over the seeds with a band of one standard deviation, and a line for
+// each combination of the other settings.
+func (c Comparison) Against(setting, metric string) viz.Curves {
+	groups, names := c.groups()
+	type point struct{ x, mean, deviation float64 }
+	lines := map[string][]point{}
+	var order []string
+	infinite := 0
+	for _, g := range groups {
+		var rest []string
+		for _, name := range names {
+			if value, ok := g.settings[name]; ok && name != setting {
+				rest = append(rest, spoken(name, value))
+			}
+		}
+		x, err := strconv.ParseFloat(g.settings[setting], 64)
+		mean, deviation, n := g.over(metric)
+		if err != nil || math.IsInf(x, 0) {
+			infinite++
+			continue
+		}
+		if n == 0 {
+			continue
+		}
+		key := strings.Join(rest, ", ")
+		if _, seen := lines[key]; !seen {
+			order = append(order, key)
+		}
+		lines[key] = append(lines[key], point{x, mean, deviation})
+	}
+	figure := viz.Curves{Title: metric, X: viz.Axis{Label: spokenAxis(setting)}, Y: viz.Axis{Label: metric}}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, key := range order {
+		slices.SortFunc(lines[key], func(a, b point) int { return int(math.Copysign(1, a.x-b.x)) })
+		line := viz.Line{Name: key}
+		for _, p := range lines[key] {
+			low, high = min(low, p.x), max(high, p.x)
+			if math.IsNaN(p.deviation) {
+				p.deviation = 0
+			}
+			line.X, line.Y = append(line.X, p.x), append(line.Y, p.mean)
+			line.Low, line.High = append(line.Low, p.mean-p.deviation), append(line.High, p.mean+p.deviation)
+		}
+		figure.Lines = append(figure.Lines, line)
+	}
+	figure.X.Log = low > 0 && high/low >= 8
+	figure.Caption = "Mean over the seeds; the band is one standard deviation."
+	if infinite > 0 {
+		figure.Caption += fmt.Sprintf(" Not drawn: %d settings whose %s is no finite number.", infinite, spokenAxis(setting))
+	}
+	return figure
+}
+
+func spokenAxis(setting string) string {
+	if setting == "epsilon" {
+		return "ε"
+	}
+	return strings.ReplaceAll(setting, "_", " ")
+}
+
+// Overview is Against for the first setting that is a number, and the first
+// metric; false if there is no such picture.
+func (c Comparison) Overview(settings []string) (viz.Figure, bool) {
+	metrics := c.Metrics()
+	if len(metrics) == 0 {
+		return nil, false
+	}
+	metric := metrics[0]
+	for _, usual := range []string{"sliced W₂", "loss"} {
+		if slices.Contains(metrics, usual) {
+			metric = usual
+		}
+	}
+	for _, setting := range settings {
+		figure := c.Against(setting, metric)
+		for _, line := range figure.Lines {
+			if len(line.X) > 1 {
+				return figure, true
+			}
+		}
+	}
+	return nil, false
+}

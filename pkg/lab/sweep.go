@@ -1,0 +1,125 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+
+	"molehill/pkg/launch"
+	"molehill/pkg/run"
+	"molehill/viz"
+)
+
+// Grid names a setting that varies over a sweep, and its values:
+// lab.Grid("epsilon", 0.5, 1, 5).
+func Grid(name string, values ...any) Option {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprint(v)
+	}
+	return flag("--grid", name+"="+strings.Join(texts, ","))
+}
+
+// Seeds repeats every setting of a sweep with so many seeds.
+func Seeds(n int) Option { return flag("--seeds", strconv.Itoa(n)) }
+
+// Jobs is how many runs of a sweep this machine computes at a time, 2 if it is not
+// said.
+func Jobs(n int) Option { return flag("--jobs", strconv.Itoa(n)) }
+
+// Swept is a sweep: its runs, whatever their state.
+type Swept struct {
+	Comparison
+	ID    string
+	sweep *run.Sweep
+}
+
+// Sweep makes the runs of a grid of settings, or attaches to those that there are,
+// shows how they stand, and returns them when all have come to rest:
+//
+//	s := lab.Sweep("sketch-flow", lab.Grid("epsilon", 0.5, 1, 5), lab.Seeds(3))
+//	viz.Show(s.Summary(), s.Against("epsilon", "sliced W₂"))
+//
+// A process of its own starts the runs: interrupt the cell, close the browser, come
+// back by executing the cell again. Runs that are finished are not made again.
+func Sweep(experiment string, options ...Option) *Swept {
+	return StartSweep(experiment, options...).Wait()
+}
+
+// StartSweep is Sweep without waiting; Swept.Wait does.
+func StartSweep(experiment string, options ...Option) *Swept {
+	arguments := []string{"sweep", experiment, "--detach", "--json"}
+	for _, option := range options {
+		arguments = option(arguments)
+	}
+	var answer struct{ ID string }
+	if err := ask(&answer, arguments...); err != nil {
+		fail(err)
+	}
+	return OpenSweep(answer.ID)
+}
+
+// OpenSweep returns a sweep by its ID, or the beginning of one.
+func OpenSweep(id string) *Swept {
+	store, err := run.DefaultStore()
+	if err != nil {
+		fail(err)
+	}
+	w, err := store.OpenSweep(id)
+	if err != nil {
+		fail(err)
+	}
+	var runs []*run.Run
+	for _, id := range w.Runs {
+		if r, err := store.Open(id); err == nil { // a deleted one is none of it any more
+			runs = append(runs, r)
+		}
+	}
+	if len(runs) == 0 {
+		fail(fmt.Errorf("all runs of the sweep %s were deleted", w.ID))
+	}
+	c, err := CompareRuns(runs)
+	if err != nil {
+		fail(err)
+	}
+	return &Swept{c, w.ID, w}
+}
+
+// Wait shows how the runs stand until all have come to rest, and says which of
+// them have failed. Interrupt the cell to stop watching; the runs go on.
+func (s *Swept) Wait() *Swept {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := s.watch(ctx, s.working); err != nil {
+		if left := (*leftError)(nil); errors.As(err, &left) {
+			left.what = "the sweep " + s.ID
+			left.command = s.ID
+		}
+		fail(err)
+	}
+	for i, r := range s.Runs {
+		if err := r.Failure(); err != nil {
+			viz.Show(fmt.Errorf("%s: %w", s.Labels[i], err))
+			fmt.Fprintln(os.Stderr, "lab:", err)
+		}
+	}
+	return s
+}
+
+// working reports whether a process starts runs of the sweep.
+func (s *Swept) working() bool {
+	busy, err := s.sweep.Working()
+	return err == nil && busy
+}
+
+// Cancel interrupts the runs that are computed, and starts no others. The same
+// sweep again goes on.
+func (s *Swept) Cancel() {
+	if err := launch.CancelSweep(context.Background(), s.sweep, s.plain()); err != nil && !errors.Is(err, run.ErrIdle) {
+		fail(err)
+	}
+}

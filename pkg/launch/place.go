@@ -1,0 +1,77 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"molehill/pkg/run"
+)
+
+// Place is where runs compute: this machine ([Local]) or a cluster ([Slurm]).
+type Place interface {
+	// Start returns the run that spec determines, and whether it was started.
+	Start(ctx context.Context, store run.Store, spec run.Spec) (r *run.Run, started bool, err error)
+	// Resume is Start for a run that has a directory already.
+	Resume(ctx context.Context, r *run.Run) (started bool, err error)
+}
+
+// Cancel interrupts a run wherever it is computed, or takes it from the queue in
+// which it waits. It can be continued.
+func Cancel(ctx context.Context, r *run.Run) error {
+	job, state, err := jobOf(ctx, r)
+	if err != nil {
+		return err
+	}
+	if state.alive() {
+		return cancelJobs(ctx, job.ID)
+	}
+	return r.Cancel()
+}
+
+// Queued says where runs stand that wait for a cluster, or were given to one and
+// are not seen computing yet, by their IDs: "queued as Slurm job 12_0 (Priority)".
+func Queued(ctx context.Context, runs ...*run.Run) (map[string]string, error) {
+	var given []*run.Run
+	for _, r := range runs {
+		if _, found, err := r.Job(); err != nil || !found {
+			continue // what cannot be read is told by who reads the run
+		}
+		if state, err := r.State(); err == nil && state != run.Running && state != run.Finished {
+			given = append(given, r)
+		}
+	}
+	if len(given) == 0 {
+		return nil, nil
+	}
+	jobs, states, err := jobsOf(ctx, given)
+	if errors.Is(err, ErrNoSlurm) {
+		return nil, nil // as in jobOf
+	}
+	said := map[string]string{}
+	for _, r := range given {
+		if state := states[jobs[r.ID].ID]; state.alive() {
+			said[r.ID] = state.describe(jobs[r.ID].ID)
+		}
+	}
+	return said, err
+}
+
+// jobOf returns the job that was last given the run, and what the scheduler says
+// of it: nothing if it has forgotten it, or if there never was one.
+func jobOf(ctx context.Context, r *run.Run) (run.Job, jobState, error) {
+	job, found, err := r.Job()
+	if !found || err != nil {
+		return job, jobState{}, err
+	}
+	if job.Scheduler != slurm {
+		return job, jobState{}, fmt.Errorf("launch: %s was given to %q, this molehill knows %s", r.ID, job.Scheduler, slurm)
+	}
+	states, err := queue(ctx, job.ID)
+	if errors.Is(err, ErrNoSlurm) {
+		// Copied from a cluster, or looked at from a machine outside of it: what
+		// the directory tells has to do.
+		return job, jobState{}, nil
+	}
+	return job, states[job.ID], err
+}

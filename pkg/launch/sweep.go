@@ -1,0 +1,160 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"molehill/pkg/run"
+)
+
+// Sweep makes the runs of a sweep, jobs at a time, in this process; the runs
+// themselves have processes of their own. tell is called with each that has come
+// to its end, nil if it is finished. One that fails does not stop the others. When
+// ctx ends those that are computed are interrupted. It returns run.ErrBusy while
+// another process makes them.
+func (l Local) Sweep(ctx context.Context, w *run.Sweep, runs []*run.Run, jobs int, tell func(r *run.Run, err error)) (err error) {
+	if err := w.Acquire(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Release()) }()
+	var group errgroup.Group
+	group.SetLimit(max(jobs, 1))
+	for _, r := range runs {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			_, err := l.Resume(ctx, r)
+			if err == nil {
+				err = Await(ctx, r, func(string) {})
+			}
+			if err == nil {
+				_, err = r.Wait(ctx)
+			}
+			if ctx.Err() != nil {
+				return errors.Join(ctx.Err(), stop(r))
+			}
+			tell(r, err)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// patience is how long a run may take to end that was asked to: a step of it.
+const patience = 10 * time.Second
+
+// stop interrupts a run that is computed here, and waits for its end.
+func stop(r *run.Run) error {
+	if err := r.Cancel(); errors.Is(err, run.ErrIdle) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	ctx, done := context.WithTimeout(context.Background(), patience)
+	defer done()
+	_, _ = r.Wait(ctx) // how it stands then is for others to say
+	return nil
+}
+
+// StartSweep gives a sweep a process of its own that makes its runs, jobs at a
+// time, unless one does already: Binary's "compute-sweep DIR --jobs N".
+func (l Local) StartSweep(ctx context.Context, w *run.Sweep, jobs int) (err error) {
+	if working, err := w.Working(); working || err != nil {
+		return err
+	}
+	if l.Binary == "" {
+		if l.Binary, err = FindBinary(ctx); err != nil {
+			return err
+		}
+	}
+	p, err := l.spawn(w.LogPath(), "compute-sweep", w.Dir, "--jobs", strconv.Itoa(jobs))
+	if err != nil {
+		return err
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		select {
+		case exit := <-p.ended: // it may have had nothing to do
+			if exit != nil {
+				return fmt.Errorf("launch: the process that was to make the runs of %s ended at once: %w\nit printed, to %s:\n%s", w.ID, exit, w.LogPath(), logTail(w.LogPath(), p.log))
+			}
+			return nil
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if working, err := w.Working(); working || err != nil {
+			return err
+		}
+	}
+}
+
+// CancelSweep stops the process that starts a sweep's runs, which interrupts those
+// that it has started, and then whatever else computes them, or will. It returns
+// run.ErrIdle if there was nothing to stop.
+func CancelSweep(ctx context.Context, w *run.Sweep, runs []*run.Run) error {
+	idle := true
+	if !slices.ContainsFunc(runs, func(r *run.Run) bool { state, err := r.State(); return err != nil || state != run.Finished }) {
+		return fmt.Errorf("launch: cancelling %s: all its runs are finished: %w", w.ID, run.ErrIdle)
+	}
+	switch err := w.Cancel(); {
+	case err == nil:
+		idle = false
+		// It asks its runs itself; asked twice they would end at once.
+		for busy := true; busy && err == nil; {
+			select {
+			case <-time.After(50 * time.Millisecond):
+				busy, err = w.Working()
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("launch: cancelling %s: %w", w.ID, err)
+		}
+	case !errors.Is(err, run.ErrIdle):
+		return err
+	}
+	// Those in the queue first, in one go: else each that ends makes room for another.
+	jobs, states, err := jobsOf(ctx, runs)
+	if errors.Is(err, ErrNoSlurm) {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	var queued []string
+	for _, job := range jobs {
+		if states[job.ID].alive() {
+			queued = append(queued, job.ID)
+		}
+	}
+	if len(queued) > 0 {
+		idle = false
+		if err := cancelJobs(ctx, queued...); err != nil {
+			return err
+		}
+	}
+	var failed []error
+	for _, r := range runs {
+		if job, found := jobs[r.ID]; found && states[job.ID].alive() {
+			continue
+		}
+		switch err := r.Cancel(); {
+		case err == nil:
+			idle = false
+		case !errors.Is(err, run.ErrIdle):
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) == 0 && idle {
+		return fmt.Errorf("launch: cancelling %s: %w", w.ID, run.ErrIdle)
+	}
+	return errors.Join(failed...)
+}
