@@ -153,7 +153,7 @@ func TestPLDProperties(t *testing.T) {
 		}
 		return got
 	}
-	for range thorough(1000, 25) {
+	for range thorough(400, 25) {
 		p := randomPoint(r)
 		e, relation := p.event()
 		base := at(p)
@@ -207,7 +207,7 @@ func TestPLDOfUnequalPartsIsWithinBounds(t *testing.T) {
 
 func TestPLDOfOneStepIsTheClosedForm(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 618))
-	for range thorough(1000, 40) {
+	for range thorough(400, 40) {
 		p := randomPoint(r)
 		p.Steps = 1
 		e, relation := p.event()

@@ -259,8 +259,8 @@ func told(t *testing.T, c *Config, plan privacy.Plan) audit.Game {
 
 func TestResampledKeepsItsClaimAgainstAnAttackerWhoIsTold(t *testing.T) {
 	seeds := 1
-	if os.Getenv("MOLEHILL_THOROUGH") != "" { // takes a minute
-		seeds = 20
+	if os.Getenv("MOLEHILL_THOROUGH") != "" { // takes half a minute
+		seeds = 10
 	}
 	c, plan, claim := small(t, resampled{}, func(c *Config) { c.Steps, c.Epsilon = 4, 1.5 })
 	if refuted := refutations(t, "dpswflow-r, told", told(t, c, plan), claim, seeds); refuted > 0 {
