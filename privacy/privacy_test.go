@@ -379,3 +379,14 @@ func TestWhatWasReleasedIsReplayed(t *testing.T) {
 		}
 	}
 }
+
+// What is printed is never below what was proved.
+func TestEpsilonIsRoundedUp(t *testing.T) {
+	for e, want := range map[Epsilon]string{
+		1: "1", 1.00049: "1.001", 10: "10", 9.99999: "10", 3.18: "3.18", 3.1801: "3.181", 0.0012344: "0.001235", 1.0000000001: "1", 6865.2: "6866", 0: "0", 123456: "1.235e+05",
+	} {
+		if got := e.String(); got != want {
+			t.Errorf("%v is printed as %s, want %s", float64(e), got, want)
+		}
+	}
+}

@@ -12,14 +12,22 @@ import (
 )
 
 // Epsilon is an ε that prints and marshals at +Inf: "∞" for people, "inf" in
-// JSON.
+// JSON. People get four digits, rounded up.
 type Epsilon float64
 
 func (e Epsilon) String() string {
 	if math.IsInf(float64(e), 1) {
 		return "∞"
 	}
-	return strconv.FormatFloat(float64(e), 'g', 4, 64)
+	// A bound is rounded up; a part in 10⁹ is the arithmetic's.
+	v := float64(e)
+	if v > 0 {
+		unit := math.Pow10(int(math.Floor(math.Log10(v))) - 3)
+		if up := math.Ceil(v/unit*(1-1e-9)) * unit; up > v && !math.IsInf(up, 1) {
+			v = up
+		}
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 // ParseEpsilon reads what a person types: a number, "inf" or "∞".

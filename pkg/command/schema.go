@@ -102,6 +102,12 @@ privacy of what is made with it does not hold for it.`,
 				return err
 			}
 			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "What is public now, in "+args[0]))
+			// A name that one record alone has must not pass unseen.
+			for _, c := range schema.Modelled() {
+				if all := c.Declare(); c.Public && all != c.Describe() {
+					fmt.Fprintf(cmd.OutOrStdout(), "\n%s: %s\n", c.Name, all)
+				}
+			}
 			return nil
 		},
 	}
@@ -158,6 +164,9 @@ func describeSchema(s *table.Schema, title string) viz.Table {
 			what += " (target)"
 		}
 		t.Add(c.Name, what, public)
+	}
+	if len(s.Missing) > 0 {
+		t.Caption = "Texts that stand for no value, which are public too: " + strings.Join(s.Missing, ", ")
 	}
 	return t
 }

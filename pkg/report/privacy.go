@@ -21,8 +21,8 @@ func Promise(s privacy.Statement, record string) Section {
 	default:
 		out.Text = []string{
 			fmt.Sprintf("What was released is differentially private: (ε, δ) = (%v, %g), where neighbours are data sets of which one %s is replaced by any other.", s.Epsilon(), s.Delta, record),
-			fmt.Sprintf("Suppose somebody knows all %ss but one, and has two guesses at it, equally likely to them. After all that was released the odds are at most %.3g to 1 for either (e to the ε), but for a probability of %g. So they are right at most %.1f %% of the time; without looking they would be 50 %%.",
-				record, math.Exp(e), s.Delta, 100*accuracy(e, s.Delta)),
+			fmt.Sprintf("Suppose somebody knows all %ss but one, and has two guesses at it, equally likely to them. Whatever they do with what was released, they are right at most %.1f %% of the time; without looking they would be 50 %%.",
+				record, math.Ceil(1000*accuracy(e, s.Delta))/10),
 		}
 	}
 	t := viz.Table{Header: []string{"", ""}}

@@ -43,7 +43,7 @@ func TestTheReportSaysWhatIsPromisedAndWhatNot(t *testing.T) {
 	s := example(t, 1, secret)
 	markdown, page := render(t, Document{Title: "Report", Sections: []Section{Promise(s, "row"), NotPromised(s)}})
 	for _, text := range []string{markdown, page} {
-		for _, want := range []string{"(1, 1e-06)", "2.72 to 1", "73.1 %", "replace-one", "the number of rows", "What is not protected"} {
+		for _, want := range []string{"(1, 1e-06)", "right at most 73.2 %", "replace-one", "the number of rows", "What is not protected"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the report does not say %q:\n%s", want, text)
 			}

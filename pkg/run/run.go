@@ -222,6 +222,16 @@ func (r *Run) Privacy() (json.RawMessage, error) {
 // "figures/flow.png", replacing an earlier one only when the new one is whole
 // and on the disk.
 func (r *Run) WriteFile(name string, write func(io.Writer) error) error {
+	return r.write(name, 0o755, 0o644, write)
+}
+
+// WriteOwn is WriteFile for what only the owner of the runs may read, in a folder of
+// its own: what looks at private rows without being paid for.
+func (r *Run) WriteOwn(name string, write func(io.Writer) error) error {
+	return r.write(name, 0o700, 0o600, write)
+}
+
+func (r *Run) write(name string, folder, mode fs.FileMode, write func(io.Writer) error) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("run: artefact %q: expected a name within the run's folder, such as figures/flow.png", name)
 	}
@@ -232,10 +242,10 @@ func (r *Run) WriteFile(name string, write func(io.Writer) error) error {
 		return err
 	}
 	path := filepath.Join(r.Dir, artefactDir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), folder); err != nil {
 		return explain(path, err)
 	}
-	return writeAtomic(path, 0o644, write)
+	return writeAtomic(path, mode, write)
 }
 
 // Artefact opens what WriteFile kept under name. The caller closes it.

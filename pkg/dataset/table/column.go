@@ -16,7 +16,12 @@ import (
 type Code = uint16
 
 // Describe tells people what a column's schema declares.
-func (c Column) Describe() string {
+func (c Column) Describe() string { return c.describe(8) }
+
+// Declare is Describe with all names, for whoever is to say that they are public.
+func (c Column) Declare() string { return c.describe(math.MaxInt) }
+
+func (c Column) describe(names int) string {
 	var text string
 	switch c.Kind {
 	case Numeric:
@@ -31,8 +36,8 @@ func (c Column) Describe() string {
 		text = fmt.Sprintf("days from %s to %s", c.First, c.Last)
 	case Categorical, Ordinal:
 		shown, rest := c.Values, ""
-		if len(shown) > 8 {
-			shown, rest = shown[:8], fmt.Sprintf(" … and %d more", len(c.Values)-8)
+		if len(shown) > names {
+			shown, rest = shown[:names], fmt.Sprintf(" … and %d more", len(c.Values)-names)
 		}
 		text = fmt.Sprintf("%s, %d values: %s%s", c.Kind, len(c.Values), strings.Join(shown, ", "), rest)
 	default:

@@ -130,6 +130,9 @@ func (s *csvSource) explain(err error) error {
 	return fmt.Errorf("line %d: %w", at.Line, at.Err)
 }
 
+// errSingle refuses a table of one column.
+var errSingle = errors.New("CSV of one column cannot tell a missing value from an empty line, which is no row; take Parquet, or give it another column")
+
 // errLong ends a row that does not end.
 var errLong = errors.New("a row is too long")
 

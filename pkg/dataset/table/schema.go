@@ -265,6 +265,9 @@ func (s *Schema) Confirmed() error {
 	if open == nil {
 		return nil
 	}
+	if len(s.Missing) > 0 {
+		open = append(open, "  texts that stand for no value: "+strings.Join(s.Missing, ", "))
+	}
 	return fmt.Errorf("table: nobody has said yet that this is public, known without looking at the records:\n%s\ncorrect it in the schema file, then set \"public\": true, or run `molehill schema confirm FILE COLUMN…`", strings.Join(open, "\n"))
 }
 
@@ -279,10 +282,14 @@ func (s *Schema) comma() rune {
 // missing reports whether a text stands for no value.
 func (s *Schema) missing(text string) bool { return text == "" || slices.Contains(s.Missing, text) }
 
-// Only returns the schema without the columns that are excluded: that of the tables
-// that Write writes.
+// Only returns the schema of the tables that Write writes: without the columns that
+// are excluded, of which nobody has confirmed anything, without notes, which a draft
+// makes of the rows, and without texts for missing values, as Write leaves them empty.
 func (s *Schema) Only() *Schema {
 	only := *s
-	only.Columns = s.Modelled()
+	only.Columns, only.Missing = s.Modelled(), nil
+	for i := range only.Columns {
+		only.Columns[i].Note = ""
+	}
 	return &only
 }

@@ -60,7 +60,7 @@ func checkHeader(names []string) error {
 		case !utf8.ValidString(name):
 			return fmt.Errorf("the name of column %d is no UTF-8; save the table as UTF-8", i+1)
 		case seen[name] > 0:
-			return fmt.Errorf("columns %d and %d are both called %q; give each a name of its own", seen[name], i+1, name)
+			return fmt.Errorf("columns %d and %d have the same name; give each one of its own", seen[name], i+1)
 		}
 		seen[name] = i + 1
 	}
@@ -129,6 +129,9 @@ func Read(ctx context.Context, path string, schema *Schema) (*Table, []Disagreem
 
 // Code reads all rows of a source; see Read.
 func (s *Schema) Code(ctx context.Context, source Source) (*Table, []Disagreement, error) {
+	if _, ok := source.(*csvSource); ok && len(source.Header()) == 1 {
+		return nil, nil, errSingle // else how many rows there are would depend on what a record says
+	}
 	t := &Table{Schema: s, Columns: s.Modelled()}
 	at, err := s.match(source.Header(), t.Columns)
 	if err != nil {
@@ -194,15 +197,15 @@ func (s *Schema) match(header []string, columns []Column) ([]int, error) {
 	places := map[string]int{}
 	for i, name := range header {
 		places[name] = i
-		if s.column(name) == nil {
-			return nil, fmt.Errorf("it has a column %q that the schema does not have; add it there, with \"kind\": \"exclude\" to leave it out", name)
+		if s.column(name) == nil { // not told by name: without a header it is a record's value
+			return nil, fmt.Errorf("its column %d has a name that the schema does not have; is the first line that of the names? If so add it there, with \"kind\": \"exclude\" to leave it out", i+1)
 		}
 	}
 	at := make([]int, len(columns))
 	for i, c := range columns {
 		place, ok := places[c.Name]
 		if !ok {
-			return nil, fmt.Errorf("it has no column %q, which the schema has; the first line has %s", c.Name, strings.Join(header, ", "))
+			return nil, fmt.Errorf("it has no column %q, which the schema has; is the first line that of the names?", c.Name)
 		}
 		at[i] = place
 	}

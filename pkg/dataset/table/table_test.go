@@ -200,10 +200,11 @@ func TestBadFilesSayWhatIsWrongWithThem(t *testing.T) {
 		"only a header":    {"a,b\n", "no rows"},
 		"ragged, short":    {"a,b\n1,2\n3\n", "line 3: the row is ragged"},
 		"ragged, long":     {"a,b\n1,2\n3,4,5\n", "line 3"},
-		"duplicate header": {"a,a\n1,2\n", "both called \"a\""},
+		"duplicate header": {"a,a\n1,2\n", "columns 1 and 2 have the same name"},
 		"no name":          {"a,\n1,2\n", "column 2 has no name"},
-		"another column":   {"a,b,c\n1,2,3\n", "the schema does not have"},
-		"a column less":    {"b\n1\n", "no column \"a\""},
+		"another column":   {"a,b,c\n1,2,3\n", "column 3 has a name that the schema does not have"},
+		"no header":        {"Zorro,7\n1,2\n", "column 1 has a name"},
+		"one column":       {"b\n1\n", "of one column"},
 		"bare quote":       {"a,b\n1,x\"y\n", "line 2: a quote"},
 		"open quote":       {"a,b\n1,\"" + strings.Repeat("x", maxRecord+100_000), "a quote"},
 		"huge field":       {"a,b\n1," + strings.Repeat("x", maxRecord+100_000) + "\n", "more than 4 MiB"},
@@ -217,8 +218,8 @@ func TestBadFilesSayWhatIsWrongWithThem(t *testing.T) {
 			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := Read(t.Context(), path, s); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("want an error with %q, found %v", test.want, err)
+			if _, _, err := Read(t.Context(), path, s); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "Zorro") {
+				t.Errorf("want an error with %q and no value of a record, found %v", test.want, err)
 			}
 		})
 	}
@@ -248,8 +249,8 @@ func TestCSVOfTheWorldIsRead(t *testing.T) {
 }
 
 func TestDisagreementsAreCountedForTheKeeper(t *testing.T) {
-	s := &Schema{Name: "x", Columns: []Column{{Name: "a", Kind: Numeric, Low: number(0), High: number(9)}}}
-	source, err := newCSV(strings.NewReader("a\n1\n10\n\"\"\nx\n11\n"), "")
+	s := &Schema{Name: "x", Columns: []Column{{Name: "a", Kind: Numeric, Low: number(0), High: number(9)}, {Name: "b", Kind: Exclude}}}
+	source, err := newCSV(strings.NewReader("a,b\n1,\n10,\n\"\",\nx,\n11,\n"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,11 +267,11 @@ func TestDisagreementsAreCountedForTheKeeper(t *testing.T) {
 func TestACancelledReadingEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	source, err := newCSV(strings.NewReader("a\n1\n"), "")
+	source, err := newCSV(strings.NewReader("a,b\n1,2\n"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := (&Schema{Columns: []Column{{Name: "a", Kind: Numeric, Low: number(0), High: number(9)}}}).Code(ctx, source); !errors.Is(err, context.Canceled) {
+	if _, _, err := (&Schema{Columns: []Column{{Name: "a", Kind: Numeric, Low: number(0), High: number(9)}, {Name: "b", Kind: Exclude}}}).Code(ctx, source); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,12 @@ import (
 // file of that name. Archives of NumPy have numbers only.
 func (s *Schema) CheckEnding(path string) error {
 	switch ending := strings.ToLower(filepath.Ext(path)); ending {
-	case ".csv", ".tsv", ".txt", ".parquet", ".pq":
+	case ".csv", ".tsv", ".txt":
+		if columns := s.Modelled(); len(columns) == 1 {
+			return fmt.Errorf("table: column %q is the only one: %w", columns[0].Name, errSingle)
+		}
+		return nil
+	case ".parquet", ".pq":
 		return nil
 	case ".npz":
 		for _, c := range s.Modelled() {

@@ -70,7 +70,7 @@ func picture(r *run.Run, images *dataset.Dataset) error {
 
 // preview leaves images of a run that goes on, which its last ones replace.
 func preview(r *run.Run, s *student, made Batch) error {
-	n := perClass * len(s.rows.Classes)
+	n := min(perClass*len(s.rows.Classes), len(made.Labels))
 	images, err := s.rows.images(transport.Points{Dim: made.Dim, Data: made.Data[:n*made.Dim]}, made.Labels[:n])
 	if err != nil {
 		return err

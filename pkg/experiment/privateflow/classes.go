@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"molehill/models"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
@@ -101,8 +102,12 @@ func (d *Data) records(c *Config) (Records, error) {
 
 // notCovered is what the privacy of a release leaves out.
 func (d *Data) notCovered(c *Config) []string {
-	if c.Classes == 0 {
-		return d.NotCovered
+	open := slices.Clone(d.NotCovered)
+	if model, err := models.Registry.Lookup(c.Weights); c.Weights != "" && err == nil {
+		open = append(open, fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises", model.Describe().Name))
 	}
-	return append(slices.Clone(d.NotCovered), fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", c.Classes))
+	if c.Classes == 0 {
+		return open
+	}
+	return append(open, fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", c.Classes))
 }

@@ -161,7 +161,7 @@ func PinInputs(name, weights string) (path, inputs string, err error) {
 			return "", "", err
 		}
 	}
-	rows, err := dataset.Digest(context.Background(), name, dataset.Options{Seed: experiment.SplitSeed})
+	rows, err := experiment.Digest(context.Background(), name, dataset.Options{Seed: experiment.SplitSeed})
 	if err != nil || weights == "" {
 		return "", rows, err
 	}

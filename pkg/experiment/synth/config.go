@@ -8,14 +8,10 @@
 package synth
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,19 +125,15 @@ func (c *Config) inputs() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key, err := storeKey(store.Dir)
-	if err != nil {
-		return "", err
-	}
-	mac := hmac.New(sha256.New, key)
+	var sums []byte
 	for _, path := range []string{c.Data, c.Schema} {
 		sum, err := fileSum(path)
 		if err != nil {
 			return "", err
 		}
-		mac.Write(sum)
+		sums = append(sums, sum...)
 	}
-	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
+	return store.Keyed(sums)
 }
 
 func fileSum(path string) ([]byte, error) {
@@ -152,46 +144,6 @@ func fileSum(path string) ([]byte, error) {
 	h := sha256.New()
 	_, err = io.Copy(h, file)
 	return h.Sum(nil), errors.Join(err, file.Close())
-}
-
-// keyName is the file of a store's key.
-const keyName = ".inputs.key"
-
-// storeKey returns the key of a store of runs, and draws it when it is first needed.
-func storeKey(dir string) ([]byte, error) {
-	path := filepath.Join(dir, keyName)
-	key, err := os.ReadFile(path)
-	if err == nil && len(key) == 32 {
-		return key, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the key that hashes inputs: %w", err)
-	}
-	if err == nil {
-		return nil, fmt.Errorf("the key that hashes inputs, %s, has %d bytes, expected 32; remove it, and runs that were begun are others then", path, len(key))
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	key = make([]byte, 32)
-	if _, err := rand.Read(key); err != nil {
-		return nil, err
-	}
-	file, err := os.CreateTemp(dir, ".inputs-*") // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	_, err = file.Write(key)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Link(file.Name(), path) // only the first of several processes succeeds
-	}
-	if removed := os.Remove(file.Name()); removed != nil {
-		err = errors.Join(err, removed)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return storeKey(dir)
-	}
-	return key, err
 }
 
 func (c *Config) budget() privacy.Budget {

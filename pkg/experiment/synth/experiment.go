@@ -121,7 +121,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 		return result, err
 	}
 	synthetic := &table.Table{Schema: made.schema, Columns: made.columns, Codes: codes}
-	if err := r.WriteFile(SchemaFile, func(w io.Writer) error { return made.schema.Encode(w) }); err != nil {
+	if err := r.WriteFile(SchemaFile, func(w io.Writer) error { return made.schema.Only().Encode(w) }); err != nil {
 		return result, err
 	}
 	err = r.WriteFile(c.file(), func(w io.Writer) error {
@@ -144,7 +144,7 @@ type shape struct {
 	columns []table.Column
 }
 
-// read reads the table, and tells its keeper what does not agree with the schema.
+// read reads the table.
 func (c *Config) read(ctx context.Context, r *run.Run) (*table.Table, error) {
 	inputs, err := c.inputs()
 	if err != nil {
@@ -161,13 +161,7 @@ func (c *Config) read(ctx context.Context, r *run.Run) (*table.Table, error) {
 		return nil, err
 	}
 	_ = r.Emit(run.Event{Message: "reading " + c.Data}) // progress that cannot be told is no reason to stop
-	private, disagreements, err := table.Read(ctx, c.Data, schema)
-	if err != nil {
-		return nil, err
-	}
-	err = r.WriteFile(keeperFolder+"/disagreements.json", func(w io.Writer) error {
-		return json.NewEncoder(w).Encode(disagreements)
-	})
+	private, _, err := table.Read(ctx, c.Data, schema)  // its keeper is told by Diagnose what disagrees
 	if err != nil {
 		return nil, err
 	}

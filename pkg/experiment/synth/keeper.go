@@ -95,10 +95,10 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 		return nil, err
 	}
 	d.Report = d.document(r, layout, private.Columns, sides)
-	if err := write(r, KeeperFile, d.Report); err != nil {
+	if err := write(r.WriteOwn, KeeperFile, d.Report); err != nil {
 		return nil, err
 	}
-	return d, r.WriteFile(keeperFolder+"/values.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
+	return d, r.WriteOwn(keeperFolder+"/values.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
 }
 
 // compare compares columns and pairs, and counts rows that are the same.

@@ -164,9 +164,6 @@ func TestNoRecordStopsARun(t *testing.T) {
 				t.Errorf("%q is told", secret)
 			}
 		}
-		if told := string(experimenttest.Read(t, r, keeperFolder+"/disagreements.json")); strings.Contains(told, secrets[0]) != (k == 1) {
-			t.Errorf("the keeper is told %s", told)
-		}
 	}
 	var squares float64
 	for i, v := range values[0] {
@@ -288,10 +285,6 @@ func TestInputsAreHashedUnderASecret(t *testing.T) {
 	first := id()
 	if id() != first {
 		t.Error("the same files are another run")
-	}
-	key, err := os.Stat(filepath.Join(os.Getenv("MOLEHILL_RUNS"), keyName))
-	if err != nil || key.Mode().Perm() != 0o600 {
-		t.Error(key, err)
 	}
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
 	if id() == first {
@@ -425,6 +418,9 @@ func TestTheKeeperCompares(t *testing.T) {
 		t.Errorf("%+v", d.Neighbours)
 	}
 	for _, name := range []string{KeeperFile + ".md", KeeperFile + ".html"} {
+		if info, err := os.Stat(filepath.Join(r.Dir, "artefacts", name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s can be read by others: %v, %v", name, info, err)
+		}
 		if text := string(experimenttest.Read(t, r, name)); strings.Count(text, "NOT PRIVATE") < 3 || !strings.Contains(text, "Do not publish") {
 			t.Errorf("%s does not say that it is not private", name)
 		}

@@ -60,15 +60,15 @@ func publish(r *run.Run, c *Config, statement privacy.Statement, synthetic *tabl
 			made(r, c),
 		},
 	}
-	return write(r, ReportFile, d)
+	return write(r.WriteFile, ReportFile, d)
 }
 
 // write writes a report as Markdown and as a web page.
-func write(r *run.Run, name string, d report.Document) error {
-	if err := r.WriteFile(name+".md", func(w io.Writer) error { return d.Markdown(w) }); err != nil {
+func write(to func(name string, write func(io.Writer) error) error, name string, d report.Document) error {
+	if err := to(name+".md", d.Markdown); err != nil {
 		return err
 	}
-	return r.WriteFile(name+".html", func(w io.Writer) error { return d.HTML(w) })
+	return to(name+".html", d.HTML)
 }
 
 // declared is the section of what the schema declares.

@@ -30,8 +30,9 @@ const digits = 12
 // package has registered beside it, and the init functions. Code of other
 // packages it knows by their types only: they have versions of their own.
 //
-// Where the source cannot be read the digest is that of the program, which
-// changes with every change of any cell: too often, never too seldom.
+// Where the source cannot be read, or a value holds what cannot be seen (a function
+// literal, a hidden field of another package's type), the digest is that of the
+// program, which changes with every change of any cell: too often, never too seldom.
 func digest(e any, home place) string {
 	h := sha256.New()
 	v := &values{home: home.path, to: h, roots: map[string]bool{"init": true}}
@@ -44,7 +45,7 @@ func digest(e any, home place) string {
 			}
 		}
 	}
-	if err := code(h, home.dir, v.roots); err != nil {
+	if err := code(h, home.dir, v.roots); err != nil || v.opaque {
 		h.Reset()
 		program(h)
 	}

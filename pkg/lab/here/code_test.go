@@ -1,9 +1,12 @@
 package here
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"molehill/pkg/lab"
@@ -139,6 +142,34 @@ func TestFieldsAndWhatTheyHoldCount(t *testing.T) {
 	change("table", func(h *holder) { h.Table["b"] = 5 })
 	change("unexported", func(h *holder) { h.mine = 5 })
 	change("function", func(h *holder) { h.Load = func() int { return 4 } })
+}
+
+// A function literal, or a hidden field of another package's type, may decide
+// anything: then every change of the program is another run.
+func TestWhatCannotBeSeenCountsAsTheProgram(t *testing.T) {
+	opaque := func(value any) bool {
+		v := &values{home: "molehill/pkg/lab/here", to: new(strings.Builder), roots: map[string]bool{}}
+		v.walk(value)
+		return v.opaque
+	}
+	captured := len(os.Args)
+	var held, free struct{ Of sync.Mutex }
+	held.Of.Lock()
+	for name, value := range map[string]any{"a literal": holder{Load: func() int { return captured }}, "a hidden field": &held, "in a slice": []any{strings.NewReader("x")}} {
+		if !opaque(value) {
+			t.Errorf("%s is taken for known", name)
+		}
+	}
+	for name, value := range map[string]any{"a declared function": holder{Load: load}, "a free lock": &free, "nothing": holder{}} {
+		if opaque(value) {
+			t.Errorf("%s is taken for unknown", name)
+		}
+	}
+	h := sha256.New()
+	program(h)
+	if got := digest(holder{Load: func() int { return captured }}, place{path: "molehill/pkg/lab/here", dir: "."}); got != hex.EncodeToString(h.Sum(nil))[:digits] {
+		t.Errorf("the digest %s is not the program's", got)
+	}
 }
 
 func TestOptionsAreThoseOfRuns(t *testing.T) {

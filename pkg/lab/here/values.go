@@ -12,11 +12,12 @@ import (
 // values walks over values and writes what they hold, the same in every
 // process, and gathers the declarations of the home package that they are of.
 type values struct {
-	home  string
-	to    io.Writer
-	roots map[string]bool // names
-	seen  map[visit]bool
-	types map[reflect.Type]bool
+	home   string
+	to     io.Writer
+	roots  map[string]bool // names
+	seen   map[visit]bool
+	types  map[reflect.Type]bool
+	opaque bool // something was met that decides and cannot be seen
 }
 
 type visit struct {
@@ -29,8 +30,9 @@ func (v *values) walk(value any) {
 	v.value(reflect.ValueOf(value))
 }
 
-// value writes x. Of types of other packages only exported fields count: what
-// they keep to themselves, such as locks and caches, need not be the same twice.
+// value writes x. Of types of other packages only exported fields count; what they
+// keep to themselves is not written, and makes x opaque unless it is zero, as locks
+// are that nobody holds.
 func (v *values) value(x reflect.Value) {
 	if !x.IsValid() {
 		fmt.Fprint(v.to, "nil ")
@@ -58,6 +60,8 @@ func (v *values) value(x reflect.Value) {
 			if f := x.Type().Field(i); ours || f.IsExported() {
 				fmt.Fprintf(v.to, "%s ", f.Name)
 				v.value(x.Field(i))
+			} else if !x.Field(i).IsZero() {
+				v.opaque = true
 			}
 		}
 	case reflect.Slice, reflect.Array:
@@ -83,6 +87,9 @@ func (v *values) value(x reflect.Value) {
 		if f := runtime.FuncForPC(x.Pointer()); f != nil {
 			fmt.Fprintf(v.to, "%s ", f.Name())
 			v.function(f.Name())
+			// What a function literal has captured is not to be had, nor, of one that
+			// stands in a variable, which variable.
+			v.opaque = v.opaque || strings.Contains(f.Name(), ".func")
 		}
 	case reflect.Chan, reflect.UnsafePointer, reflect.Uintptr:
 		// Of this process alone.

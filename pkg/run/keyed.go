@@ -1,0 +1,67 @@
+package run
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Keyed returns a hash of data that tells it from other data, under a key of this
+// store that only its owner can read. Settings of runs, and so their names, may be
+// told to anybody. A plain hash of private rows in them would answer, with certainty,
+// whoever knows all records but one and tries what the last may be.
+func (s Store) Keyed(data []byte) (string, error) {
+	key, err := ownKey(s.Dir)
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(data)
+	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
+}
+
+// inputsKey is the file of the key of Keyed.
+const inputsKey = ".inputs.key"
+
+// ownKey returns the key of a store, and draws it when it is first needed.
+func ownKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, inputsKey)
+	key, err := os.ReadFile(path)
+	if err == nil && len(key) == 32 {
+		return key, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("run: the key that hashes inputs: %w", err)
+	}
+	if err == nil {
+		return nil, fmt.Errorf("run: the key that hashes inputs, %s, has %d bytes, expected 32; remove it, and runs that were begun are others then", path, len(key))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	key = make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, ".inputs-*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.Write(key)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Link(file.Name(), path) // only the first of several processes succeeds
+	}
+	if removed := os.Remove(file.Name()); removed != nil {
+		err = errors.Join(err, removed)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return ownKey(dir)
+	}
+	return key, err
+}
