@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/dataset"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
@@ -125,7 +126,7 @@ func checkDataset(name string, unlisted bool) error {
 	source, err := dataset.Registry.Lookup(name)
 	var unknown *plugin.UnknownError
 	switch {
-	case errors.As(err, &unknown) && unlisted:
+	case errors.As(err, &unknown) && (unlisted || strings.HasPrefix(name, synth.Own)): // which a run makes known
 		return nil
 	case errors.As(err, &unknown):
 		return fmt.Errorf("%w; if a program or notebook of yours registers it, add --unlisted", err)

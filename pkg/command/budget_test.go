@@ -144,5 +144,6 @@ func TestBudgetMistakes(t *testing.T) {
 			t.Errorf("molehill budget %s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)
 		}
 	}
+	mustMolehill(t, "budget", "create", "own/people", "--epsilon", "1", "--delta", "1e-5")
 	mustMolehill(t, "budget", "create", "of another program", "--epsilon", "1", "--delta", "1e-5", "--unlisted")
 }

@@ -150,8 +150,11 @@ func (c *Config) budget() privacy.Budget {
 	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
 }
 
-// LedgerName is the name under which the ledger books what is spent on a table.
-func LedgerName(schema *table.Schema) string { return "own/" + schema.Name }
+// Own begins the names under which the ledger books what is spent on tables.
+const Own = "own/"
+
+// LedgerName is that of a table.
+func LedgerName(schema *table.Schema) string { return Own + schema.Name }
 
 // rows is how many rows the synthetic table of a table of n has.
 func (c *Config) rows(n int) int {
