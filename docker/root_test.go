@@ -28,12 +28,15 @@ root=$layer/root
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+mkdir -p "$root$HOME"
 mount -t tmpfs -o mode=0755 tmpfs "$root$HOME"
 mkdir -p "$root$(dirname "$checkout")"
 mount -t tmpfs -o mode=0755 tmpfs "$root$(dirname "$checkout")"
 mkdir -p "$root$checkout" "$root$modules" "$root/go-cache" "$layer/cache-upper" "$layer/cache-work"
 mount --bind "$modules" "$root$modules"
 mount -o remount,bind,ro "$root$modules"
+# Where it is compiled packages are known by, so it stays there; every user may pass.
+for ((at = 1; at < ${#modules}; at++)); do [[ ${modules:at:1} != / ]] || chmod a+x "$root${modules:0:at}"; done
 mount -t overlay overlay -o "lowerdir=$gocache,upperdir=$layer/cache-upper,workdir=$layer/cache-work" "$root/go-cache"
 find "$root/go-cache" -maxdepth 1 -type d -exec chmod 0777 {} +
 home=/home/jovyan
