@@ -28,7 +28,7 @@ import (
 func TestInterruptedTrainingContinues(t *testing.T) {
 	t.Setenv(compute.ConfigEnvVar, backend.Go) // compiles in no time; the autoencoder has tests on all backends
 	request := experiment.Request{Experiment: "autoencoder", Seed: 2, Settings: map[string]string{
-		"dataset": "a few glyphs", "epochs": "1", "batch": "30", "latent": "2"}} // two steps
+		"dataset": "few-glyphs", "epochs": "1", "batch": "30", "latent": "2"}} // two steps
 	whole, interrupted := experimenttest.Acquired(t, request), experimenttest.Acquired(t, request)
 	if err := experiment.Compute(t.Context(), whole); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestInterruptedTrainingContinues(t *testing.T) {
 	}
 	defer f.Close()
 	model, err := autoencoder.Load(f)
-	if err != nil || model.Config.Latent != 2 || model.Meta.Dataset != "a few glyphs" || model.Meta.Steps != 2 || model.Meta.Images != 60 {
+	if err != nil || model.Config.Latent != 2 || model.Meta.Dataset != "few-glyphs" || model.Meta.Steps != 2 || model.Meta.Images != 60 {
 		t.Errorf("loaded %+v, %v; want 2 steps on the public 60 of 120 images", model.Meta, err)
 	}
 	if want := dataset.PublicPrivate(120, experiment.SplitSeed).Digest; model.Meta.Split != want {
@@ -176,7 +176,7 @@ func artefact(t *testing.T, r *run.Run, name string) []byte {
 
 func init() {
 	dataset.Registry.Register(portraits{})
-	dataset.Register("a few glyphs", "120 glyphs, taken to be private", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+	dataset.Register("few-glyphs", "120 glyphs, taken to be private", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
 		return dataset.Load(ctx, "glyphs", dataset.Options{Seed: o.Seed, N: 120})
 	})
 }
