@@ -1,5 +1,5 @@
-// Molehill is private optimal transport in Go notebooks; this is its command
-// line.
+// Command molehill is the command line of Molehill: private optimal transport in
+// Go notebooks.
 package main
 
 import "molehill/pkg/command"

@@ -354,3 +354,22 @@ func TestADraftOfManyRowsIsBounded(t *testing.T) {
 		t.Error(s, err)
 	}
 }
+
+// What goes with a synthetic table has nothing that a draft read off the rows and
+// nobody confirmed.
+func TestOnlyKeepsWhatWasConfirmed(t *testing.T) {
+	s := &Schema{Name: "x", Missing: []string{"N/A"}, Columns: []Column{
+		{Name: "a", Kind: Numeric, Low: number(0), High: number(9), Public: true, Note: "drafted"}, {Name: "b", Kind: Exclude, Note: "it has no values"}}}
+	var text strings.Builder
+	if err := s.Only().Encode(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, unconfirmed := range []string{"N/A", "drafted", "no values", `"b"`} {
+		if strings.Contains(text.String(), unconfirmed) {
+			t.Errorf("%q is published in %s", unconfirmed, &text)
+		}
+	}
+	if s.Columns[0].Note == "" || s.Missing == nil {
+		t.Error("the schema itself has lost something")
+	}
+}
