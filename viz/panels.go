@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -17,6 +18,7 @@ type Panels struct {
 	Title, Caption string
 	Rows, Cols     []string // labels to the left and above; "" is allowed, nil means none
 	Cells          []Figure // [rows, cols] row-major; nil leaves a cell empty
+	Above          []string // [rows, cols] words above each cell, such as what was measured of it; nil means none
 	Columns        int      // number of columns where Cols is nil; 0 means 3
 	Width          int      // in CSS pixels; 0 fits the content, up to the width of a notebook
 }
@@ -43,7 +45,10 @@ func (f Panels) illustrate() (*picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{rows: rows, cols: cols, rowLabels: f.Rows, colLabels: f.Cols}
+	if f.Above != nil && len(f.Above) != len(f.Cells) {
+		return nil, fmt.Errorf("viz: Panels has words above %d cells and %s: expected some for each, which may be empty", len(f.Above), sheet.Count(len(f.Cells), "cell"))
+	}
+	t := &table{rows: rows, cols: cols, rowLabels: f.Rows, colLabels: f.Cols, words: f.Above}
 	var notes []string
 	for i, cell := range f.Cells {
 		if cell == nil {
@@ -108,11 +113,13 @@ func (f Panels) place(i, cols int) string {
 type table struct {
 	rows, cols           int
 	rowLabels, colLabels []string
+	words                []string   // [rows, cols], above the cells
 	cells                []*picture // [rows, cols], nil where empty
 
 	legend              []sheet.Entry
 	left, bottom, top   vg.Length // room for labels and axes around all cells
 	axes                vg.Length // the part of left that the vertical axis takes
+	above               vg.Length // room for words above each cell
 	cellWidth, tallness vg.Length // of one cell
 }
 
@@ -187,9 +194,20 @@ func (t *table) measure(available vg.Length) (width, height vg.Length) {
 		aspect = 0.75
 	}
 	t.tallness = t.cellWidth * vg.Length(aspect)
+	for _, text := range t.words {
+		t.above = max(t.above, sheet.NoteType.Leading()*vg.Length(len(t.wrapped(text))))
+	}
 	width = t.left + gaps + right + t.cellWidth*vg.Length(t.cols)
 	t.top += sheet.LegendHeight(t.legend, width)
-	return width, t.top + t.bottom + (t.tallness+panelGap)*vg.Length(t.rows) - panelGap
+	return width, t.top + t.bottom + (t.above+t.tallness+panelGap)*vg.Length(t.rows) - panelGap
+}
+
+// wrapped breaks words above a cell into lines that are as wide as it is.
+func (t *table) wrapped(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, sheet.NoteType.Wrap(strings.TrimSuffix(line, "\n"), t.cellWidth)...)
+	}
+	return lines
 }
 
 // sharp narrows a cell to a width at which the widest image grid has a whole number of dots for each
@@ -227,8 +245,15 @@ func (t *table) draw(c draw.Canvas) {
 		cell := c
 		cell.Min.X = c.Min.X + t.left + (t.cellWidth+panelGap)*vg.Length(col)
 		cell.Max.X = cell.Min.X + t.cellWidth
-		cell.Max.Y = c.Max.Y - (t.tallness+panelGap)*vg.Length(row)
+		cell.Max.Y = c.Max.Y - (t.above+t.tallness+panelGap)*vg.Length(row) - t.above
 		cell.Min.Y = cell.Max.Y - t.tallness
+		if t.words != nil {
+			lines := t.wrapped(t.words[i])
+			for k, line := range lines { // the last one stands on the cell
+				y := cell.Max.Y + sheet.NoteType.Leading()*vg.Length(len(lines)-k)
+				sheet.NoteType.Tinted(sheet.Black).Align(0, 1).Draw(c, vg.Point{X: cell.Min.X, Y: y}, line)
+			}
+		}
 		if col == 0 && t.rowLabels != nil {
 			t.label(c, row, (cell.Min.Y+cell.Max.Y)/2)
 		}

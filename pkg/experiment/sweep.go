@@ -42,7 +42,12 @@ type Row struct {
 	Claims     []privacy.Claim `json:"claims,omitempty"`   // of its statement
 	Seconds    float64         `json:"seconds"`            // of the last computation, from its start to its end
 	Computed   run.Provenance  `json:"computed"`           // by the last computation
+
+	run *run.Run
 }
+
+// Opened returns the run itself, false if nobody has it: its row was read from a file.
+func (row Row) Opened() (r *run.Run, ok bool) { return row.run, row.run != nil }
 
 // Report is what a sweep shows: tables, and figures by the name of their file.
 type Report struct {
@@ -76,7 +81,7 @@ func portable(config json.RawMessage) (json.RawMessage, error) {
 
 // Finished returns the row of a finished run.
 func Finished(r *run.Run) (Row, error) {
-	row := Row{Run: r.ID, Experiment: r.Spec.Experiment, Seed: r.Spec.Seed, Research: r.Spec.Research}
+	row := Row{Run: r.ID, Experiment: r.Spec.Experiment, Seed: r.Spec.Seed, Research: r.Spec.Research, run: r}
 	var err error
 	if row.Config, err = portable(r.Spec.Config); err != nil {
 		return row, err

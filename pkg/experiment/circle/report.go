@@ -51,7 +51,7 @@ type cell struct {
 
 // Report implements experiment.Sweep: a table, and the frames of a run of each line, of
 // those that are at hand.
-func (sweep) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Report, error) {
 	r := experiment.Report{Figures: map[string]viz.Figure{}}
 	var cells []cell
 	for _, row := range rows {
@@ -87,16 +87,9 @@ func (sweep) Report(rows []experiment.Row, samples experiment.Samples) (experime
 		}
 		t.Add(c.experiment, epsilon("ε of Z"), epsilon("ε of X"), published, experiment.ShowSpread(over("noise")), experiment.ShowSpread(over("distance")),
 			c.config.Steps, len(c.rows), math.Round(seconds))
-		if samples == nil { // nobody has the runs themselves
+		one, ok := c.rows[0].Opened()
+		if !ok {
 			continue
-		}
-		store, err := run.DefaultStore()
-		if err != nil {
-			return r, err
-		}
-		one, err := store.Open(c.rows[0].Run)
-		if err != nil {
-			return r, err
 		}
 		pictures, err := Frames(one)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
+	"molehill/viz"
 )
 
 // Adult is private: a training reserves its ε in the ledger, and predicts.
@@ -115,8 +116,17 @@ func TestAdultSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table := report.Tables[0]; len(table.Rows) != len(adultAlphas)*len(adultBudgets) || !strings.Contains(table.String(), "0.815 ± 0.0071") {
-		t.Errorf("the table is\n%v", table)
+	if len(report.Tables) != len(adultMethods) {
+		t.Fatalf("%d tables, want one for each method", len(report.Tables))
+	}
+	for k, table := range report.Tables {
+		if len(table.Rows) != len(adultMethods[k].alphas)*len(adultBudgets) || !strings.Contains(table.String(), "0.815 ± 0.0071") {
+			t.Errorf("the table is\n%v", table)
+		}
+	}
+	panels := report.Figures["error-gap.png"].(viz.Panels)
+	if len(panels.Cells) != len(adultBudgets) || panels.Above[0] != "ε = 0.5" || len(panels.Cells[0].(viz.Curves).Lines) != len(adultMethods) {
+		t.Errorf("Figure 16 is %+v", panels)
 	}
 	for name, f := range report.Figures {
 		if err := f.PNG(io.Discard); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -12,13 +13,13 @@ import (
 	"molehill/viz"
 )
 
-// opened returns the run of a row from the store in which sweeps keep their runs.
+// opened returns the run of a row.
 func opened(row experiment.Row) (*run.Run, error) {
-	store, err := run.DefaultStore()
-	if err != nil {
-		return nil, err
+	r, ok := row.Opened()
+	if !ok {
+		return nil, fmt.Errorf("fair: %s is not at hand, and its curves are not in its row; report it where its run is", row.Run)
 	}
-	return store.Open(row.Run)
+	return r, nil
 }
 
 // predicted is what the first run of a cell has left.
@@ -34,7 +35,8 @@ func (c cell) predicted() (Predicted, error) {
 	return NewPredicted(table, columns)
 }
 
-// panels sets cells out, ε by α, or says that some are missing.
+// panels sets cells out, ε by α, with what was measured of each above it, as 004's
+// figures have it.
 func (s sheet) panels(draw func(cell) (viz.Figure, error)) (f viz.Panels, err error) {
 	for _, c := range s.cells {
 		if label := c.budget(); !slices.Contains(f.Rows, label) {
@@ -45,6 +47,7 @@ func (s sheet) panels(draw func(cell) (viz.Figure, error)) (f viz.Panels, err er
 		}
 	}
 	f.Cells = make([]viz.Figure, len(f.Rows)*len(f.Cols))
+	f.Above = make([]string, len(f.Cells))
 	for _, c := range s.cells {
 		at := slices.Index(f.Rows, c.budget())*len(f.Cols) + slices.Index(f.Cols, fmt.Sprintf("α = %v", c.config.Alpha))
 		if f.Cells[at] != nil {
@@ -53,8 +56,29 @@ func (s sheet) panels(draw func(cell) (viz.Figure, error)) (f viz.Panels, err er
 		if f.Cells[at], err = draw(c); err != nil {
 			return f, err
 		}
+		f.Above[at] = s.words(c)
 	}
+	f.Caption = "Above each: what noise a step gets; the loss, of the task and of the distance between groups; and measures of the result. All are of records that the model has not seen, means over seeds; what is drawn is of the first seed."
 	return f, nil
+}
+
+// short names measures above panels.
+var short = strings.NewReplacer("accuracy", "ACC", "disparate impact", "DI", "core loss", "core")
+
+// words are those above a cell.
+func (s sheet) words(c cell) string {
+	value := func(name string) float64 {
+		mean, _ := c.over(name)
+		return mean
+	}
+	text := fmt.Sprintf("noise %.3g, loss %.3g\ntask %.3g, SW₂² %.3g\n", value("noise"), value("loss"), value("task loss"), value("distance"))
+	for i, name := range s.above {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s %.2f", short.Replace(name), value(name))
+	}
+	return text
 }
 
 // classification draws Figures 12 and 13, or 14 and 15: histograms of scores by group

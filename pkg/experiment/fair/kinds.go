@@ -6,6 +6,10 @@
 //	fair-regression       a response in the plane (C.4)
 //	fair-regression-1d    a number (Remark C.4)
 //	fair-representation   an encoding in the plane (C.5)
+//	fair-adult            a label of people of a census (Remark C.3)
+//
+// Beside them are what 004 compares with: fair-regression-1d-post, fair-adult-ermi and
+// fair-adult-lagrangian.
 //
 // The loss is (1−α) times that of the task plus α times a sliced Wasserstein distance
 // between what the model makes of the two groups.

@@ -2,10 +2,9 @@ package fair
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,9 +115,7 @@ func TestPredictedByGroup(t *testing.T) {
 
 // Reports are made of rows alone, and with the runs have what the paper's figures show.
 func TestReports(t *testing.T) {
-	store := t.TempDir()
-	t.Setenv("MOLEHILL_RUNS", store)
-	var rows []experiment.Row
+	var rows, stored []experiment.Row
 	for _, epsilon := range []string{"inf", "3"} {
 		for _, alpha := range []string{"0", "0.9"} {
 			r := compute(t, "fair-classification", map[string]string{"epsilon": epsilon, "alpha": alpha, "common_noise": "true"}, 0)
@@ -126,14 +123,14 @@ func TestReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Rename(r.Dir, filepath.Join(store, r.ID)); err != nil {
-				t.Fatal(err)
-			}
 			rows = append(rows, row)
 		}
 	}
+	if text, err := json.Marshal(rows); err != nil || json.Unmarshal(text, &stored) != nil {
+		t.Fatal(err)
+	}
 	for _, g := range grids[:1] {
-		report, err := g.Report(rows, nil)
+		report, err := g.Report(stored, nil)
 		if err != nil || len(report.Tables) != 1 || len(report.Tables[0].Rows) != 4 || len(report.Figures) != 1 {
 			t.Fatalf("%s: %d tables, %d figures, %v", g.Name, len(report.Tables), len(report.Figures), err)
 		}
@@ -141,11 +138,16 @@ func TestReports(t *testing.T) {
 			t.Errorf("%v; want ε from ∞ down and α from 0 up", report.Tables[0].Rows)
 		}
 	}
-	none := func(experiment.Row) (viz.Images, bool) { return viz.Images{}, false }
 	for _, g := range []grid{grids[0], grids[3]} {
-		report, err := g.Report(rows, none)
+		report, err := g.Report(rows, nil)
 		if err != nil || len(report.Figures) != 3 {
 			t.Fatalf("%s: %v, %v", g.Name, slices.Collect(maps.Keys(report.Figures)), err)
+		}
+		if f, ok := report.Figures["parity-scores.png"].(viz.Panels); ok {
+			accuracy, _ := experiment.OverSeeds(rows[2:3], experiment.OwnMetric("accuracy"))
+			if want := fmt.Sprintf("ACC %.2f, DI ", accuracy); len(f.Above) != 4 || !strings.Contains(f.Above[2], want) || !strings.Contains(f.Above[0], "noise 0, loss") {
+				t.Errorf("above panels stands %q; want %q of ε = 3, α = 0", f.Above, want)
+			}
 		}
 		if f, ok := report.Figures["parity-differences.png"].(viz.Panels); ok {
 			l := f.Cells[0].(viz.Curves).Lines[0] // all runs of a seed start alike
@@ -160,7 +162,7 @@ func TestReports(t *testing.T) {
 		}
 	}
 	rows[1].Config = json.RawMessage(strings.Replace(string(rows[0].Config), `"steps":20`, `"steps":21`, 1))
-	if _, err := grids[0].Report(rows, none); err == nil || !strings.Contains(err.Error(), "different settings") {
+	if _, err := grids[0].Report(rows, nil); err == nil || !strings.Contains(err.Error(), "different settings") {
 		t.Errorf("runs of other settings in one figure: %v", err)
 	}
 }

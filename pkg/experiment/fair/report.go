@@ -61,7 +61,7 @@ func (p part) sheet(rows []experiment.Row) (s sheet, err error) {
 
 // Report implements experiment.Sweep: a table for each part, what α costs, and of
 // runs that are at hand what 004's figures show.
-func (g grid) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+func (g grid) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Report, error) {
 	r := experiment.Report{Figures: map[string]viz.Figure{}}
 	for _, p := range g.parts {
 		s, err := p.sheet(rows)
@@ -73,7 +73,7 @@ func (g grid) Report(rows []experiment.Row, samples experiment.Samples) (experim
 		}
 		r.Tables = append(r.Tables, s.table())
 		r.Figures[p.name+"-trade.png"] = s.trade()
-		if samples == nil { // nobody has the runs themselves
+		if !s.atHand() {
 			continue
 		}
 		if err := g.draw(s, r.Figures); err != nil {
@@ -81,6 +81,13 @@ func (g grid) Report(rows []experiment.Row, samples experiment.Samples) (experim
 		}
 	}
 	return r, nil
+}
+
+// atHand reports whether all runs are, and not only their rows.
+func (s sheet) atHand() bool {
+	return !slices.ContainsFunc(s.cells, func(c cell) bool {
+		return slices.ContainsFunc(c.rows, func(row experiment.Row) bool { _, ok := row.Opened(); return !ok })
+	})
 }
 
 // table has a line for each cell.

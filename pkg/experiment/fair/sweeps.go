@@ -20,6 +20,7 @@ type part struct {
 	name                  string // of its tables and figures
 	experiment, criterion string
 	metrics               []string
+	above                 []string // those of them that stand above panels
 }
 
 // The grid. 004 prints its figures without the values of α, of which Figure 12 has
@@ -30,8 +31,8 @@ var (
 )
 
 var (
-	parity = part{"parity", "fair-classification", Parity, []string{"accuracy", "disparate impact", "parity gap", "KS"}}
-	odds   = part{"odds", "fair-classification", Odds, []string{"accuracy", "EO₀", "EO₁", "disparate impact"}}
+	parity = part{"parity", "fair-classification", Parity, []string{"accuracy", "disparate impact", "parity gap", "KS"}, []string{"accuracy", "disparate impact"}}
+	odds   = part{"odds", "fair-classification", Odds, []string{"accuracy", "EO₀", "EO₁", "disparate impact"}, []string{"accuracy", "EO₀", "EO₁"}}
 )
 
 var grids = []grid{
@@ -39,10 +40,10 @@ var grids = []grid{
 		Summary: "private classification that treats two groups alike, by parity and by odds"}, []part{parity, odds}, sheet.classification},
 	{plugin.Info{Name: "fair-regression", Version: "1", Source: "004, Figures 17 and 18",
 		Summary: "private regression of two numbers that treats two groups alike"},
-		[]part{{"regression", "fair-regression", Parity, []string{"OD₀", "OD₁"}}}, sheet.plane},
+		[]part{{"regression", "fair-regression", Parity, []string{"OD₀", "OD₁"}, []string{"OD₀", "OD₁"}}}, sheet.plane},
 	{plugin.Info{Name: "fair-representation", Version: "1", Source: "004, Figures 19 and 20",
 		Summary: "private codes in the plane that do not tell a group"},
-		[]part{{"representation", "fair-representation", Parity, []string{"core loss", "accuracy", "disparate impact"}}}, sheet.plane},
+		[]part{{"representation", "fair-representation", Parity, []string{"core loss", "accuracy", "disparate impact"}, []string{"core loss", "accuracy", "disparate impact"}}}, sheet.plane},
 	{plugin.Info{Name: "fair-randomness", Version: "1", Source: "004, Figure 21",
 		Summary: "what noise changes in a training whose other chances are held: losses over seeds (take --seeds 10), and their differences within a seed"},
 		[]part{parity}, sheet.randomness},

@@ -111,6 +111,7 @@ func (t *training) draw(step int) (b matching.Batch, err error) {
 	d := t.model.Outputs
 	b.Directions = sliced.Orthonormal(d, (t.config.Projections+d-1)/d, t.public.Stream("directions", step))
 	width := len(t.target) / t.records.Len()
+	b.X, b.Target = make([]float32, 0, len(rows)*t.records.Dim), make([]float32, 0, len(rows)*width)
 	for _, i := range rows {
 		b.X = append(b.X, t.records.X[i*t.records.Dim:(i+1)*t.records.Dim]...)
 		b.Target = append(b.Target, t.target[i*width:(i+1)*width]...)

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -145,9 +147,9 @@ func (s lineSweep) Report(rows []experiment.Row, _ experiment.Samples) (experime
 }
 
 // tradeoff draws the squared error along a measure of unfairness.
-func tradeoff(all []trade, unfairness, label string) viz.Curves {
-	f := viz.Curves{Title: "What fairness costs, at ε = 2", X: viz.Axis{Label: label}, Y: viz.Axis{Label: "mean squared error"}, Height: 440,
-		Caption: "Means over seeds, with a standard deviation of the error to both sides. To the left is fair, below is accurate."}
+func tradeoff(all []trade, unfairness, label string) viz.Annotated {
+	f := viz.Annotated{Curves: viz.Curves{Title: "What fairness costs, at ε = 2", X: viz.Axis{Label: label}, Y: viz.Axis{Label: "mean squared error"}, Height: 440,
+		Caption: "Means over seeds, with a standard deviation of the error to both sides. To the left is fair, below is accurate. Numbers beside points are α of those that are trained to be fair, and the radius β of what is transported."}}
 	for _, method := range []string{inProcessing, afterwards, neither} {
 		l := viz.Line{Name: method}
 		for _, t := range all {
@@ -161,10 +163,43 @@ func tradeoff(all []trade, unfairness, label string) viz.Curves {
 			}
 			l.X, l.Y = append(l.X, x), append(l.Y, y)
 			l.Low, l.High = append(l.Low, y-deviation), append(l.High, y+deviation)
+			if _, number, ok := strings.Cut(t.setting, "= "); ok && t.method == method { // as in the paper
+				f.Notes = append(f.Notes, viz.Note{X: x, Y: y, Text: number, Line: len(f.Lines) + 1})
+			}
 		}
 		if len(l.X) > 0 {
 			f.Lines = append(f.Lines, l)
+			f.X.Min, f.X.Max = min(f.X.Min, slices.Min(l.X)), max(f.X.Max, slices.Max(l.X))
 		}
 	}
+	for i, n := range f.Notes { // away from the other line
+		if other := 2 - n.Line; len(f.Lines) > 1 && under(f.Lines[other], n.X, n.Y) {
+			f.Notes[i].Left, f.Notes[i].Below = true, true
+		}
+	}
+	const room = 0.1 // for notes at both ends
+	width := f.X.Max - f.X.Min
+	f.X.Min, f.X.Max = f.X.Min-room*width, f.X.Max+room*width
 	return f
+}
+
+// under reports whether a point lies below a line, or its nearest end.
+func under(l viz.Line, x, y float64) bool {
+	left, right := -1, -1
+	for i, at := range l.X {
+		if at <= x && (left < 0 || at > l.X[left]) {
+			left = i
+		}
+		if at >= x && (right < 0 || at < l.X[right]) {
+			right = i
+		}
+	}
+	switch {
+	case left < 0:
+		return y < l.Y[right]
+	case right < 0 || l.X[left] == l.X[right]:
+		return y < l.Y[left]
+	}
+	share := (x - l.X[left]) / (l.X[right] - l.X[left])
+	return y < l.Y[left]+share*(l.Y[right]-l.Y[left])
 }

@@ -13,6 +13,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/noise"
+	"molehill/viz"
 )
 
 var fewBins = map[string]string{"bins": "8", "radii": "0,0.1", "steps": "40"}
@@ -153,5 +154,18 @@ func TestLineSweep(t *testing.T) {
 	}
 	if empty, err := sweep.Report(nil, nil); err != nil || len(empty.Tables[0].Rows) != 0 {
 		t.Errorf("of no runs: %v", err)
+	}
+}
+
+// Notes stand on the side of a line where the other one is not.
+func TestUnderALine(t *testing.T) {
+	l := viz.Line{X: []float64{3, 1, 2}, Y: []float64{0, 4, 2}}
+	for _, c := range []struct {
+		x, y float64
+		want bool
+	}{{1.5, 2.9, true}, {1.5, 3.1, false}, {2, 1.9, true}, {2, 2.1, false}, {0, 3.9, true}, {0, 4.1, false}, {9, -0.1, true}, {9, 0.1, false}} {
+		if under(l, c.x, c.y) != c.want {
+			t.Errorf("(%v, %v) is under the line: %v, want %v", c.x, c.y, !c.want, c.want)
+		}
 	}
 }
