@@ -31,9 +31,15 @@ func (c Column) describe(names int) string {
 		}
 		if c.Scale == "log" {
 			text += ", by logarithm"
+			if c.Unit > 0 {
+				text += fmt.Sprintf(" of 1 + (value − low)/%v", c.Unit)
+			}
 		}
 	case Date:
 		text = fmt.Sprintf("days from %s to %s", c.First, c.Last)
+		if c.Format != "" {
+			text += ", written as " + c.Format
+		}
 	case Categorical, Ordinal:
 		shown, rest := c.Values, ""
 		if len(shown) > names {
@@ -42,6 +48,9 @@ func (c Column) describe(names int) string {
 		text = fmt.Sprintf("%s, %d values: %s%s", c.Kind, len(c.Values), strings.Join(shown, ", "), rest)
 	default:
 		return "excluded"
+	}
+	if c.Bins > 0 {
+		text += fmt.Sprintf("; %d bins", c.Bins)
 	}
 	if c.Missing {
 		text += "; may be missing"
@@ -80,8 +89,22 @@ func (c Column) checkNumeric() error {
 	case !(c.Unit >= 0) || math.IsInf(c.Unit, 0):
 		return fmt.Errorf("unit is %v; expected a number above 0, or 0 for 1", c.Unit)
 	}
+	if digits := math.Pow10(c.Decimals); math.IsInf(*c.Low*digits, 0) || math.IsInf(*c.High*digits, 0) {
+		return fmt.Errorf("low is %v and high is %v with %d decimals; such numbers cannot be rounded, take fewer decimals", *c.Low, *c.High, c.Decimals)
+	}
+	// Beyond this the logarithm of a place, or its inverse, is no number, and the code
+	// of a value would be left to chance.
+	if units := (*c.High - *c.Low) / c.unit(); c.Scale == "log" && !(units >= leastUnits && units <= mostUnits) {
+		return fmt.Errorf("unit is %v and the range %v long: %.3g units; a log scale takes %v to %v of them", c.unit(), *c.High-*c.Low, units, leastUnits, mostUnits)
+	}
 	return c.onlyFor(Numeric)
 }
+
+// How many units the range of a log scale may have.
+const (
+	leastUnits = 1e-6
+	mostUnits  = 1e300
+)
 
 func (c Column) checkDate() error {
 	if c.Format != "" && layouts[c.Format] == "" {

@@ -268,6 +268,9 @@ func (s *Schema) Confirmed() error {
 	if len(s.Missing) > 0 {
 		open = append(open, "  texts that stand for no value: "+strings.Join(s.Missing, ", "))
 	}
+	if s.Target != "" {
+		open = append(open, "  the column to predict: "+s.Target)
+	}
 	return fmt.Errorf("table: nobody has said yet that this is public, known without looking at the records:\n%s\ncorrect it in the schema file, then set \"public\": true, or run `molehill schema confirm FILE COLUMN…`", strings.Join(open, "\n"))
 }
 

@@ -149,6 +149,45 @@ func TestGroupsAndPlacesKeepTheOrder(t *testing.T) {
 	}
 }
 
+// At the ends of what a log scale takes, values have codes, and codes values.
+func TestLogScalesOfAnyUnit(t *testing.T) {
+	for _, unit := range []float64{1e5 / mostUnits * 1.001, 1e-30, 1, 1e5 / leastUnits * 0.999} {
+		c := Column{Name: "wealth", Kind: Numeric, Low: number(0), High: number(1e5), Scale: "log", Unit: unit}
+		if err := c.Check(); err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(1, 1))
+		for code := Code(1); int(code) <= c.Levels(); code++ {
+			v := c.draw(code, rng)
+			if !(v >= 0 && v <= 1e5) {
+				t.Errorf("unit %v: code %d is drawn as %v", unit, code, v)
+			}
+		}
+		if low, high := c.level(0), c.level(1e5); low != 1 || int(high) != c.Levels() {
+			t.Errorf("unit %v: the range is coded from %d to %d", unit, low, high)
+		}
+	}
+}
+
+// Whoever confirms a column sees all that the schema says of it: a draft reads the
+// format of days and bins off the rows, too.
+func TestConfirmingSeesAllThatIsSaid(t *testing.T) {
+	s := everyKind()
+	for i := range s.Columns {
+		s.Columns[i].Public = false
+	}
+	s.Columns[0].Bins, s.Columns[2].Unit = 7, 12.5
+	err := s.Confirmed()
+	if err == nil {
+		t.Fatal("nobody has confirmed")
+	}
+	for _, want := range []string{"written as " + s.column("born").Format, "7 bins", "/12.5", "the column to predict: " + s.Target} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\ndoes not say %q", err, want)
+		}
+	}
+}
+
 func TestASchemaSaysWhatIsWrongWithIt(t *testing.T) {
 	for want, change := range map[string]func(*Schema){
 		"lower-case letters": func(s *Schema) { s.Name = "My People" },
@@ -159,6 +198,9 @@ func TestASchemaSaysWhatIsWrongWithIt(t *testing.T) {
 		"linear or log":      func(s *Schema) { s.Columns[0].Scale = "sqrt" },
 		"decimals":           func(s *Schema) { s.Columns[0].Decimals = -1 },
 		"unit":               func(s *Schema) { s.Columns[2].Unit = math.NaN() },
+		"Inf units":          func(s *Schema) { s.Columns[2].Unit = 5e-324 },
+		"e-302 units":        func(s *Schema) { s.Columns[2].Unit = math.MaxFloat64 },
+		"fewer decimals":     func(s *Schema) { s.Columns[2].High, s.Columns[2].Decimals = number(1e300), 12 },
 		"format":             func(s *Schema) { s.Columns[3].Format = "YY" },
 		"earliest":           func(s *Schema) { s.Columns[3].First = "1900-02-30" },
 		"latest":             func(s *Schema) { s.Columns[3].Last = "1800-01-01" },

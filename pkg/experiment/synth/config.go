@@ -1,10 +1,11 @@
 // Package synth makes a synthetic table of people's own table: private rows go in
-// through one release, and a table of the same columns comes out.
+// through private releases, and a table of the same columns comes out.
 //
 // The schema fixes everything that turns a record into numbers, and is public; so is
 // the number of records. A value that the schema does not allow becomes a defined one
-// (package table), so no record can stop a run. What is released is released once
-// (Method.Release); the rest is post-processing.
+// (package table), so no record can stop a run. A method plans its releases, one or
+// many, before the first of them, and what they cost is paid then; the rest is
+// post-processing.
 package synth
 
 import (
@@ -36,6 +37,7 @@ type Config struct {
 	Method  string          `json:"method"`  // one of Methods
 	Rows    int             `json:"rows"`    // of the synthetic table; 0 for as many as the private one has
 	Format  string          `json:"format"`  // ending of the synthetic table's file
+	Steps   int             `json:"steps"`   // of the flow, or of the training, at most; 0 for as many as the method takes
 
 	// Of the pairs' method.
 	Emphasis float64 `json:"emphasis"` // weight of pairs with the target
@@ -48,16 +50,29 @@ type Config struct {
 	// Of the quantile sketch's method.
 	Stacks   int     `json:"stacks"`    // orthonormal bases of directions
 	Bins     int     `json:"bins"`      // of each direction
-	Steps    int     `json:"steps"`     // of the flow
 	StepSize float64 `json:"step_size"` // of the flow, 1 for the whole way
+
+	// Of DP-Sinkhorn.
+	Batch     int     `json:"batch"`     // records of a step
+	Generated int     `json:"generated"` // n, rows that meet them
+	Debiasing float64 `json:"debiasing"` // p of 001 Eq. 6
+	Entropy   float64 `json:"entropy"`   // λ, in the unit of the cost, which is at most 1 a column
+	Bound     float64 `json:"bound"`     // that the gradient by the generated rows is clipped to: below most of them each step goes as far
+	// Noise is the noise multiplier, and the training ends before the step that
+	// would spend more than ε; 0 for the least noise that proves ε for all steps.
+	Noise        float64 `json:"noise"`
+	LearningRate float64 `json:"learning_rate"` // at the first step; it falls to 0 as a cosine does
+	Latent       int     `json:"latent"`        // dimension of the generator's noise
+	Width        int     `json:"width"`         // of its layers
 }
 
-// settings are those of a preset. Both are the same: a release is paid for once, and
-// the best there is takes seconds.
+// settings are those of a preset. Both are the same: a table is paid for once, and the
+// best there is takes seconds, or minutes by DP-Sinkhorn.
 func settings() *Config {
 	return &Config{Epsilon: 1, Delta: 1e-6, Method: Pairs, Format: ".csv",
 		Emphasis: 2, Singles: 1, FitRows: 40_000, Sweeps: 20, Polish: 5, Apart: 3,
-		Stacks: 4, Bins: 16, Steps: 150, StepSize: 1}
+		Stacks: 4, Bins: 16, StepSize: 1,
+		Batch: 16, Generated: 8, Entropy: 1, Bound: 0.01, LearningRate: 1e-3, Latent: 8, Width: 128}
 }
 
 // Check implements experiment.Config. It also reads the schema: one that nobody has
@@ -78,7 +93,8 @@ func (c *Config) Check() error {
 		maximum        int
 	}{
 		{"rows", c.Rows, 0, maxRows}, {"fit_rows", c.FitRows, 100, maxRows}, {"sweeps", c.Sweeps, 1, 10_000}, {"polish", c.Polish, 0, 10_000}, {"apart", c.Apart, 0, 1000},
-		{"stacks", c.Stacks, 1, 1000}, {"bins", c.Bins, 1, 1000}, {"steps", c.Steps, 1, 100_000},
+		{"stacks", c.Stacks, 1, 1000}, {"bins", c.Bins, 1, 1000}, {"steps", c.Steps, 0, 10_000_000},
+		{"batch", c.Batch, 1, 100_000}, {"generated", c.Generated, 1, 100_000}, {"latent", c.Latent, 1, 1000}, {"width", c.Width, 1, 10_000},
 	} {
 		if field.value < field.minimum || field.value > field.maximum {
 			return fmt.Errorf("%s is %d; expected %d to %d", field.name, field.value, field.minimum, field.maximum)
@@ -87,10 +103,16 @@ func (c *Config) Check() error {
 	for _, field := range []struct {
 		name  string
 		value float64
-	}{{"emphasis", c.Emphasis}, {"singles", c.Singles}, {"step_size", c.StepSize}} {
+	}{{"emphasis", c.Emphasis}, {"singles", c.Singles}, {"step_size", c.StepSize}, {"entropy", c.Entropy}, {"bound", c.Bound}, {"learning_rate", c.LearningRate}} {
 		if !(field.value > 0 && field.value <= 1000) {
 			return fmt.Errorf("%s is %v; expected a number above 0, up to 1000", field.name, field.value)
 		}
+	}
+	if !(c.Debiasing >= 0 && c.Debiasing <= 1) {
+		return fmt.Errorf("debiasing is %v; expected a number from 0 to 1", c.Debiasing)
+	}
+	if !(c.Noise >= 0 && c.Noise <= 1e6) {
+		return fmt.Errorf("noise is %v; expected a multiplier above 0, or 0 for the least that proves ε", c.Noise)
 	}
 	schema, err := table.ReadSchema(c.Schema)
 	if err != nil {

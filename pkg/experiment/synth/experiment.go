@@ -13,7 +13,6 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
-	"molehill/pkg/npy"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -26,7 +25,7 @@ type Experiment struct{}
 // Describe implements plugin.Plugin.
 func (Experiment) Describe() plugin.Info {
 	return plugin.Info{Name: "synth", Version: "1", Source: "Molehill: docs/own-data.md",
-		Summary: "a synthetic table of a table of your own, from one private release; `molehill synth` runs it"}
+		Summary: "a synthetic table of a table of your own, with a privacy report; `molehill synth` runs it"}
 }
 
 // Config implements experiment.Experiment.
@@ -36,10 +35,11 @@ func (Experiment) Config(experiment.Preset) experiment.Config { return settings(
 const (
 	Pairs     = "pairs"           // noisy counts of all pairs of columns, and the transport plan of most entropy that has them
 	Quantiles = "quantile-sketch" // a quantile sketch of the encoded rows, and a flow to it
+	Sinkhorn  = "dp-sinkhorn"     // a generator that learns by the noisy gradient of a Sinkhorn loss
 )
 
 // Methods are the names of the ways.
-var Methods = []string{Pairs, Quantiles}
+var Methods = []string{Pairs, Quantiles, Sinkhorn}
 
 // Artefacts of a run.
 const (
@@ -50,24 +50,29 @@ const (
 	KeeperFile   = keeperFolder + "/report" // with .md and .html, by Diagnose
 )
 
-// own makes the ledger book what is spent on people's own tables.
+// own makes the ledger book what is spent on people's own data.
 type own struct{ name string }
 
 func (o own) Describe() plugin.Info {
-	return plugin.Info{Name: o.name, Version: "1", Summary: "a table of your own"}
+	return plugin.Info{Name: o.name, Version: "1", Summary: "data of your own"}
 }
 func (own) Public() bool { return false }
 func (o own) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
-	return nil, fmt.Errorf("%s is a table; `molehill synth` reads it", o.name)
+	return nil, fmt.Errorf("%s is data of your own; `molehill synth` reads it", o.name)
 }
 
 var registering sync.Mutex
 
 // enter makes a table known to the ledger, as private.
-func enter(schema *table.Schema) (string, error) {
+func enter(schema *table.Schema) (string, error) { return Enter(schema.Name) }
+
+// Enter makes data of people's own, which its schema calls so, known to the ledger,
+// as private, and returns the name that it is booked under. Everything that looks at
+// the data calls it first: the ledger lets pass what it does not know.
+func Enter(data string) (string, error) {
 	registering.Lock()
 	defer registering.Unlock()
-	name := LedgerName(schema)
+	name := Own + data
 	source, err := dataset.Registry.Lookup(name)
 	var unknown *plugin.UnknownError
 	if errors.As(err, &unknown) {
@@ -78,15 +83,16 @@ func enter(schema *table.Schema) (string, error) {
 		return "", err
 	}
 	if _, ok := source.(own); !ok { // another one might call itself public
-		return "", fmt.Errorf("a plug-in has registered the data set %q, which is the name that your table's budget is booked under; rename one of them", name)
+		return "", fmt.Errorf("a plug-in has registered the data set %q, which is the name that the budget of your data is booked under; rename one of them", name)
 	}
 	return name, nil
 }
 
 // Run implements experiment.Experiment. It leaves the artefacts synthetic.csv (or
-// another format), schema.json, release.npy (what was released: the noisy
-// counts), report.md and report.html, which tell nothing that was not paid for, and
-// the curve "distance to the release".
+// another format), schema.json, report.md and report.html, which tell nothing that was
+// not paid for, and what was released: release.npy (noisy counts, or bin means) with
+// the curve "distance to the release", or generator.npz (what noisy gradients have
+// trained) with the curve "columns, moved since told last".
 func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	private, err := c.read(ctx, r)
@@ -97,6 +103,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err != nil {
 		return result, err
 	}
+	defer method.close()
 	plan, statement, paid, err := c.look(ctx, r, private, method)
 	if err != nil {
 		return result, err
@@ -105,18 +112,13 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err != nil {
 		return result, err
 	}
-	release := plan.Releaser(noise.Keyed(key, r.Spec.Research))
-	release.Keep(func(_ int, released []float64) error {
-		return r.WriteFile(releaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
-	})
-	released, err := method.look(private, release)
-	if err != nil {
+	if err := method.learn(ctx, r, private, plan.Releaser(noise.Keyed(key, r.Spec.Research)), plan.Steps); err != nil {
 		return result, err
 	}
 	// From here on nothing looks at a record.
 	made := shape{n: private.Len(), schema: private.Schema, columns: private.Columns}
 	private = nil
-	codes, err := method.make(ctx, released, made.n, c.rows(made.n), plan.NoiseStd, r)
+	codes, err := method.make(ctx, r, made.n, c.rows(made.n))
 	if err != nil {
 		return result, err
 	}
@@ -174,12 +176,7 @@ func (c *Config) look(ctx context.Context, r *run.Run, private *table.Table, m m
 	if err != nil {
 		return plan, statement, paid, err
 	}
-	sensitivity, size, err := m.sensitivity(private.Len())
-	if err != nil {
-		return plan, statement, paid, err
-	}
-	plan, err = privacy.Calibrate(privacy.Plan{Sensitivity: sensitivity, Records: private.Len(), Steps: 1, Budget: c.budget(), Coordinates: size})
-	if err != nil {
+	if plan, err = m.plan(private.Len()); err != nil {
 		return plan, statement, paid, err
 	}
 	name, err := enter(private.Schema)

@@ -9,31 +9,6 @@ import (
 	"molehill/privacy"
 )
 
-// method is a way to make a synthetic table.
-type method interface {
-	// sensitivity is that of the release for n records, and how many numbers it has.
-	sensitivity(n int) (privacy.Sensitivity, int, error)
-	// look is the only part that sees records. It releases once.
-	look(t *table.Table, release *privacy.Releaser) ([]float64, error)
-	// make makes rows of what was released of n records with noise of standard
-	// deviation std.
-	make(ctx context.Context, released []float64, n, rows int, std float64, r *run.Run) ([][]table.Code, error)
-	// tell writes the report of what may be told of a table made of n records, and
-	// returns its numbers.
-	tell(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int) (run.Values, error)
-}
-
-func (c *Config) method(t *table.Table) (method, error) {
-	if c.Method == Quantiles {
-		return newBySketch(c, t.Columns)
-	}
-	layout, err := pairs.NewLayout(pairColumns(t.Columns), t.Schema.TargetIndex(), c.Emphasis, c.Singles)
-	if err != nil {
-		return nil, err
-	}
-	return &byPairs{config: c, layout: layout}, nil
-}
-
 // pairColumns is how package pairs sees columns.
 func pairColumns(columns []table.Column) []pairs.Column {
 	out := make([]pairs.Column, len(columns))
@@ -54,25 +29,28 @@ func pairColumns(columns []table.Column) []pairs.Column {
 type byPairs struct {
 	config   *Config
 	layout   *pairs.Layout
+	std      float64   // of the noise
+	released []float64 // noisy counts
 	repaired *pairs.Repaired
-	std      float64
 }
 
-func (m *byPairs) sensitivity(int) (privacy.Sensitivity, int, error) {
-	return m.layout.Sensitivity(), m.layout.Size, nil
+func (m *byPairs) plan(n int) (privacy.Plan, error) {
+	return m.config.once(m.layout.Sensitivity(), n, m.layout.Size)
 }
 
-func (m *byPairs) look(t *table.Table, release *privacy.Releaser) ([]float64, error) {
+func (m *byPairs) learn(_ context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
 	counts, err := m.layout.Count(t.Codes)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return counts, release.Release(counts, m.layout.Sensitivity(), 0)
+	m.released, m.std = counts, release.NoiseStd()
+	keepRelease(r, release)
+	return release.Release(m.released, m.layout.Sensitivity(), 0)
 }
 
-func (m *byPairs) make(ctx context.Context, released []float64, n, rows int, std float64, r *run.Run) ([][]table.Code, error) {
+func (m *byPairs) make(ctx context.Context, r *run.Run, n, rows int) ([][]table.Code, error) {
 	c := m.config
-	m.repaired, m.std = m.layout.Repair(released, n, std), std
+	m.repaired = m.layout.Repair(m.released, n, m.std)
 	fit := pairs.Fit{Rows: min(c.FitRows, rows), Sweeps: c.Sweeps, Polish: c.Polish, Seed: r.Spec.Seed,
 		Each: func(sweep, sweeps int, distance float64) error {
 			return r.Emit(run.Event{Step: sweep, Total: sweeps, Values: run.Values{distanceName: distance}})
@@ -84,6 +62,8 @@ func (m *byPairs) make(ctx context.Context, released []float64, n, rows int, std
 	}
 	return model.Sample(rows, c.Apart)
 }
+
+func (*byPairs) close() {}
 
 const (
 	minFitRows   = 10_000

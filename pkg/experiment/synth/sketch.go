@@ -24,11 +24,13 @@ type bySketch struct {
 	starts     []int // of each column's coordinates
 	dim        int
 	directions sliced.Directions
+	released   []float64 // noisy bin means, [directions·bins]
 }
 
-// present is the coordinate of a value that is there, in a column whose values may
-// be missing: a missing one lies at (½, 0), so that no two are more than 1 apart.
-var present = float32(math.Sqrt(3) / 2)
+// present is the second coordinate of a value that is there, in a column whose values
+// may be missing: a missing one lies at (0, −present), so that no two are more than 1
+// apart.
+var present = float32(math.Sqrt(3) / 4)
 
 func newBySketch(c *Config, columns []table.Column) (*bySketch, error) {
 	m := &bySketch{config: c, columns: columns}
@@ -52,11 +54,13 @@ func coordinates(c table.Column) int {
 // diameter bounds how far two encoded rows are apart: by at most 1 in each column.
 func (m *bySketch) diameter() float64 { return math.Sqrt(float64(len(m.columns))) * (1 + 1e-6) }
 
-// radius bounds the norm of an encoded row.
-func (m *bySketch) radius() float64 { return math.Sqrt(1.75 * float64(len(m.columns))) }
+// radius bounds the norm of an encoded row. That it is not far above half the diameter
+// is what lets float32 tell neighbours apart as finely as the sketch's sensitivity
+// says (sliced.ProjectionSensitivity).
+func (m *bySketch) radius() float64 { return math.Sqrt(float64(len(m.columns))/2) * (1 + 1e-6) }
 
 // encode maps codes to points: a name to its corner of a simplex whose sides have
-// length 1, a number to its place in the range.
+// length 1, a number to its place in the range, from −½ to ½.
 func (m *bySketch) encode(t *table.Table) transport.Points {
 	x := transport.NewPoints(t.Len(), m.dim)
 	for j, c := range m.columns {
@@ -65,10 +69,11 @@ func (m *bySketch) encode(t *table.Table) transport.Points {
 			switch {
 			case !c.Ordered():
 				at[code] = math.Sqrt2 / 2
-			case code == 0:
-				at[0] = 0.5
+			case code == 0 && c.Missing:
+				at[1] = -present
+			case code == 0: // as the middle of the range
 			default:
-				at[0] = float32(c.Place(code))
+				at[0] = float32(c.Place(code) - 0.5)
 				if c.Missing {
 					at[1] = present
 				}
@@ -98,9 +103,9 @@ func (m *bySketch) decode(x transport.Points) [][]table.Code {
 					}
 				}
 				codes[j][i] = table.Code(best)
-			case c.Missing && at[1] < present/2:
+			case c.Missing && at[1] < 0:
 			default:
-				codes[j][i] = c.Nearest(float64(at[0]))
+				codes[j][i] = c.Nearest(float64(at[0]) + 0.5)
 			}
 		}
 	}
@@ -118,47 +123,60 @@ func (m *bySketch) draw(seed uint64) sliced.Directions {
 // directionsSeed is that of all runs: directions look at nothing.
 const directionsSeed = 1
 
-func (m *bySketch) sensitivity(n int) (privacy.Sensitivity, int, error) {
+func (m *bySketch) plan(n int) (privacy.Plan, error) {
 	u := m.draw(directionsSeed)
 	s, err := sliced.SketchSensitivity(u, n, m.config.Bins, m.diameter())
-	return s, u.Count * m.config.Bins, err
+	if err != nil {
+		return privacy.Plan{}, err
+	}
+	return m.config.once(s, n, u.Count*m.config.Bins)
 }
 
-func (m *bySketch) look(t *table.Table, release *privacy.Releaser) ([]float64, error) {
+func (m *bySketch) learn(_ context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
 	sketch, err := sliced.NewSketch(m.encode(t), m.draw(directionsSeed), m.config.Bins)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	values := make([]float64, 0, len(sketch.Means)*m.config.Bins)
+	m.released = make([]float64, 0, len(sketch.Means)*m.config.Bins)
 	for _, means := range sketch.Means {
-		values = append(values, means...)
+		m.released = append(m.released, means...)
 	}
-	return values, release.Release(values, sketch.Sensitivity(m.diameter()), 0)
+	keepRelease(r, release)
+	return release.Release(m.released, sketch.Sensitivity(m.diameter()), 0)
 }
+
+func (*bySketch) close() {}
+
+// defaultFlow is how many steps particles make where the settings do not say.
+const defaultFlow = 150
 
 // mostParticles move; more rows are copies of theirs.
 const mostParticles = 20_000
 
-func (m *bySketch) make(ctx context.Context, released []float64, n, rows int, _ float64, r *run.Run) ([][]table.Code, error) {
+func (m *bySketch) make(ctx context.Context, r *run.Run, n, rows int) ([][]table.Code, error) {
 	u := m.draw(directionsSeed)
 	sketch := sliced.Sketch{Directions: u, Records: n, Means: make([][]float64, u.Count)}
 	bins := m.config.Bins
 	for j := range sketch.Means {
-		sketch.Means[j] = released[j*bins : (j+1)*bins]
+		sketch.Means[j] = m.released[j*bins : (j+1)*bins]
 	}
 	public := noise.Seeded(r.Spec.Seed)
 	f := flow.Flow{StepSize: m.config.StepSize * float64(m.dim), Random: public}
 	guide := flow.Slices{Target: &flow.Released{Directions: u, Quantiles: sketch.Quantiles(m.radius()), PerStep: m.dim, Together: m.dim, Random: public}}
 	x := f.Start(min(rows, mostParticles), m.dim)
 	began := time.Now()
-	for step := range m.config.Steps {
+	steps := m.config.Steps
+	if steps == 0 {
+		steps = defaultFlow
+	}
+	for step := range steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err := f.Step(x, guide, step); err != nil {
 			return nil, err
 		}
-		if err := r.Emit(run.Event{Step: step + 1, Total: m.config.Steps, Rate: float64(step+1) / time.Since(began).Seconds()}); err != nil {
+		if err := r.Emit(run.Event{Step: step + 1, Total: steps, Rate: float64(step+1) / time.Since(began).Seconds()}); err != nil {
 			return nil, err
 		}
 	}

@@ -46,6 +46,15 @@ func (m *bySketch) tell(r *run.Run, c *Config, statement privacy.Statement, synt
 	return run.Values{"rows": float64(synthetic.Len())}, publish(r, c, statement, synthetic, n, section)
 }
 
+// tell describes the training: nobody but the generator has a use for its gradients.
+func (m *bySinkhorn) tell(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int) (run.Values, error) {
+	section := report.Section{Heading: "What was released", Text: []string{
+		fmt.Sprintf("Released were %d noisy gradients, of a Sinkhorn loss between %d generated rows and %d private ones drawn afresh each time. The noise on each of a gradient's %d numbers is %.3g times as large as all that one row can move the gradient by.", statement.Steps, c.Generated, c.Batch, c.Generated*m.places.dim, statement.NoiseStd/statement.Sensitivity.Value),
+		"They trained a generator, and the synthetic rows were drawn from it. More can be, at no cost in privacy. How far the rows are from the private ones was not released.",
+	}}
+	return run.Values{"rows": float64(synthetic.Len()), "steps": float64(statement.Steps)}, publish(r, c, statement, synthetic, n, section)
+}
+
 // publish writes the report that may be told: nothing in it looks at a record but
 // through the release.
 func publish(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int, result report.Section) error {

@@ -1,0 +1,267 @@
+package synth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"molehill/pkg/dataset"
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/ledger"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestARunLeavesATableAReportAndAnEntryOfTheLedger(t *testing.T) {
+	for _, method := range Methods {
+		for _, format := range []string{".csv", ".parquet"} {
+			t.Run(method+format, func(t *testing.T) {
+				data, schema := people(t, 3000, nil)
+				r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2", "method", method, "format", format, "rows", "1234")), 0)
+				s, err := table.ReadSchema(schema)
+				if err != nil {
+					t.Fatal(err)
+				}
+				made, disagreements, err := table.Read(t.Context(), filepath.Join(r.Dir, "artefacts", "synthetic"+format), s)
+				if err != nil || disagreements != nil || made.Len() != 1234 {
+					t.Fatalf("%v, %v, %v", made, disagreements, err)
+				}
+				statement, err := Statement(r)
+				steps := 1
+				if method == Sinkhorn {
+					steps = 20
+				}
+				if err != nil || statement.Epsilon() > 2 || statement.Epsilon() < 1.99 || statement.Steps != steps || statement.Research || statement.Relation != privacy.ReplaceOne.String() {
+					t.Errorf("%+v, %v", statement, err)
+				}
+				for _, name := range []string{ReportFile + ".md", ReportFile + ".html"} {
+					text := string(experimenttest.Read(t, r, name))
+					for _, want := range []string{"ε, δ) = (2, 1e-06)", "people", "Not", "wealth"} {
+						if !strings.Contains(text, want) && !strings.Contains(text, strings.ToLower(want)) {
+							t.Errorf("%s does not say %q", name, want)
+						}
+					}
+				}
+				where, err := ledger.Default()
+				if err != nil {
+					t.Fatal(err)
+				}
+				l, err := ledger.Open(where)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				entries, err := l.History(t.Context(), "own/people")
+				if err != nil || len(entries.Entries) != 2 {
+					t.Errorf("the ledger has %+v, want a reservation and its end; %v", entries, err)
+				}
+			})
+		}
+	}
+}
+
+// Nothing that a record holds may decide whether a release comes: a neighbour whose
+// record is nonsense gives one too, as far away as the sensitivity allows, and only
+// the keeper is told.
+func TestNoRecordStopsARun(t *testing.T) {
+	secrets := []string{"Zorro", "987654", "-1e999"}
+	var values [2][]float64
+	var sensitivity float64
+	for k := range 2 {
+		data, schema := people(t, 400, func(i int, row []string) {
+			if k == 1 && i == 17 {
+				row[0], row[1], row[2], row[3] = secrets[1], secrets[0], secrets[2], "NaN"
+			}
+		})
+		q := request(data, schema, "2")
+		q.Research = true // the same noise on both
+		r := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
+		values[k] = released(t, r)
+		statement, err := Statement(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sensitivity = statement.Sensitivity.Value
+		text, err := json.Marshal(statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{ReportFile + ".md", ReportFile + ".html", SchemaFile, "synthetic.csv"} {
+			text = append(text, experimenttest.Read(t, r, name)...)
+		}
+		for _, secret := range secrets {
+			if bytes.Contains(text, []byte(secret)) {
+				t.Errorf("%q is told", secret)
+			}
+		}
+	}
+	var squares float64
+	for i, v := range values[0] {
+		squares += (v - values[1][i]) * (v - values[1][i])
+	}
+	if d := math.Sqrt(squares); d > sensitivity*(1+1e-6) || d < sensitivity/2 {
+		t.Errorf("the neighbour's release is %v away, the sensitivity is %v", d, sensitivity)
+	}
+}
+
+// What is released has the noise of the statement: its standard deviation over the
+// numbers of a table of 400 rows, of which nearly all cells are empty.
+func TestTheReleaseHasTheStatedNoise(t *testing.T) {
+	data, schema := people(t, 400, nil)
+	r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2")), 0)
+	statement, err := Statement(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := table.ReadSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, _, err := table.Read(t.Context(), data, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := settings().method(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, err := m.(*byPairs).layout.Count(private.Codes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var squares float64
+	values := released(t, r)
+	for i, v := range values {
+		squares += (v - counts[i]) * (v - counts[i])
+	}
+	// Of about 1000 numbers the standard deviation is within 12 % but once in 10⁷ runs.
+	if std := math.Sqrt(squares / float64(len(values))); math.Abs(std/statement.NoiseStd-1) > 0.12 {
+		t.Errorf("%d numbers with noise of %v, stated is %v", len(values), std, statement.NoiseStd)
+	}
+}
+
+// A run that is stopped after its release goes on with the same one.
+func TestAStoppedRunReleasesTheSame(t *testing.T) {
+	data, schema := people(t, 500, nil)
+	r := experimenttest.Acquired(t, request(data, schema, "1"))
+	if experiment.Compute(&afterRelease{t.Context(), r}, r) == nil {
+		t.Fatal("the run was faster than its interruption")
+	}
+	before := released(t, r)
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	experimenttest.Computed(t, r, 0)
+	for i, v := range released(t, r) {
+		if v != before[i] {
+			t.Fatalf("number %d was released as %v, then as %v", i, before[i], v)
+		}
+	}
+}
+
+// afterRelease is a context that ends once something was released.
+type afterRelease struct {
+	context.Context
+	run *run.Run
+}
+
+func (c *afterRelease) Err() error {
+	if names, err := c.run.Artefacts(); err == nil && strings.Contains(strings.Join(names, " "), releaseFile) {
+		return context.Canceled
+	}
+	return c.Context.Err()
+}
+
+func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
+	data, schema := people(t, 50, nil)
+	draft := filepath.Join(t.TempDir(), "draft.json")
+	if err := os.WriteFile(draft, []byte(strings.Replace(schemaText, `"public": true, "low": 0, "high": 100}`, `"low": 0, "high": 100}`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, q := range map[string]experiment.Request{
+		"age: numbers from 0 to 100": request(data, draft, "1"),
+		"no such file":               request(data+"x", schema, "1"),
+		"drafts one":                 request(data, schema+"x", "1"),
+		"did you mean":               request(data, schema, "1", "method", "pair"),
+		"ε = 0":                      request(data, schema, "0"),
+		"δ = 2":                      request(data, schema, "1", "delta", "2"),
+		"expected .csv":              request(data, schema, "1", "format", ".xlsx"),
+		"numbers cannot hold":        request(data, schema, "1", "format", ".npz"),
+		"sweeps is 0":                request(data, schema, "1", "sweeps", "0"),
+		"emphasis is -1":             request(data, schema, "1", "emphasis", "-1"),
+		"batch is 0":                 request(data, schema, "1", "batch", "0"),
+		"debiasing is 2":             request(data, schema, "1", "debiasing", "2"),
+		"noise is -1":                request(data, schema, "1", "noise", "-1"),
+		"give both":                  request("", schema, "1"),
+	} {
+		if _, err := q.Spec(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, found %v", want, err)
+		}
+	}
+}
+
+// The name of a run, which stands in its report, must not let anybody try records:
+// in another store the same files have another one.
+func TestInputsAreHashedUnderASecret(t *testing.T) {
+	data, schema := people(t, 50, nil)
+	id := func() string {
+		spec, err := request(data, schema, "1").Spec()
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := spec.ID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	first := id()
+	if id() != first {
+		t.Error("the same files are another run")
+	}
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	if id() == first {
+		t.Error("the files have the same hash in another store")
+	}
+}
+
+func TestRowsThatChangedAreAnotherRun(t *testing.T) {
+	data, schema := people(t, 50, nil)
+	r := experimenttest.Acquired(t, request(data, schema, "1"))
+	writePeople(t, data, 50, 2, nil)
+	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has changed") {
+		t.Error(err)
+	}
+}
+
+// publicImpostor is a data set that would make the ledger look away.
+type publicImpostor struct{}
+
+func (publicImpostor) Describe() plugin.Info {
+	return plugin.Info{Name: "own/impostor", Version: "1", Summary: "x"}
+}
+
+func (publicImpostor) Public() bool { return true }
+
+func (publicImpostor) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
+	return nil, nil
+}
+
+func TestATableCannotPassForPublic(t *testing.T) {
+	dataset.Registry.Register(publicImpostor{})
+	if _, err := enter(&table.Schema{Name: "impostor"}); err == nil || !strings.Contains(err.Error(), "rename") {
+		t.Error(err)
+	}
+	for range 2 {
+		if name, err := enter(&table.Schema{Name: "honest"}); err != nil || name != "own/honest" {
+			t.Error(name, err)
+		}
+	}
+}

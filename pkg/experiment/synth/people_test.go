@@ -1,0 +1,78 @@
+package synth
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/npy"
+	"molehill/pkg/run"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const schemaText = `{"name": "people", "target": "rich", "columns": [
+ {"name": "age", "kind": "numeric", "public": true, "low": 0, "high": 100},
+ {"name": "job", "kind": "categorical", "public": true, "values": ["baker", "smith", "none"], "missing": true},
+ {"name": "wealth", "kind": "numeric", "public": true, "low": 0, "high": 100000, "decimals": 2, "scale": "log"},
+ {"name": "rich", "kind": "categorical", "public": true, "values": ["no", "yes"]}]}`
+
+// people writes a table and its schema, in a place of their own for runs and ledger.
+func people(t *testing.T, rows int, change func(i int, row []string)) (data, schema string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("MOLEHILL_RUNS", filepath.Join(dir, "runs"))
+	t.Setenv("MOLEHILL_LEDGER", filepath.Join(dir, "ledger.db"))
+	t.Setenv("GOMLX_BACKEND", "go") // which has graphs ready at once
+	data, schema = filepath.Join(dir, "people.csv"), filepath.Join(dir, "people.schema.json")
+	writePeople(t, data, rows, 1, change)
+	if err := os.WriteFile(schema, []byte(schemaText), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return data, schema
+}
+
+func writePeople(t *testing.T, path string, rows int, seed uint64, change func(i int, row []string)) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 7))
+	var b strings.Builder
+	b.WriteString("age,job,wealth,rich\n")
+	for i := range rows {
+		age := rng.IntN(100)
+		wealth := math.Exp(rng.Float64() * 11)
+		rich := "no"
+		if float64(age)/100+rng.Float64() > 1.2 {
+			rich = "yes"
+		}
+		row := []string{fmt.Sprint(age), []string{"baker", "smith", "none", ""}[rng.IntN(4)], fmt.Sprintf("%.2f", wealth), rich}
+		if change != nil {
+			change(i, row)
+		}
+		b.WriteString(strings.Join(row, ",") + "\n")
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func request(data, schema, epsilon string, more ...string) experiment.Request {
+	q := experiment.Request{Experiment: "synth", Seed: 1, Settings: map[string]string{
+		"data": data, "schema": schema, "epsilon": epsilon, "fit_rows": "1500", "sweeps": "6", "polish": "2", "steps": "20"}}
+	for i := 0; i < len(more); i += 2 {
+		q.Settings[more[i]] = more[i+1]
+	}
+	return q
+}
+
+// released returns what a run has released.
+func released(t *testing.T, r *run.Run) []float64 {
+	t.Helper()
+	_, values, err := npy.ReadOf[float64](experimenttest.Read(t, r, releaseFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
