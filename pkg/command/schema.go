@@ -12,11 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/viz"
 )
 
-// schemaCommand drafts the schema of a table, and has it confirmed.
+// schemaCommand drafts the schema of a table or of images, and has it confirmed.
 func schemaCommand() *cobra.Command {
 	var (
 		out, name, target string
@@ -24,9 +25,10 @@ func schemaCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "schema DATA",
-		Short: "draft the schema of a table of your own: columns, ranges, categories",
+		Short: "draft the schema of a table or images of your own: columns, ranges, sizes, classes",
 		Long: `Draft the schema of a table (CSV, TSV, Parquet or NumPy archive): what each column
-is, its range, its categories.
+is, its range, its categories. Or that of images (a folder of PNG and JPEG files, or
+a NumPy archive): the size that they are brought to, and their classes.
 
 What a draft says is read off the rows, and is as private as they are. Synthetic
 tables are made from what is known without looking at the rows: so correct the
@@ -44,6 +46,12 @@ looks at nothing before.`,
 			}
 			if _, err := os.Lstat(out); err == nil && !force {
 				return fmt.Errorf("%s is there already; --force replaces it, and what you have confirmed in it", out)
+			}
+			if pictures.HasImages(args[0]) {
+				if target != "" {
+					return errors.New("--target names a column of a table; images have classes")
+				}
+				return draftImages(cmd, args[0], out, name)
 			}
 			source, err := table.Open(args[0], "")
 			if err != nil {
@@ -79,9 +87,9 @@ func schemaConfirm() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "confirm SCHEMA COLUMN...",
-		Short: "declare columns' ranges and categories public",
+		Short: "declare columns' ranges and categories public, or images' size and classes",
 		Long: `Declare that what a schema says of columns is public: known without looking at the
-rows. It prints what you declare. If it was read off the rows all the same, the
+rows. The parts of a schema of images are called images and classes. It prints what you declare. If it was read off the rows all the same, the
 privacy of what is made with it does not hold for it.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,6 +98,9 @@ privacy of what is made with it does not hold for it.`,
 			}
 			if len(args) > 1 && all {
 				return errors.New("name columns, or --all; not both")
+			}
+			if pictures.IsSchema(args[0]) {
+				return confirmImages(cmd, args[0], args[1:])
 			}
 			schema, err := table.ReadSchema(args[0])
 			if err != nil {
@@ -111,7 +122,7 @@ privacy of what is made with it does not hold for it.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "all columns")
+	cmd.Flags().BoolVar(&all, "all", false, "all columns, or parts")
 	return cmd
 }
 
@@ -123,6 +134,9 @@ func schemaCheck() *cobra.Command {
 answer looks at the rows: it is for their keeper.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if pictures.IsSchema(args[0]) {
+				return checkImages(cmd, args[0], args[1:])
+			}
 			schema, err := table.ReadSchema(args[0])
 			if err != nil {
 				return err
@@ -171,10 +185,20 @@ func describeSchema(s *table.Schema, title string) viz.Table {
 	return t
 }
 
-// schemaOf is where the schema of a table is if nobody says otherwise.
+// schemaOf is where the schema of data is if nobody says otherwise.
 func schemaOf(data string) string { return stem(data) + ".schema.json" }
 
-func stem(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
+// stem is a path without its ending; folders have none, whatever points are in their
+// names.
+func stem(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if whole, err := filepath.Abs(path); err == nil && filepath.Base(path) == "." {
+			return whole
+		}
+		return filepath.Clean(path)
+	}
+	return strings.TrimSuffix(path, filepath.Ext(path))
+}
 
 var notInNames = regexp.MustCompile(`[^a-z0-9._-]+`)
 

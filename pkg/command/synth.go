@@ -13,11 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
+	"molehill/privacy"
 )
 
 // synthesis is what the flags of synth say.
@@ -29,39 +31,42 @@ type synthesis struct {
 	rows                           int
 	settings                       []string
 	unexamined, replace, printJSON bool
+	images                         bool // what data are: images, not a table
 }
 
-// synthCommand makes a synthetic table.
+// synthCommand makes a synthetic table, or synthetic images.
 func synthCommand() *cobra.Command {
 	s := synthesis{}
 	cmd := &cobra.Command{
-		Use:   "synth --data FILE --epsilon E --out FILE",
-		Short: "make a synthetic table of a table of your own, with differential privacy and a report",
+		Use:   "synth --data DATA --epsilon E --out FILE",
+		Short: "make a synthetic table or images of your own, with differential privacy and a report",
 		Long: `Make a synthetic table of a private one (CSV, TSV, Parquet or NumPy archive), with
-the columns of its schema. Beside it are written
+the columns of its schema; or synthetic images of a folder of private ones (PNG and
+JPEG, a subfolder a class or none; or a NumPy archive of images), in the same layout.
+Beside it are written
 
-  NAME.report.html, .md        for whoever gets the synthetic table: what is promised,
-                               what not, and how near the table is to what was released
-  NAME.keeper-only.html, .md   for the keeper of the private rows: how the synthetic
-                               table compares with them. This is not private.
+  NAME.report.html, .md        for whoever gets the synthetic data: what is promised,
+                               what not, and how near they are to what was released
+  NAME.keeper-only.html, .md   for the keeper of the private data: how the synthetic
+                               ones compare with them. This is not private.
 
 The schema has to be confirmed first (` + "`molehill schema`" + `). The work is a run like any
 other: the same command again finds it and spends nothing; another seed, ε or
 schema is another release, and the ledger counts both.`,
-		Example: "  molehill schema people.csv\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv",
+		Example: "  molehill schema people.csv\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv\n\n  molehill schema photos\n  molehill schema confirm photos.schema.json --all\n  molehill synth --data photos --epsilon 5 --delta 1e-6 --out synthetic.zip",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.data, "data", "", "the private table")
+	flags.StringVar(&s.data, "data", "", "the private table, or the folder of private images")
 	flags.StringVar(&s.schema, "schema", "", "its schema (default: the data's name with .schema.json)")
-	flags.StringVar(&s.out, "out", "", "the synthetic table; its ending says the format: .csv, .tsv, .parquet or .npz")
+	flags.StringVar(&s.out, "out", "", "what is made; its ending says the format: .csv, .tsv, .parquet or .npz for tables, .zip, .npz or none (a folder) for images")
 	flags.StringVar(&s.epsilon, "epsilon", "", "the ε to be proved")
 	flags.Float64Var(&s.delta, "delta", 1e-6, "δ, well below 1 divided by the number of rows")
-	flags.StringVar(&s.method, "method", synth.Pairs, strings.Join(synth.Methods, " or "))
-	flags.IntVar(&s.rows, "rows", 0, "of the synthetic table (default: as many as the private one has)")
-	flags.StringVar(&s.test, "test", "", "held-out rows, for the keeper's report")
-	flags.BoolVar(&s.unexamined, "no-keeper", false, "do not compare with the private rows")
+	flags.StringVar(&s.method, "method", synth.Pairs, "of tables: "+strings.Join(synth.Methods, ", "))
+	flags.IntVar(&s.rows, "rows", 0, "of the synthetic table, or images (default: as many as private ones)")
+	flags.StringVar(&s.test, "test", "", "held-out rows or images, for the keeper's report")
+	flags.BoolVar(&s.unexamined, "no-keeper", false, "do not compare with the private data")
 	flags.BoolVar(&s.replace, "force", false, "replace files that are there")
 	flags.Uint64Var(&s.request.Seed, "seed", 1, "of everything random but the noise")
 	flags.BoolVar(&s.request.Research, "research", false, "noise from the seed: repeatable by anyone, no promise to anybody")
@@ -78,6 +83,9 @@ schema is another release, and the ledger counts both.`,
 func (s *synthesis) run(cmd *cobra.Command) error {
 	if err := s.check(); err != nil {
 		return err
+	}
+	if s.images && cmd.Flags().Changed("method") {
+		return fmt.Errorf("--method %s is of tables; images have one way, with settings of its own (--set code=…)", s.method)
 	}
 	spec, err := s.request.Spec()
 	if err != nil {
@@ -98,7 +106,11 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err := watch(cmd, r); err != nil {
 		return err
 	}
-	if err := s.deliver(cmd.Context(), cmd, r); err != nil {
+	deliver := s.deliver
+	if s.images {
+		deliver = s.deliverImages
+	}
+	if err := deliver(cmd.Context(), cmd, r); err != nil {
 		return err
 	}
 	if s.printJSON {
@@ -112,10 +124,14 @@ func (s *synthesis) check() error {
 	if s.schema == "" {
 		s.schema = schemaOf(s.data)
 	}
-	if info, err := os.Stat(s.data); err != nil {
+	info, err := os.Stat(s.data)
+	if err != nil {
 		return err
-	} else if info.IsDir() {
-		return fmt.Errorf("%s is a folder; give the file of a table (images have experiments of their own, `molehill list`)", s.data)
+	}
+	if s.images = info.IsDir() || pictures.IsSchema(s.schema); s.images {
+		if err := s.checkImages(); err != nil {
+			return err
+		}
 	}
 	if s.test != "" && s.unexamined {
 		return errors.New("--test is for the keeper's report, which --no-keeper leaves out; give one of them")
@@ -143,7 +159,11 @@ func (s *synthesis) check() error {
 	s.request.Experiment = "synth"
 	s.request.Settings = map[string]string{
 		"data": s.data, "schema": s.schema, "epsilon": strings.Replace(s.epsilon, "∞", "inf", 1), "delta": strconv.FormatFloat(s.delta, 'g', -1, 64),
-		"method": s.method, "rows": strconv.Itoa(s.rows), "format": filepath.Ext(s.out),
+	}
+	if s.images {
+		s.askForImages()
+	} else {
+		s.request.Settings["method"], s.request.Settings["rows"], s.request.Settings["format"] = s.method, strconv.Itoa(s.rows), filepath.Ext(s.out)
 	}
 	for _, setting := range s.settings {
 		name, value, ok := strings.Cut(setting, "=")
@@ -181,42 +201,27 @@ func same(a, b string) bool {
 // deliver copies what the run has made, compares it for the keeper, and says so.
 func (s *synthesis) deliver(ctx context.Context, cmd *cobra.Command, r *run.Run) error {
 	out := cmd.OutOrStdout()
-	artefacts := []string{"synthetic" + strings.ToLower(filepath.Ext(s.out)), synth.ReportFile + ".html", synth.ReportFile + ".md"}
-	paths, modes := append([]string{s.out}, s.beside()...), []fs.FileMode{0o644, 0o644, 0o644}
 	var diagnosis *synth.Diagnosis
 	if !s.unexamined {
 		var err error
 		if diagnosis, err = synth.Diagnose(ctx, r, s.test); err != nil {
 			return err
 		}
-		artefacts, modes = append(artefacts, synth.KeeperFile+".html", synth.KeeperFile+".md"), append(modes, 0o600, 0o600)
 	}
-	for i, name := range artefacts {
-		err := writeWhole(paths[i], modes[i], func(to io.Writer) error {
-			from, err := r.Artefact(name)
-			if err != nil {
-				return err
-			}
-			_, err = io.Copy(to, from)
-			return errors.Join(err, from.Close())
-		})
-		if err != nil {
-			return err
-		}
+	if err := copyOut(r, "synthetic"+strings.ToLower(filepath.Ext(s.out)), s.out, 0o644); err != nil {
+		return err
+	}
+	if err := s.copyReports(r); err != nil {
+		return err
 	}
 	statement, err := synth.Statement(r)
 	if err != nil || s.printJSON {
 		return err
 	}
-	fmt.Fprintf(out, "%s\n  (ε = %v, δ = %g) as proved, under %s; run %s\n", s.out, statement.Epsilon(), statement.Delta, statement.Relation, r.ID)
-	if statement.Research {
-		fmt.Fprintln(out, "  a research run: its noise can be recomputed, and it protects nobody")
-	}
-	fmt.Fprintf(out, "  to go with it:       %s, .md\n", paths[1])
+	s.tell(out, r, statement)
 	if diagnosis == nil {
 		return s.tellBudget(out)
 	}
-	fmt.Fprintf(out, "  for the keeper only: %s, .md\n", paths[3])
 	fmt.Fprintf(out, "\nFor the keeper only (this looks at the private rows and is not private):\n")
 	for _, d := range diagnosis.Disagreement {
 		fmt.Fprintf(out, "  ! %v\n", d)
@@ -226,6 +231,46 @@ func (s *synthesis) deliver(ctx context.Context, cmd *cobra.Command, r *run.Run)
 		fmt.Fprintf(out, "  accuracy on %s: %.1f %% learned from synthetic rows, %.1f %% from real ones, %.1f %% always the most frequent\n", diagnosis.On, 100*diagnosis.Synthetic, 100*diagnosis.Real, 100*diagnosis.Majority)
 	}
 	return s.tellBudget(out)
+}
+
+// copyReports copies those that the run has.
+func (s *synthesis) copyReports(r *run.Run) error {
+	artefacts := []string{synth.ReportFile + ".html", synth.ReportFile + ".md", synth.KeeperFile + ".html", synth.KeeperFile + ".md"}
+	for i, path := range s.beside() {
+		mode := fs.FileMode(0o644)
+		if i > 1 {
+			mode = 0o600
+		}
+		if err := copyOut(r, artefacts[i], path, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyOut copies an artefact.
+func copyOut(r *run.Run, artefact, path string, mode fs.FileMode) error {
+	return writeWhole(path, mode, func(to io.Writer) error {
+		from, err := r.Artefact(artefact)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(to, from)
+		return errors.Join(err, from.Close())
+	})
+}
+
+// tell says what was made, what it promises, and where the reports are.
+func (s *synthesis) tell(out io.Writer, r *run.Run, statement privacy.Statement) {
+	fmt.Fprintf(out, "%s\n  (ε = %v, δ = %g) as proved, under %s; run %s\n", s.out, statement.Epsilon(), statement.Delta, statement.Relation, r.ID)
+	if statement.Research {
+		fmt.Fprintln(out, "  a research run: its noise can be recomputed, and it protects nobody")
+	}
+	paths := s.beside()
+	fmt.Fprintf(out, "  to go with it:       %s, .md\n", paths[0])
+	if !s.unexamined {
+		fmt.Fprintf(out, "  for the keeper only: %s, .md\n", paths[2])
+	}
 }
 
 // tellBudget says how the ledger calls the data set.

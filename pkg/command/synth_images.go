@@ -1,0 +1,146 @@
+package command
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/experiment/synth"
+	"molehill/pkg/experiment/synth/images"
+	"molehill/pkg/run"
+)
+
+// checkImages finds mistakes that only images can have.
+func (s *synthesis) checkImages() error {
+	s.out = filepath.Clean(s.out)
+	if ending := strings.ToLower(filepath.Ext(s.out)); ending != "" && !slices.Contains(images.Formats, ending) {
+		return fmt.Errorf("--out %s ends in %q; expected %s, or no ending for a folder", s.out, ending, strings.Join(images.Formats, ", "))
+	}
+	data, err := filepath.Abs(s.data)
+	if err != nil {
+		return err
+	}
+	out, err := filepath.Abs(s.out)
+	if err != nil {
+		return err
+	}
+	if inside, err := filepath.Rel(data, out); err == nil && filepath.IsLocal(inside) {
+		return fmt.Errorf("--out %s lies in the folder that is read; write to another", s.out)
+	}
+	if info, err := os.Lstat(s.out); err == nil && (info.IsDir() || s.folder()) {
+		return fmt.Errorf("%s is there already, and folders are not replaced; remove it first, or write to another", s.out)
+	}
+	return nil
+}
+
+// folder reports whether images are to be written to a folder.
+func (s *synthesis) folder() bool { return filepath.Ext(s.out) == "" }
+
+// askForImages adds the settings of images.
+func (s *synthesis) askForImages() {
+	s.request.Experiment = images.Name
+	s.request.Settings["images"], s.request.Settings["format"] = strconv.Itoa(s.rows), filepath.Ext(s.out)
+	if s.folder() {
+		s.request.Settings["format"] = ".zip"
+	}
+}
+
+// deliverImages is deliver for images.
+func (s *synthesis) deliverImages(ctx context.Context, cmd *cobra.Command, r *run.Run) error {
+	out := cmd.OutOrStdout()
+	var d *images.Diagnosis
+	if !s.unexamined {
+		var err error
+		if d, err = images.Diagnose(ctx, r, s.test); err != nil {
+			return err
+		}
+	}
+	err := s.copyReports(r)
+	switch {
+	case err != nil:
+	case s.folder():
+		err = unzipWhole(r, "synthetic.zip", s.out)
+	default:
+		err = copyOut(r, "synthetic"+strings.ToLower(filepath.Ext(s.out)), s.out, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	statement, err := synth.Statement(r)
+	if err != nil || s.printJSON {
+		return err
+	}
+	s.tell(out, r, statement)
+	if d != nil {
+		fmt.Fprintf(out, "\nFor the keeper only (this looks at the private images and is not private):\n")
+		for _, fault := range d.Disagreement {
+			fmt.Fprintf(out, "  ! %v\n", fault)
+		}
+		fmt.Fprintf(out, "  sliced W₂ of points of the code, to the private ones %.4f, between halves of those %.4f\n", d.Distance, d.Floor)
+		if d.On != "" {
+			fmt.Fprintf(out, "  accuracy on %s: %.1f %% learned from synthetic images, %.1f %% from private ones, %.1f %% always the most frequent\n", d.On, 100*d.Synthetic, 100*d.Real, 100*d.Majority)
+		}
+	}
+	schema, err := pictures.ReadSchema(s.schema)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nWhat runs on these images cost together: molehill budget status %s\n", synth.Own+schema.Name)
+	return err
+}
+
+// unzipWhole unpacks an artefact into a folder, which is there whole or not at all.
+func unzipWhole(r *run.Run, artefact, folder string) error {
+	file, err := r.Artefact(artefact)
+	if err != nil {
+		return err
+	}
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return errors.Join(fmt.Errorf("%s of %s cannot be read in parts", artefact, r.ID), file.Close())
+	}
+	made, err := os.MkdirTemp(filepath.Dir(folder), ".molehill-*")
+	if err == nil {
+		if err = unzip(at, made); err == nil {
+			err = os.Chmod(made, 0o755)
+		}
+		if err == nil {
+			err = os.Rename(made, folder)
+		}
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(made))
+		}
+	}
+	return errors.Join(err, file.Close())
+}
+
+func unzip(from io.ReaderAt, folder string) error {
+	size, err := sizeOf(from)
+	if err != nil {
+		return err
+	}
+	archive, err := zip.NewReader(from, size)
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(folder, archive)
+}
+
+// sizeOf returns how many bytes a file has.
+func sizeOf(from io.ReaderAt) (int64, error) {
+	seeker, ok := from.(io.Seeker)
+	if !ok {
+		return 0, errors.New("a file whose size is not known")
+	}
+	return seeker.Seek(0, io.SeekEnd)
+}

@@ -1,0 +1,203 @@
+package pictures
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// draftSide is the most pixels of a side that a draft proposes: what a release can
+// tell of an image is coarser than that.
+const draftSide = 64
+
+// HasImages reports whether a path is a folder, or a NumPy archive with an array x
+// of images: other archives are tables.
+func HasImages(path string) bool {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return true
+	}
+	if !strings.EqualFold(filepath.Ext(path), ".npz") {
+		return false
+	}
+	arrays, err := readArrays(path)
+	if err != nil {
+		return false
+	}
+	return len(arrays[imageArray].shape) > 2
+}
+
+// Draft reads a first schema off images: the size that most of them have, up to 64
+// pixels, whether they have colours, and the names of the classes. It is as private
+// as they are until somebody has corrected and confirmed it.
+func Draft(ctx context.Context, name, path string) (*Schema, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Schema{Name: name, Images: Images{Shape: Shape{2, 2, 1}, Fit: Crop}}
+	if info.IsDir() {
+		err = s.draftFolder(ctx, path)
+	} else {
+		err = s.draftArchive(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pictures: %s: %w", path, err)
+	}
+	if long := max(s.Images.Height, s.Images.Width); long > draftSide {
+		s.Images.Height = max(2, s.Images.Height*draftSide/long)
+		s.Images.Width = max(2, s.Images.Width*draftSide/long)
+	}
+	return s, s.Check()
+}
+
+// draftFiles is how many files a draft looks into.
+const draftFiles = 2000
+
+func (s *Schema) draftFolder(ctx context.Context, path string) error {
+	// The subfolders with images, as their names are.
+	all, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	names, err := subfolders(all)
+	if err = errors.Join(err, all.Close()); err != nil {
+		return err
+	}
+	if names != nil {
+		s.Classes = &Classes{Names: names}
+		if err := s.Check(); err != nil {
+			return err
+		}
+	}
+	f, err := openFolder(path, s)
+	if err != nil {
+		return err
+	}
+	sizes, colours := map[Shape]int{}, 0
+	for i := range min(f.Len(), draftFiles) {
+		// Spread over the classes, however they are ordered.
+		config, ok := f.header(i * f.Len() / min(f.Len(), draftFiles))
+		if err := ctx.Err(); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		if !ok {
+			continue
+		}
+		sizes[Shape{config.Height, config.Width, 0}]++
+		if isColour(config) {
+			colours++
+		}
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	best := Shape{}
+	for size, count := range sizes {
+		if count > sizes[best] || count == sizes[best] && size.Height*size.Width > best.Height*best.Width {
+			best = size
+		}
+	}
+	if best.Height == 0 {
+		return errors.New("none of its files is an image")
+	}
+	s.Images.Height, s.Images.Width = best.Height, best.Width
+	if colours > 0 {
+		s.Images.Channels = 3
+	}
+	return nil
+}
+
+// subfolders lists those with images, in the order of numbers if they are numbers.
+func subfolders(root *os.Root) (names []string, err error) {
+	f := &folder{root: root}
+	entries, err := f.entries(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		inside, err := f.entries(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(inside, func(e os.DirEntry) bool { return e.Type().IsRegular() && isPicture(e.Name()) }) {
+			names = append(names, e.Name())
+		}
+	}
+	sortNames(names)
+	return names, nil
+}
+
+func sortNames(names []string) {
+	number := func(s string) (int, bool) {
+		n, err := strconv.Atoi(s)
+		return n, err == nil
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		m, first := number(a)
+		n, second := number(b)
+		if first && second && m != n {
+			return cmp.Compare(m, n)
+		}
+		return cmp.Compare(a, b)
+	})
+}
+
+// header reads what an image says of itself.
+func (f *folder) header(i int) (image.Config, bool) {
+	file, err := f.open(i)
+	if err != nil {
+		return image.Config{}, false
+	}
+	config, _, err := image.DecodeConfig(io.LimitReader(file, MaxBytes))
+	_ = file.Close() // it was only read
+	return config, err == nil && config.Width > 0 && config.Height > 0
+}
+
+// isColour goes by the header: a grey image saved in colours counts as colour.
+func isColour(c image.Config) bool {
+	return c.ColorModel != color.GrayModel && c.ColorModel != color.Gray16Model
+}
+
+func (s *Schema) draftArchive(path string) error {
+	arrays, err := readArrays(path)
+	if err != nil {
+		return err
+	}
+	x, shape, err := imagesOf(arrays)
+	if err != nil {
+		return err
+	}
+	s.Images.Shape = shape
+	y, ok := arrays[labelArray]
+	if !ok {
+		return nil
+	}
+	if len(y.shape) != 1 || y.shape[0] != x.shape[0] {
+		return fmt.Errorf("array %s has shape %v; expected [%d], a label for each image", labelArray, y.shape, x.shape[0])
+	}
+	seen := map[string]bool{}
+	s.Classes = &Classes{}
+	for i := range y.shape[0] {
+		name := strconv.FormatFloat(y.at(i), 'f', -1, 64)
+		if !seen[name] {
+			if seen[name] = true; len(seen) > MaxClasses {
+				return fmt.Errorf("array %s has more than %d values; expected whole numbers that name classes", labelArray, MaxClasses)
+			}
+			s.Classes.Names = append(s.Classes.Names, name)
+		}
+	}
+	sortNames(s.Classes.Names)
+	return nil
+}

@@ -1,0 +1,217 @@
+// Package images makes synthetic images of people's own: private images go in
+// through one release, and a folder of the same layout comes out.
+//
+// The schema fixes everything that turns a file into numbers, and is public; so is
+// the number of files. Each image becomes a point of a sphere by a code that was
+// fixed before anything looked at the images (code). Released are, once, how often
+// each class occurs and the means of spherical harmonics over it (harmonic.Labelled);
+// particles flow to what was released and are decoded.
+package images
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"molehill/models"
+	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/experiment"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/transport/harmonic"
+)
+
+func init() { experiment.Registry.Register(Experiment{}) }
+
+// Config are the settings of synthetic images.
+type Config struct {
+	Data    string          `json:"data"`    // folder or archive of the private images
+	Schema  string          `json:"schema"`  // file of their schema
+	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
+	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
+	Delta   float64         `json:"delta"`   // δ, below 1/n
+	Images  int             `json:"images"`  // to be made; 0 for as many as the private ones
+	Format  string          `json:"format"`  // ending of what is made: .zip or .npz
+
+	// Code is what images are seen through: Auto, Cosines, Autoencoder, or a
+	// registered model.
+	Code         string `json:"code"`
+	Coefficients int    `json:"coefficients"` // of the cosines
+	// Degree is the highest of the harmonics whose means are released; 0 for the
+	// choice that the public numbers suggest.
+	Degree int `json:"degree"`
+
+	Steps    int     `json:"steps"`     // of the flow
+	StepSize float64 `json:"step_size"` // of the flow, 1 for the whole way
+}
+
+// The codes that are no names of models.
+const (
+	Auto        = "auto"        // the model of what the schema says that the images are like, else the cosines
+	Cosines     = "dct"         // the lowest frequencies of the cosine transform
+	Autoencoder = "autoencoder" // the shipped model of what the schema says that the images are like
+)
+
+// settings are those of every preset: a release is paid for once, and the best there
+// is takes a minute.
+func settings() *Config {
+	return &Config{Epsilon: 1, Delta: 1e-6, Format: ".zip", Code: Auto, Coefficients: 48, Steps: 60, StepSize: 0.75}
+}
+
+// Formats are the endings of what can be made.
+var Formats = []string{".zip", ".npz"}
+
+// mostImages and mostCoefficients keep slips of the finger out of memory; a basis of
+// harmonics of degree 2 has room for so many coefficients.
+const (
+	mostImages       = 10_000_000
+	mostCoefficients = 75
+	mostNumbers      = 1 << 26 // of a release
+)
+
+// Check implements experiment.Config. It also reads the schema: one that nobody has
+// confirmed ends here, before anything looks at a record.
+func (c *Config) Check() error {
+	if c.Data == "" || c.Schema == "" {
+		return errors.New("data and schema name no files; give both, as with `molehill synth --data FOLDER --schema FOLDER.schema.json`")
+	}
+	if err := c.budget().Check(); err != nil {
+		return err
+	}
+	if !slices.Contains(Formats, strings.ToLower(c.Format)) {
+		return fmt.Errorf("format %q: expected one of %s", c.Format, strings.Join(Formats, ", "))
+	}
+	for _, field := range []struct {
+		name           string
+		value, minimum int
+		maximum        int
+	}{
+		{"images", c.Images, 0, mostImages}, {"coefficients", c.Coefficients, 2, mostCoefficients}, {"degree", c.Degree, 0, 12}, {"steps", c.Steps, 1, 100_000},
+	} {
+		if field.value < field.minimum || field.value > field.maximum {
+			return fmt.Errorf("%s is %d; expected %d to %d", field.name, field.value, field.minimum, field.maximum)
+		}
+	}
+	if !(c.StepSize > 0 && c.StepSize <= 2) {
+		return fmt.Errorf("step_size is %v; expected a number above 0, up to 2", c.StepSize)
+	}
+	schema, err := pictures.ReadSchema(c.Schema)
+	if err != nil {
+		return err
+	}
+	if err := schema.Confirmed(); err != nil {
+		return err
+	}
+	code, err := c.code(schema)
+	if err != nil {
+		return err
+	}
+	if degree := max(1, c.Degree); harmonic.Count(code.dim(), degree) > harmonic.MaxSize {
+		return fmt.Errorf("degree is %d; points of %d dimensions have %.0f harmonics of it, and at most %d can be handled", degree, code.dim(), harmonic.Count(code.dim(), degree), harmonic.MaxSize)
+	}
+	return nil
+}
+
+// code is what the settings say, for images of a schema.
+func (c *Config) code(schema *pictures.Schema) (code, error) {
+	name, like := c.Code, schema.Images.Like
+	switch c.Code {
+	case Auto:
+		if name = Cosines; like != "" {
+			name = shipped(like)
+		}
+	case Autoencoder:
+		if like == "" {
+			return nil, fmt.Errorf("code is %q, and the schema does not say what the images are like; set \"like\" in it to one of %s, or take %q", c.Code, strings.Join(likes(), ", "), Cosines)
+		}
+		name = shipped(like)
+	}
+	if name == Cosines {
+		return newCosines(schema.Images.Shape, c.Coefficients), nil
+	}
+	model, err := models.Checked(name)
+	if err != nil {
+		if like != "" && name == shipped(like) {
+			return nil, fmt.Errorf("the schema says that the images are like %q, for which no model ships; expected one of %s, or none", like, strings.Join(likes(), ", "))
+		}
+		return nil, err
+	}
+	return newModelled(model, schema.Images.Shape)
+}
+
+const ofAutoencoders = "autoencoder/"
+
+func shipped(like string) string { return ofAutoencoders + like }
+
+// likes are the data sets for which a model ships.
+func likes() (names []string) {
+	for _, m := range models.Registry.All() {
+		if name, ok := strings.CutPrefix(m.Describe().Name, ofAutoencoders); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Pin implements experiment.Pinner: other files or another schema are another run.
+// What tells them from others is hashed under a key of this store (run.Store.Keyed):
+// the names of runs, which are made of it, stand in reports.
+func (c *Config) Pin() (err error) {
+	for _, path := range []*string{&c.Data, &c.Schema} {
+		if *path, err = filepath.Abs(*path); err != nil { // the run computes in another folder
+			return err
+		}
+	}
+	c.Inputs, err = c.inputs(context.Background())
+	return err
+}
+
+func (c *Config) inputs(ctx context.Context) (string, error) {
+	store, err := run.DefaultStore()
+	if err != nil {
+		return "", err
+	}
+	schema, err := pictures.ReadSchema(c.Schema)
+	if err != nil {
+		return "", err
+	}
+	source, err := pictures.Open(c.Data, schema)
+	if err != nil {
+		return "", err
+	}
+	records, err := source.Sum(ctx)
+	if err = errors.Join(err, source.Close()); err != nil {
+		return "", err
+	}
+	text, err := os.Open(c.Schema)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, text)
+	if err = errors.Join(err, text.Close()); err != nil {
+		return "", err
+	}
+	return store.Keyed(append(records, h.Sum(nil)...))
+}
+
+func (c *Config) budget() privacy.Budget {
+	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
+}
+
+// images is how many are made of n.
+func (c *Config) images(n int) int {
+	if c.Images == 0 {
+		return n
+	}
+	return c.Images
+}
+
+// file is the name of what is made among a run's artefacts.
+func (c *Config) file() string { return "synthetic" + strings.ToLower(c.Format) }

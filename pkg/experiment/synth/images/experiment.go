@@ -1,0 +1,216 @@
+package images
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth"
+	"molehill/pkg/npy"
+	"molehill/pkg/plugin"
+	"molehill/pkg/run"
+	"molehill/transport"
+)
+
+// Name is the experiment's.
+const Name = "synth-images"
+
+// Experiment implements experiment.Experiment.
+type Experiment struct{}
+
+// Describe implements plugin.Plugin.
+func (Experiment) Describe() plugin.Info {
+	return plugin.Info{Name: Name, Version: "1", Source: "Molehill: docs/own-data.md",
+		Summary: "synthetic images of a folder of your own, from one private release; `molehill synth` runs it"}
+}
+
+// Config implements experiment.Experiment.
+func (Experiment) Config(experiment.Preset) experiment.Config { return settings() }
+
+// Artefacts of a run, beside synth.ReportFile and, by Diagnose, synth.KeeperFile.
+const (
+	SchemaFile  = "schema.json"
+	SheetFile   = "sheet.png"
+	releaseFile = "release.npy"
+	pointsFile  = "points.npy"
+	labelsFile  = "labels.npy"
+)
+
+// encodedAtOnce is how many images are in memory when they are encoded, at most so
+// many values.
+const encodedAtOnce = 1 << 24
+
+func atOnce(schema *pictures.Schema) int {
+	return min(1000, max(1, encodedAtOnce/schema.Images.Dim()))
+}
+
+// encoded are private images as points of the code's sphere.
+type encoded struct {
+	points transport.Points // of rows
+	rows   []int            // records that were encoded
+	labels []int            // of all records, 0 without classes
+	faults []pictures.Disagreement
+}
+
+// encode reads all images of a source, and encodes most of them at most, evenly
+// spaced.
+func encode(ctx context.Context, source pictures.Source, schema *pictures.Schema, with code, most int, say func(done, all int)) (encoded, error) {
+	n, size := source.Len(), schema.Images.Dim()
+	count := min(n, most)
+	e := encoded{points: transport.Points{Dim: with.dim(), Data: make([]float32, 0, count*with.dim())}, labels: make([]int, 0, n)}
+	for k := range count {
+		e.rows = append(e.rows, k*n/count)
+	}
+	var err error
+	e.faults, err = pictures.Each(ctx, source, size, atOnce(schema), func(first int, images []float32, classes []int) error {
+		e.labels = append(e.labels, classes...)
+		var taken []float32
+		for k := e.points.Len(); k < count && e.rows[k] < first+len(classes); k++ {
+			at := (e.rows[k] - first) * size
+			taken = append(taken, images[at:at+size]...)
+		}
+		if taken == nil {
+			return nil
+		}
+		x, err := with.encode(ctx, taken)
+		e.points.Data = append(e.points.Data, x.Data...)
+		say(len(e.labels), n)
+		return err
+	})
+	return e, err
+}
+
+// Run implements experiment.Experiment. It leaves the artefacts synthetic.zip (or
+// .npz), sheet.png (some of each class), schema.json, release.npy (what was
+// released), points.npy and labels.npy (the synthetic images as points of the code),
+// and report.md and report.html, which tell nothing that was not paid for.
+func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
+	c := config.(*Config)
+	schema, with, private, err := c.read(ctx, r)
+	if err != nil {
+		return result, err
+	}
+	n := private.points.Len()
+	released, err := c.release(ctx, r, schema, with, private)
+	if err != nil {
+		return result, err
+	}
+	// From here on nothing looks at a record.
+	private = encoded{}
+	x, labels, err := released.follow(ctx, r, c, c.images(n))
+	if err != nil {
+		return result, err
+	}
+	m := made{schema: schema, code: with, points: x, labels: labels}
+	if err := m.write(ctx, r, c); err != nil {
+		return result, err
+	}
+	if err := m.tell(ctx, r, c, released, n); err != nil {
+		return result, err
+	}
+	return run.Result{Metrics: run.Values{"images": float64(x.Len())}, Note: "what looks at the private images is in the keeper's report, if their keeper has asked for it"}, released.paid.Commit(ctx)
+}
+
+// read reads and encodes the private images.
+func (c *Config) read(ctx context.Context, r *run.Run) (*pictures.Schema, code, encoded, error) {
+	schema, with, source, err := c.open(ctx)
+	if err != nil {
+		return nil, nil, encoded{}, err
+	}
+	_ = r.Emit(run.Event{Message: "reading " + c.Data}) // progress that cannot be told is no reason to stop
+	// Their keeper is told by Diagnose what disagrees.
+	private, err := encode(ctx, source, schema, with, source.Len(), func(done, all int) { _ = r.Emit(run.Event{Message: fmt.Sprintf("%d of %d images read", done, all)}) })
+	if err = errors.Join(err, source.Close()); err != nil {
+		return nil, nil, encoded{}, err
+	}
+	return schema, with, private, r.Describe("", c.Data)
+}
+
+// open opens the images, after it has seen that they are those that were asked for.
+func (c *Config) open(ctx context.Context) (*pictures.Schema, code, pictures.Source, error) {
+	inputs, err := c.inputs(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if inputs != c.Inputs {
+		return nil, nil, nil, fmt.Errorf("%s or %s has changed since this run was asked for; ask again, for another run", c.Data, c.Schema)
+	}
+	schema, err := pictures.ReadSchema(c.Schema)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := schema.Confirmed(); err != nil {
+		return nil, nil, nil, err
+	}
+	with, err := c.code(schema)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	source, err := pictures.Open(c.Data, schema)
+	return schema, with, source, err
+}
+
+// made are synthetic images as points of their code, in the order of their classes.
+type made struct {
+	schema *pictures.Schema
+	code   code
+	points transport.Points
+	labels []int
+}
+
+// write leaves the images.
+func (m *made) write(ctx context.Context, r *run.Run, c *Config) error {
+	column := make([]float32, len(m.labels))
+	for i, label := range m.labels {
+		column[i] = float32(label)
+	}
+	err := errors.Join(
+		r.WriteTable(pointsFile, m.points.Data, m.points.Dim),
+		r.WriteTable(labelsFile, column, 1),
+		r.WriteFile(SchemaFile, m.schema.Encode))
+	if err != nil {
+		return err
+	}
+	return r.WriteFile(c.file(), func(w io.Writer) error {
+		draw := m.drawer(ctx)
+		if c.file() == "synthetic.npz" {
+			return m.schema.WriteNPZ(w, m.points.Len(), m.labels, draw)
+		}
+		return m.schema.WriteZip(w, m.points.Len(), m.labels, draw)
+	})
+}
+
+// drawer decodes the images when they are asked for, one after the other, many at a
+// time.
+func (m *made) drawer(ctx context.Context) pictures.Drawer {
+	size, first, images := m.schema.Images.Dim(), 0, []float32(nil)
+	return func(dst []float32, i int) error {
+		if at := (i - first) * size; images == nil || at < 0 || at >= len(images) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			to := min(i+atOnce(m.schema), m.points.Len())
+			x := transport.Points{Dim: m.points.Dim, Data: m.points.Data[i*m.points.Dim : to*m.points.Dim]}
+			var err error
+			if images, err = m.code.decode(ctx, x); err != nil {
+				return err
+			}
+			first = i
+		}
+		copy(dst, images[(i-first)*size:])
+		return nil
+	}
+}
+
+// keep has what a release leaves written among the artefacts.
+func keep(r *run.Run) func(int, []float64) error {
+	return func(_ int, released []float64) error {
+		return r.WriteFile(releaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
+	}
+}
+
+// ledgerName makes the images known to the ledger and returns their name there.
+func ledgerName(schema *pictures.Schema) (string, error) { return synth.Enter(schema.Name) }

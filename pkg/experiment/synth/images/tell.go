@@ -1,0 +1,194 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/experiment/synth"
+	"molehill/pkg/report"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/viz"
+)
+
+// notCovered is what the promise leaves out, beyond what experiment.Promise adds.
+func (c *Config) notCovered(schema *pictures.Schema, with code, n int) []string {
+	out := []string{
+		"the schema: the size of the images, how others are brought to it, and the classes were declared public by whoever confirmed it",
+		"the classes' number and names; which class an image is of is protected like the rest of it",
+		"people in several images: the promise is for an image; for k images of one person ε is up to k times as large, and δ larger too",
+		"what is true of all images: that is what synthetic ones are for",
+		"which files count as images, by the endings of their names and the folders they lie in: one that is damaged, too large or of no class counts as a grey image, and stops nothing",
+		"what the keeper of the images looks at to judge the result (" + synth.KeeperFile + "): it is not private",
+	}
+	if schema.Classes == nil {
+		out = append(out[:1], out[2:]...)
+	}
+	out = append(out, with.leavesOut()...)
+	if c.Delta*float64(n) >= 1 {
+		out = append(out, fmt.Sprintf("δ = %g is not below 1/%d: it allows a method that publishes an image now and then; take a smaller one", c.Delta, n))
+	}
+	return out
+}
+
+// What a sheet shows.
+const (
+	sheetOfClass = 12 // images of each class
+	sheetClasses = 20
+	sheetAlone   = 64 // images without classes
+)
+
+// sheet chooses what a sheet shows: rows of images and the names beside them.
+func sheet(labels []int, names []string) (rows []int, of viz.Images) {
+	if len(names) < 2 {
+		for i := range min(sheetAlone, len(labels)) {
+			rows = append(rows, i)
+		}
+		return rows, of
+	}
+	members := make([][]int, len(names))
+	for i, label := range labels {
+		members[label] = append(members[label], i)
+	}
+	of.Cols = sheetOfClass
+	for class := range min(sheetClasses, len(names)) {
+		its := members[class]
+		for k := range sheetOfClass {
+			row := -1 // an empty place
+			if k < len(its) {
+				row = its[k*len(its)/min(len(its), sheetOfClass)]
+			}
+			rows = append(rows, row)
+		}
+		of.RowLabels = append(of.RowLabels, names[class])
+	}
+	return rows, of
+}
+
+// sheet draws some of the synthetic images of each class.
+func (m *made) sheet(ctx context.Context) (viz.Images, error) {
+	rows, of := sheet(m.labels, m.schema.Names())
+	size := m.schema.Images.Dim()
+	of.Title, of.Height, of.Width, of.Channels = "Synthetic images", m.schema.Images.Height, m.schema.Images.Width, m.schema.Images.Channels
+	var there []int
+	for _, i := range rows {
+		if i >= 0 {
+			there = append(there, i)
+		}
+	}
+	// All at once: a model takes as long for a few.
+	images, err := m.code.decode(ctx, m.points.Subset(there))
+	if err != nil {
+		return of, err
+	}
+	of.X = make([]float32, len(rows)*size)
+	for k, i := range rows {
+		if at := of.X[k*size : (k+1)*size]; i < 0 {
+			blank(at)
+		} else {
+			images = images[copy(at, images):]
+		}
+	}
+	if len(m.schema.Names()) > sheetClasses {
+		of.Caption = fmt.Sprintf("The first %d of %d classes.", sheetClasses, len(m.schema.Names()))
+	}
+	return of, nil
+}
+
+// blank fills the place of an image that there is none for with white.
+func blank(dst []float32) {
+	for i := range dst {
+		dst[i] = 1
+	}
+}
+
+// tell writes the report that may be told: nothing in it looks at an image but
+// through the release.
+func (m *made) tell(ctx context.Context, r *run.Run, c *Config, t *released, n int) error {
+	statement, err := synth.Statement(r)
+	if err != nil {
+		return err
+	}
+	shown, err := m.sheet(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.WriteFile(SheetFile, shown.PNG); err != nil {
+		return err
+	}
+	d := report.Document{
+		Title: "Privacy report: synthetic " + m.schema.Name,
+		Summary: fmt.Sprintf("%d synthetic images of %v, made of %d private ones by Molehill, with (ε, δ) = (%v, %g).",
+			m.points.Len(), m.schema.Images.Shape, n, statement.Epsilon(), statement.Delta),
+		Sections: []report.Section{
+			report.Promise(statement, "image"), report.NotPromised(statement), m.result(t, statement, shown), m.declared(),
+			{Heading: "What was not looked at", Text: []string{"This report looks at the release and the synthetic images, and at no private one. What compares with those is not private; it is in another report, for their keeper."}},
+			howMade(r, m.code),
+		},
+	}
+	return write(r.WriteFile, synth.ReportFile, d)
+}
+
+// write writes a report as Markdown and as a web page.
+func write(to func(name string, write func(io.Writer) error) error, name string, d report.Document) error {
+	if err := to(name+".md", d.Markdown); err != nil {
+		return err
+	}
+	return to(name+".html", d.HTML)
+}
+
+func (m *made) result(t *released, statement privacy.Statement, shown viz.Images) report.Section {
+	s := report.Section{Heading: "What was released, and what was made of it", Figures: []viz.Figure{shown}}
+	degrees := viz.Table{Title: "What stands above the noise", Header: []string{"means of degree", "share of what was measured"},
+		Caption: "Degree 1 is where the images are on average, degree 2 how they vary together, and so on. What the noise may have made is left out of the synthetic images."}
+	for l, kept := range t.kept {
+		degrees.Add(l+1, fmt.Sprintf("%.0f %%", 100*kept))
+	}
+	what := "the images"
+	if len(m.schema.Names()) > 1 {
+		what = "each class, and how often it occurs"
+		classes := viz.Table{Title: "Classes", Header: []string{"class", "share, as released", "synthetic images"}}
+		counts := make([]int, len(t.frequencies))
+		for _, label := range m.labels {
+			counts[label]++
+		}
+		for k, name := range m.schema.Names() {
+			classes.Add(name, fmt.Sprintf("%.2f %%", 100*t.frequencies[k]), counts[k])
+		}
+		s.Tables = append(s.Tables, classes)
+	}
+	s.Text = []string{
+		fmt.Sprintf("Every image became a point of a sphere in %d dimensions, through %s.", m.points.Dim, m.code.says()),
+		fmt.Sprintf("Released were, once, noisy means of the spherical harmonics up to degree %d over %s, each with noise of a standard deviation of %.3g. Points that followed them were made into images.", t.degree, what, statement.NoiseStd),
+		"Synthetic images show what the code and these means can: more detail than the code has is not in them.",
+	}
+	s.Tables = append(s.Tables, degrees)
+	return s
+}
+
+// declared is the section of what the schema declares.
+func (m *made) declared() report.Section {
+	t := viz.Table{Header: []string{"", "declared public"}}
+	for _, p := range m.schema.Parts() {
+		t.Add(p.Name, p.Says)
+	}
+	return report.Section{Heading: "What was declared public", Tables: []viz.Table{t},
+		Text: []string{"Whoever confirmed the schema has said that this is known without looking at the images. If any of it was read off them, the promise does not hold for it."}}
+}
+
+// howMade is the section that lets somebody make the same again.
+func howMade(r *run.Run, with code) report.Section {
+	t := viz.Table{Header: []string{"", ""}}
+	t.Add("run", r.ID)
+	t.Add("code", with.says())
+	t.Add("seed of everything but the noise", r.Spec.Seed)
+	if computed, err := r.Provenance(); err == nil && len(computed) > 0 {
+		last := computed[len(computed)-1]
+		t.Add("started", last.Started.UTC().Format("2006-01-02 15:04:05 MST"))
+		t.Add("program", strings.TrimSpace(fmt.Sprintf("%s %s, %s", last.Module, last.Revision, last.Go)))
+	}
+	return report.Section{Heading: "How it was made", Tables: []viz.Table{t}}
+}
