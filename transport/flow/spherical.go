@@ -61,7 +61,7 @@ func NewSpherical(records transport.Points, degree int, directions Directions, r
 	if err := release.Release(sketch.Means, sensitivity, 0); err != nil {
 		return nil, err
 	}
-	return &Spherical{Density: sketch.Density(release.NoiseStd()), Directions: directions}, nil
+	return &Spherical{Density: sketch.Density(release.NoiseStd(), directions.Random.Stream("atoms", 0)), Directions: directions}, nil
 }
 
 // SphericalBasis is the basis of NewSpherical for directions drawn from public.

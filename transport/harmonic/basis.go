@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"molehill/transport"
@@ -120,15 +122,16 @@ func (b *Basis) Means(x transport.Points) ([]float64, error) {
 		for j := range sums {
 			sums[j] *= math.Sqrt(float64(d.size)) / float64(x.Len())
 		}
-		v := mat.NewVecDense(d.size, sums)
-		if err := v.SolveVec(d.factor, v); err != nil {
-			if _, imprecise := err.(mat.Condition); !imprecise {
-				return nil, fmt.Errorf("harmonic: degree %d: %w", i+1, err)
-			}
-		}
-		means = append(means, v.RawVector().Data...)
+		means = append(means, d.orthonormal(sums)...)
 	}
 	return means, nil
+}
+
+// orthonormal makes of sums over the zonal functions of d, times √size, those over
+// its orthonormal harmonics, in place.
+func (d degree) orthonormal(sums []float64) []float64 {
+	blas64.Trsv(blas.NoTrans, d.factor.RawTriangular(), blas64.Vector{N: d.size, Data: sums, Inc: 1})
+	return sums
 }
 
 // sums returns Σ_i P_l(⟨θ_j, x_i⟩), [size]. Each core takes some of the θ_j, so

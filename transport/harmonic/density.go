@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 
 	"molehill/transport"
 	"molehill/transport/sliced"
@@ -22,16 +23,19 @@ type Density struct {
 // Dim is the dimension of the space that has the sphere.
 func (d *Density) Dim() int { return d.basis.Dim }
 
-// Kept returns by how much each degree was shrunk, [Degree], from 0 to 1.
+// Kept returns the share of each degree that shrinking has left, [Degree], from 0
+// to 1; after a joint fit that of what the fit does not explain.
 func (d *Density) Kept() []float64 { return append([]float64(nil), d.kept...) }
 
 // coefficients returns a with Σ_m y_m·Y_m = Count·Σ_j a_j·P_l(⟨θ_j, ·⟩) for means y
 // = scale·means of orthonormal harmonics.
 func (d degree) coefficients(means []float64, scale float64) []float64 {
-	a := mat.NewVecDense(d.size, append([]float64(nil), means...))
-	a.ScaleVec(scale/math.Sqrt(float64(d.size)), a)
-	_ = a.SolveVec(d.factor.T(), a) // the factor was made, so it has an inverse
-	return a.RawVector().Data
+	a := make([]float64, d.size)
+	for j, m := range means {
+		a[j] = m * scale / math.Sqrt(float64(d.size))
+	}
+	blas64.Trsv(blas.Trans, d.factor.RawTriangular(), blas64.Vector{N: d.size, Data: a, Inc: 1})
+	return a
 }
 
 // moments writes the means of P_1(⟨x, θ⟩) … P_L(⟨x, θ⟩) of each density to its

@@ -3,6 +3,9 @@ package harmonic
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
 
 	"molehill/privacy"
 	"molehill/transport"
@@ -67,24 +70,62 @@ func Sensitivity(dim, degree, n int) (privacy.Sensitivity, error) {
 const leastVariance = 1e-8
 
 // Density estimates where the points are from a sketch whose means carry Gaussian
-// noise of standard deviation noiseStd. Of every degree it keeps the share by
-// which its energy exceeds that of the noise (James & Stein 1961, the positive
-// part): all of it where there is no noise, nothing where there is nothing else.
-func (s *Sketch) Density(noiseStd float64) *Density {
+// noise of standard deviation noiseStd.
+//
+// With little noise it keeps of every degree the share by which its energy exceeds
+// that of the noise (James & Stein 1961, the positive part): all of it where there
+// is no noise, nothing where there is nothing else. With more, degrees are shrunk
+// towards those of a distribution that is fitted to all of them at once (atoms),
+// from points that rng draws. It is public, and read only then.
+func (s *Sketch) Density(noiseStd float64, rng *rand.Rand) *Density {
 	d := &Density{basis: s.Basis}
 	s.each(func(l int, means []float64) {
 		part := s.Basis.degrees[l-1]
-		var energy float64
-		for _, v := range means {
-			energy += v * v
-		}
-		noise := noiseStd * noiseStd * float64(part.size)
-		kept := exceeding(energy, noise)
+		kept := exceeding(dot(means, means), noiseStd*noiseStd*float64(part.size))
 		d.kept = append(d.kept, kept)
 		// A moment is the mean of Y(θ)·Y(x)/Count with ‖Y(θ)‖² = Count.
 		variance := noiseStd * noiseStd / (s.Weights[l-1] * s.Weights[l-1] * float64(part.size))
 		d.errors = append(d.errors, kept*variance+leastVariance)
 		d.zonal = append(d.zonal, part.coefficients(means, kept/s.Weights[l-1]))
 	})
+	if d.noise() > plainNoise {
+		s.refine(d, noiseStd, rng)
+	}
 	return d
+}
+
+// plainNoise is the noise of a density from which on a joint fit is worth its
+// time: a few thousand points that follow all directions at once average away
+// about as much.
+const plainNoise = 0.005
+
+// noise is how far errors of the moments move the sliced W₂, near the uniform
+// distribution (Weights).
+func (d *Density) noise() float64 {
+	var squares float64
+	for i, part := range d.basis.degrees {
+		squares += (d.errors[i] - leastVariance) * float64(part.size) / eigenvalue(d.Dim(), i+1)
+	}
+	return math.Sqrt(max(0, squares))
+}
+
+// refine has d, a first estimate from a sketch with noise of standard deviation
+// noiseStd, keep of every degree what atoms explain of it and, of the rest, the
+// share by which it exceeds the noise. Up to degree 2 there is nothing that one
+// degree could tell of another.
+func (s *Sketch) refine(d *Density, noiseStd float64, rng *rand.Rand) {
+	if s.Basis.Degree < 3 {
+		return
+	}
+	fitted := s.jointly(noiseStd, d, rng).means()
+	s.each(func(l int, means []float64) {
+		part, w := s.Basis.degrees[l-1], s.Weights[l-1]
+		mean, beyond := fitted[l-1], make([]float64, part.size)
+		for j, m := range means {
+			beyond[j] = m/w - mean[j]
+		}
+		d.kept[l-1] = exceeding(dot(beyond, beyond), noiseStd*noiseStd/(w*w)*float64(part.size))
+		floats.AddScaled(mean, d.kept[l-1], beyond)
+		d.zonal[l-1] = part.coefficients(mean, 1)
+	})
 }

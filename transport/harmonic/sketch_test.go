@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"molehill/transport"
@@ -77,7 +78,7 @@ func TestDensityHasTheMomentsOfThePoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := s.Density(0)
+	d := s.Density(0, nil)
 	u := sliced.Uniform(5, 10, rng)
 	theta, row, c, p := make([]float64, 5), make([]float64, 5), make([]float64, 4), make([]float64, 5)
 	for j := range u.Count {
@@ -102,7 +103,7 @@ func TestQuantilesOfKnownDensities(t *testing.T) {
 	const knots = 500
 	for _, dim := range []int{2, 3, 8, 48} {
 		b := basis(t, dim, 2)
-		d := (&Sketch{Basis: b, Weights: Weights(dim, 2), Records: 1, Means: make([]float64, b.Size())}).Density(0)
+		d := (&Sketch{Basis: b, Weights: Weights(dim, 2), Records: 1, Means: make([]float64, b.Size())}).Density(0, nil)
 		q, err := d.Quantiles(sliced.Orthonormal(dim, 1, rand.New(rand.NewPCG(4, 31))), knots)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +120,7 @@ func TestQuantilesOfKnownDensities(t *testing.T) {
 	s := &Sketch{Basis: b, Weights: Weights(3, 1), Records: 1, Means: y}
 	const kappa = 4.
 	floats.Scale((1/math.Tanh(kappa)-1/kappa)*s.Weights[0], s.Means)
-	q, err := s.Density(0).Quantiles(sliced.Directions{Dim: 3, Count: 1, Data: []float32{0.6, 0.8, 0}}, knots)
+	q, err := s.Density(0, nil).Quantiles(sliced.Directions{Dim: 3, Count: 1, Data: []float32{0.6, 0.8, 0}}, knots)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,21 +165,46 @@ func TestDensityShrinksNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 31))
 	b := basis(t, 8, 3)
 	s := &Sketch{Basis: b, Weights: Weights(8, 3), Records: 1, Means: make([]float64, b.Size())}
+	const std = 0.03
 	for i := range s.Means {
-		s.Means[i] = rng.NormFloat64()
+		s.Means[i] = std * rng.NormFloat64()
 	}
-	for l, kept := range s.Density(1).Kept() {
-		// χ² of Count degrees: its mean is 1 ± √(2/Count), and 5 of these spreads
-		// have a false alarm below 10⁻⁴ in all.
-		if spread := math.Sqrt(2 / Count(8, l+1)); kept > 5*spread {
-			t.Errorf("%v of pure noise of degree %d was kept", kept, l+1)
+	for l, energy := range energies(s.Density(std, rng)) {
+		noise := std * std / (s.Weights[l] * s.Weights[l]) * Count(8, l+1)
+		// χ² of Count degrees is 1 ± √(2/Count) of its mean, and what exceeds the mean
+		// by 5 of these spreads has a false alarm below 10⁻⁴ in all.
+		if spread := math.Sqrt(2 / Count(8, l+1)); energy > 5*spread*noise {
+			t.Errorf("%v of pure noise of degree %d was kept", energy/noise, l+1)
 		}
 	}
-	for l, kept := range s.Density(0.1).Kept() {
-		if kept < 0.9 {
-			t.Errorf("of degree %d, with noise a tenth of the signal, %v was kept", l+1, kept)
+	for l, kept := range s.Density(std/100, nil).Kept() {
+		if kept < 0.99 {
+			t.Errorf("of degree %d, with noise a hundredth of the signal, %v was kept", l+1, kept)
 		}
 	}
+}
+
+// energies returns the ‖E Y‖² of each degree of a density.
+func energies(d *Density) []float64 {
+	return distances(d, &Sketch{Basis: d.basis, Weights: Weights(d.basis.Dim, d.basis.Degree), Means: make([]float64, d.basis.Size())})
+}
+
+// distances returns how far the harmonics of a density are from those of a sketch
+// without noise, squared, degree by degree.
+func distances(d *Density, s *Sketch) (all []float64) {
+	s.each(func(l int, means []float64) {
+		part := s.Basis.degrees[l-1]
+		// Σ_j a_j·P_l(⟨θ_j, ·⟩)·Count has the means √Count·Cᵀa.
+		mean := mat.NewVecDense(part.size, nil)
+		mean.MulVec(part.factor.T(), mat.NewVecDense(part.size, slices.Clone(d.zonal[l-1])))
+		var sum float64
+		for j, m := range means {
+			beyond := math.Sqrt(float64(part.size))*mean.AtVec(j) - m/s.Weights[l-1]
+			sum += beyond * beyond
+		}
+		all = append(all, sum)
+	})
+	return all
 }
 
 // An attack on the sensitivity: random pairs of neighbours, and pairs as far apart
@@ -230,7 +256,7 @@ func TestSensitivityIsNeverExceededAndReached(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 31))
 	b := basis(t, 3, 2)
-	density := (&Sketch{Basis: b, Weights: Weights(3, 2), Records: 1, Means: make([]float64, b.Size())}).Density(0)
+	density := (&Sketch{Basis: b, Weights: Weights(3, 2), Records: 1, Means: make([]float64, b.Size())}).Density(0, nil)
 	for says, err := range map[string]error{
 		"norm 2":          second(b.Means(transport.Points{Dim: 3, Data: []float32{2, 0, 0}})),
 		"point 0 has NaN": second(b.Means(transport.Points{Dim: 3, Data: []float32{float32(math.NaN()), 0, 0}})),
@@ -281,7 +307,7 @@ func BenchmarkQuantiles(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, u := s.Density(0), sliced.Orthonormal(8, 18, rng)
+	d, u := s.Density(0, nil), sliced.Orthonormal(8, 18, rng)
 	for b.Loop() {
 		if _, err := d.Quantiles(u, 256); err != nil {
 			b.Fatal(err)

@@ -3,6 +3,7 @@ package harmonic
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -20,6 +21,8 @@ type angles struct {
 	at     []float64   // cos φ, ascending
 	base   []float64   // logarithm of sin(φ)^(dim−2): the uniform distribution over φ
 	values [][]float64 // P_l(cos φ) of l = 1 … L
+
+	products [][]float64 // P_a·P_b of a ≤ b, row by row
 }
 
 // newAngles has points at φ = π·(1 − (i+shift)/intervals): the ends of intervals
@@ -43,6 +46,11 @@ func newAngles(b *Basis, intervals int, shift float64) *angles {
 		zonal(p, b.Dim, cos)
 		for l := range a.values {
 			a.values[l][i] = p[l+1]
+		}
+	}
+	for l := range a.values {
+		for _, other := range a.values[l:] {
+			a.products = append(a.products, floats.MulTo(make([]float64, points), a.values[l], other))
 		}
 	}
 	return a
@@ -79,16 +87,14 @@ func (t *tilt) fit(c, v []float64) {
 	trial := make([]float64, len(c))
 	for range 50 {
 		var far float64
+		at := 0 // in products
 		for a := range c {
 			gradient := t.mean[a] - c[a] + v[a]*t.lambda[a]
 			t.step.SetVec(a, -gradient)
 			far = max(far, math.Abs(gradient))
 			for b := a; b < len(c); b++ {
-				var sum float64
-				for i, m := range t.mass {
-					sum += m * t.values[a][i] * t.values[b][i]
-				}
-				sum -= t.mean[a] * t.mean[b]
+				sum := floats.Dot(t.mass, t.products[at]) - t.mean[a]*t.mean[b]
+				at++
 				if a == b {
 					sum += v[a]
 				}
@@ -126,7 +132,7 @@ func (t *tilt) fit(c, v []float64) {
 func (t *tilt) evaluate(c, v []float64) float64 {
 	value := t.angles.density(t.mass, t.lambda)
 	for l, lambda := range t.lambda {
-		t.mean[l] = dot(t.mass, t.values[l])
+		t.mean[l] = floats.Dot(t.mass, t.values[l])
 		value += lambda * (v[l]*lambda/2 - c[l])
 	}
 	return value
@@ -137,9 +143,7 @@ func (t *tilt) evaluate(c, v []float64) float64 {
 func (a *angles) density(mass, lambda []float64) float64 {
 	copy(mass, a.base)
 	for l, v := range lambda {
-		for i, p := range a.values[l] {
-			mass[i] += v * p
-		}
+		floats.AddScaled(mass, v, a.values[l])
 	}
 	most := math.Inf(-1)
 	for _, m := range mass {

@@ -131,7 +131,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 	if err != nil {
 		return transport.Points{}, err
 	}
-	began, saved, shown := time.Now(), time.Now(), time.Time{}
+	began, saved, shown, took := time.Now(), time.Now(), time.Time{}, time.Duration(0) // of previews, the last and what it took
 	first, every := done, run.Interval(checkpointEvery)
 	for done < c.Steps {
 		if err := ctx.Err(); err != nil {
@@ -153,11 +153,12 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 			}
 			event.Values = run.Values{"sliced W₂": d.Value}
 			// Decoded particles are of the releases alone, as those at the end are.
-			if time.Since(shown) > previewEvery && done < c.Steps {
+			if time.Since(shown) > max(previewEvery, 20*took) && done < c.Steps {
+				start := time.Now()
 				if err := preview(r, data, c.place(x), labelsOf(guide, x.Len())); err != nil {
 					return transport.Points{}, err
 				}
-				shown = time.Now()
+				shown, took = time.Now(), time.Since(start)
 			}
 		}
 		if err := r.Emit(event); err != nil {
@@ -217,11 +218,13 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	if err != nil {
 		return result, err
 	}
-	sphere := x.Clone()
-	sphere.OnSphere()
-	onSphere, err := data.distance(sphere, metric.DefaultStacks, r.Spec.Seed)
-	if err != nil {
-		return result, err
+	onSphere := d
+	if !c.OnSphere {
+		sphere := x.Clone()
+		sphere.OnSphere()
+		if onSphere, err = data.distance(sphere, metric.DefaultStacks, r.Spec.Seed); err != nil {
+			return result, err
+		}
 	}
 	floor, err := data.floor(placed.Len(), r.Spec.Seed)
 	if err != nil {

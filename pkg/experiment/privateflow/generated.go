@@ -44,6 +44,6 @@ var (
 		Summary: "private generator: trained on every row's noisy projections, released once, with as much noise on its own"}}
 	merf = generated{embedded{}, plugin.Info{Name: "dp-merf", Version: "2", Source: "Harder et al. 2021",
 		Summary: "private generator: trained on a mean embedding by random Fourier features, released once"}}
-	harmonicGenerator = generated{spherical{}, plugin.Info{Name: "harmonic-generator", Version: "2", Source: "Molehill: docs/harmonic-sketch.md",
+	harmonicGenerator = generated{spherical{}, plugin.Info{Name: "harmonic-generator", Version: "3", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private generator: trained on the release of harmonic-flow, at no further cost"}}
 )
