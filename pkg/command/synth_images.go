@@ -26,21 +26,35 @@ func (s *synthesis) checkImages() error {
 	if ending := strings.ToLower(filepath.Ext(s.out)); ending != "" && !slices.Contains(images.Formats, ending) {
 		return fmt.Errorf("--out %s ends in %q; expected %s, or no ending for a folder", s.out, ending, strings.Join(images.Formats, ", "))
 	}
-	data, err := filepath.Abs(s.data)
-	if err != nil {
-		return err
-	}
-	out, err := filepath.Abs(s.out)
-	if err != nil {
-		return err
-	}
-	if inside, err := filepath.Rel(data, out); err == nil && filepath.IsLocal(inside) {
-		return fmt.Errorf("--out %s lies in the folder that is read; write to another", s.out)
+	for _, read := range []string{s.data, s.test} {
+		if read != "" && within(read, filepath.Dir(s.out)) {
+			return fmt.Errorf("--out %s lies in %s, which is read; write to another folder", s.out, read)
+		}
 	}
 	if info, err := os.Lstat(s.out); err == nil && (info.IsDir() || s.folder()) {
 		return fmt.Errorf("%s is there already, and folders are not replaced; remove it first, or write to another", s.out)
 	}
 	return nil
+}
+
+// within reports whether a folder is another, or lies in it, whatever links lead there.
+func within(folder, path string) bool {
+	outer, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false
+	}
+	inner, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	if outer, err = filepath.Abs(outer); err != nil {
+		return false
+	}
+	if inner, err = filepath.Abs(inner); err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(outer, inner)
+	return err == nil && filepath.IsLocal(inside)
 }
 
 // folder reports whether images are to be written to a folder.

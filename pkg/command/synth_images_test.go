@@ -142,9 +142,14 @@ func TestSynthFindsMistakesWithImagesBeforeItSpends(t *testing.T) {
 	if err := os.Mkdir(empty, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	linked := filepath.Join(dir, "linked")
+	if err := os.Symlink(data, linked); err != nil {
+		t.Fatal(err)
+	}
 	for want, arguments := range map[string][]string{
 		"or no ending for a folder":  {"synth", "--data", data, "--out", out + ".csv", "--epsilon", "1"},
-		"lies in the folder":         {"synth", "--data", data, "--out", filepath.Join(data, "made"), "--epsilon", "1"},
+		data + ", which is read":     {"synth", "--data", data, "--out", filepath.Join(data, "made"), "--epsilon", "1"},
+		"lies in " + data:            {"synth", "--data", data, "--out", filepath.Join(linked, "made"), "--epsilon", "1"},
 		"is of tables":               {"synth", "--data", data, "--out", out, "--epsilon", "1", "--method", "pairs"},
 		"no images":                  {"synth", "--data", empty, "--schema", schema, "--out", out, "--epsilon", "1"},
 		"drafts one":                 {"synth", "--data", empty, "--out", out, "--epsilon", "1"},

@@ -34,6 +34,9 @@ func openArchive(path string, schema *Schema) (*archive, error) {
 	if a.x, a.shape, err = imagesOf(arrays); err != nil {
 		return nil, err
 	}
+	if schema.Images.White == 0 {
+		return nil, fmt.Errorf("the schema does not say which value of array %s is white; set \"white\" of its \"images\", to 1, 255 or 65535 for example", imageArray)
+	}
 	if schema.Classes == nil {
 		return a, nil
 	}
@@ -174,14 +177,14 @@ func (a *archive) Picture(dst []float32, i int) (int, error) {
 			return 0, errClass
 		}
 	}
-	dim, scale := a.shape.Dim(), a.x.scale()
+	dim, white := a.shape.Dim(), a.schema.Images.White
 	var fault error
 	values := dst
 	if a.shape != a.schema.Images.Shape {
 		values = make([]float32, dim)
 	}
 	for k := range dim {
-		v := a.x.at(i*dim+k) * scale
+		v := a.x.at(i*dim+k) / white
 		if !(v >= 0 && v <= 1) {
 			fault = errRange
 			if math.IsNaN(v) {

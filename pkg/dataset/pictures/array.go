@@ -91,16 +91,15 @@ func (a array) at(i int) float64 {
 	return float64(b[0]) // b1, u1
 }
 
-// scale is what brings pixels to [0, 1], by their type alone: floating-point numbers
-// are there already, 16 bits are of 65535, all other whole numbers of 255.
-func (a array) scale() float64 {
+// white is what a white pixel has in most arrays of that type.
+func (a array) white() float64 {
 	switch a.kind {
 	case "f4", "f8", "b1":
 		return 1
 	case "u2":
-		return 1. / 65535
+		return 65535
 	}
-	return 1. / 255
+	return 255
 }
 
 // pixels is an image of values in [0, 1].

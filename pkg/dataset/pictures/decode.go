@@ -23,7 +23,10 @@ const (
 	// densest is more pixels than a byte of any PNG or JPEG can hold: of PNG, deflate
 	// makes up to 1032 bytes of one, and a byte holds up to 8 pixels.
 	densest = 8 * 1032
-	// heavy images are decoded one at a time.
+	// maxScans is more than any camera makes: a progressive JPEG has ten or so, and
+	// small pictures of it in its header some more.
+	maxScans = 100
+	// heavy images, by pixels, are decoded one at a time.
 	heavy = 1 << 22
 )
 
@@ -37,42 +40,77 @@ var (
 	errRange  = errors.New("images with values outside [0, 1]")
 )
 
-// decode returns the image of a file. The header is believed only as far as the file
-// could hold what it says.
-func decode(from io.Reader) (img image.Image, err error) {
+// read writes the image of a file to dst, as fit does. The header is believed only as
+// far as the file could hold what it says.
+func (s Images) read(dst []float32, from io.Reader) (err error) {
 	data, err := io.ReadAll(io.LimitReader(from, MaxBytes+1))
 	if err != nil {
-		return nil, errRead
+		return errRead
 	}
 	if len(data) > MaxBytes {
-		return nil, errBytes
+		return errBytes
 	}
 	defer func() {
 		if recover() != nil { // a decoder's slip must not tell of a record either
-			img, err = nil, errImage
+			err = errImage
 		}
 	}()
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil || config.Width < 1 || config.Height < 1 {
-		return nil, errImage
+		return errImage
 	}
 	if config.Width > maxLine || config.Height > maxLine || config.Width*config.Height > MaxPixels {
-		return nil, errPixels
+		return errPixels
 	}
-	if config.Width*config.Height/densest > len(data) {
-		return nil, errImage
+	if config.Width*config.Height/densest > len(data) || scans(data) > maxScans {
+		return errImage
 	}
-	if config.Width*config.Height > heavy {
+	// What scaling needs has the file's height and the schema's width.
+	if max(config.Width, s.Width)*config.Height > heavy {
 		heavily.Lock()
 		defer heavily.Unlock()
 	}
-	if img, _, err = image.Decode(bytes.NewReader(data)); err != nil {
-		return nil, errImage
+	img, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil || img.Bounds().Dx() != config.Width || img.Bounds().Dy() != config.Height {
+		return errImage
 	}
-	if img.Bounds().Dx() != config.Width || img.Bounds().Dy() != config.Height {
-		return nil, errImage
+	s.fit(dst, img)
+	return nil
+}
+
+// Markers of a JPEG (ITU-T T.81, Table B.1).
+const (
+	startOfImage = 0xd8
+	endOfImage   = 0xd9
+	startOfScan  = 0xda
+)
+
+// scans counts the passes over its pixels that a JPEG has: each takes time, however
+// few its bytes are.
+func scans(data []byte) (count int) {
+	if !bytes.HasPrefix(data, []byte{0xff, startOfImage}) {
+		return 0
 	}
-	return img, nil
+	for at := 2; at+3 < len(data); {
+		next := bytes.IndexByte(data[at:], 0xff)
+		if next < 0 || at+next+3 >= len(data) {
+			break
+		}
+		at += next + 1
+		switch marker := data[at]; {
+		case marker == 0xff: // fills
+		case marker == endOfImage:
+			return count // what follows is not looked at
+		case marker == 0 || marker >= 0xd0 && marker <= startOfImage:
+			at++ // a byte of a scan that is escaped, or a marker that stands alone
+		default:
+			if marker == startOfScan {
+				count++
+			}
+			at += 1 + int(data[at+1])<<8 | int(data[at+2])
+		}
+	}
+	return count
 }
 
 var heavily sync.Mutex

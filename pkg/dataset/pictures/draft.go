@@ -179,7 +179,7 @@ func (s *Schema) draftArchive(path string) error {
 	if err != nil {
 		return err
 	}
-	s.Images.Shape = shape
+	s.Images.Shape, s.Images.White = shape, x.white()
 	y, ok := arrays[labelArray]
 	if !ok {
 		return nil

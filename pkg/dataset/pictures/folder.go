@@ -48,9 +48,10 @@ func openFolder(dir string, schema *Schema) (*folder, error) {
 
 // What lies in a folder and is no record.
 const (
-	leftFiles = "files that are no PNG or JPEG by their names"
-	leftLinks = "links and other things that are neither files nor folders"
-	leftDeep  = "folders within folders, or beside images without classes"
+	leftFiles  = "files that are no PNG or JPEG by their names"
+	leftLinks  = "links and other things that are neither files nor folders"
+	leftClosed = "folders that cannot be listed"
+	leftDeep   = "folders within folders, or beside images without classes"
 )
 
 // list finds the records: images in the folder and, if there are classes, in its
@@ -69,9 +70,7 @@ func (f *folder) list() error {
 		case f.schema.Classes == nil:
 			f.left = note(f.left, leftDeep, e.Name()+"/", notTaken)
 		default:
-			if err := f.class(e.Name()); err != nil {
-				return err
-			}
+			f.class(e.Name())
 		}
 	}
 	// By name and then by class: of a record that changes its class the place among
@@ -82,10 +81,11 @@ func (f *folder) list() error {
 	return nil
 }
 
-func (f *folder) class(name string) error {
+func (f *folder) class(name string) {
 	entries, err := f.entries(name)
 	if err != nil {
-		return err
+		f.left = note(f.left, leftClosed, name+"/", notTaken)
+		return
 	}
 	for _, e := range entries {
 		if e.IsDir() {
@@ -94,7 +94,6 @@ func (f *folder) class(name string) error {
 		}
 		f.file(name, e)
 	}
-	return nil
 }
 
 func (f *folder) entries(name string) ([]os.DirEntry, error) {
@@ -145,13 +144,12 @@ func (f *folder) Picture(dst []float32, i int) (int, error) {
 		fillGrey(dst)
 		return 0, err
 	}
-	img, err := decode(file)
+	err = f.schema.Images.read(dst, file)
 	_ = file.Close() // it was only read
 	if err != nil {
 		fillGrey(dst)
 		return 0, err
 	}
-	f.schema.Images.fit(dst, img)
 	return class, nil
 }
 

@@ -267,21 +267,82 @@ func npyOf(kind, shape string, data any) []byte {
 	return out
 }
 
+func whiteAt(value float64, s *Schema) *Schema {
+	s.Images.White = value
+	return s
+}
+
+// NumPy gives an array the widest type of its images: one of them must not change
+// what others become.
+func TestOneImageDoesNotScaleOthers(t *testing.T) {
+	s := whiteAt(255, schemaOf(Shape{2, 2, 1}))
+	narrow, _, _, _ := read(t, archiveOf(t, map[string][]byte{"x": npyOf("|u1", "2, 2, 2", []byte{0, 51, 102, 255, 9, 9, 9, 9})}), s)
+	for kind, data := range map[string]any{
+		"<u2": []uint16{0, 51, 102, 255, 300, 9, 9, 9},
+		"<f8": []float64{0, 51, 102, 255, 0.5, 9, 9, 9},
+	} {
+		wide, _, _, _ := read(t, archiveOf(t, map[string][]byte{"x": npyOf(kind, "2, 2, 2", data)}), s)
+		if !slices.Equal(wide[:4], narrow[:4]) {
+			t.Errorf("%s: the first image became %v, and %v without the second", kind, wide[:4], narrow[:4])
+		}
+	}
+	if _, err := Open(archiveOf(t, map[string][]byte{"x": npyOf("|u1", "1, 2, 2", make([]byte, 4))}), schemaOf(Shape{2, 2, 1})); err == nil || !strings.Contains(err.Error(), `set "white"`) {
+		t.Error("no word on which value is white:", err)
+	}
+	drafted, err := Draft(t.Context(), "x", archiveOf(t, map[string][]byte{"x": npyOf("<u2", "1, 2, 2", make([]uint16, 4))}))
+	if err != nil || drafted.Images.White != 65535 || !strings.Contains(drafted.Parts()[0].Says, "65535") {
+		t.Error(drafted, err)
+	}
+}
+
+func TestScansAreCounted(t *testing.T) {
+	var plain bytes.Buffer
+	if err := jpeg.Encode(&plain, shade(40, 30, 77), nil); err != nil {
+		t.Fatal(err)
+	}
+	segment := func(marker byte, content string) string {
+		return string([]byte{0xff, marker, byte((len(content) + 2) >> 8), byte(len(content) + 2)}) + content
+	}
+	scan := segment(startOfScan, "\x01\x01\x00\x00\x00\x00") + "a\xff\x00b\xff\xd0c"
+	for data, want := range map[string]int{
+		plain.String(): 1,
+		plain.String() + strings.Repeat("\xff\xda", 200):                                1, // behind its end
+		"\xff\xd8" + segment(0xe1, strings.Repeat("\xff\xda", 200)) + scan + "\xff\xd9": 1, // in its header
+		"\xff\xd8" + strings.Repeat(scan, 7) + "\xff\xff" + scan[1:] + "\xff\xd9":       8,
+		"\xff\xd8" + strings.Repeat(scan, 7):                                            7,
+		"\xff\xd8\xff":                                                                  0,
+		"\xff\xd8\xff\xda":                                                              0,
+		"\x89PNG\xff\xda\xff":                                                           0,
+	} {
+		if got := scans([]byte(data)); got != want {
+			t.Errorf("%d scans in %.20q of %d bytes; want %d", got, data, len(data), want)
+		}
+	}
+	s := Images{Shape: Shape{4, 4, 1}, Fit: Crop}
+	end := bytes.LastIndex(plain.Bytes(), []byte{0xff, endOfImage})
+	if err := s.read(make([]float32, 16), strings.NewReader(plain.String())); err != nil {
+		t.Error(err)
+	}
+	if err := s.read(make([]float32, 16), strings.NewReader(plain.String()[:end]+strings.Repeat(scan, maxScans)+"\xff\xd9")); err != errImage {
+		t.Errorf("a JPEG of %d scans: %v", maxScans+1, err)
+	}
+}
+
 func TestAnArchiveIsRead(t *testing.T) {
 	x := npyOf("|u1", "3, 2, 2", []byte{0, 51, 102, 255, 1, 1, 1, 1, 2, 2, 2, 2})
 	path := archiveOf(t, map[string][]byte{"x": x, "y": npyOf("<i8", "3,", []int64{7, 3, 9})})
-	images, classes, _, found := read(t, path, schemaOf(Shape{2, 2, 1}, "3", "7"))
+	images, classes, _, found := read(t, path, whiteAt(255, schemaOf(Shape{2, 2, 1}, "3", "7")))
 	if !slices.Equal(classes, []int{1, 0, 0}) || images[1] != 0.2 || images[3] != 1 || images[8] != grey || len(found) != 1 || found[0].What != errClass.Error() {
 		t.Error(images, classes, found)
 	}
 	// Names that are no numbers stand for their places.
 	path = archiveOf(t, map[string][]byte{"x": npyOf("<f4", "2, 2, 2, 3", append([]float32{0, 0.5, 1, 2, -1, float32(math.NaN())}, make([]float32, 18)...)), "y": npyOf("|u1", "2,", []byte{1, 0})})
-	images, classes, _, found = read(t, path, schemaOf(Shape{2, 2, 3}, "cat", "dog"))
+	images, classes, _, found = read(t, path, whiteAt(1, schemaOf(Shape{2, 2, 3}, "cat", "dog")))
 	if !slices.Equal(classes, []int{1, 0}) || !slices.Equal(images[:6], []float32{0, 0.5, 1, 1, 0, 0}) || len(found) != 1 || found[0].What != errRange.Error() {
 		t.Error(images, classes, found)
 	}
 	// Another size is fit.
-	if images, _, _, _ := read(t, archiveOf(t, map[string][]byte{"x": npyOf("<u2", "1, 4, 4", slices.Repeat([]uint16{65535}, 16))}), schemaOf(Shape{2, 2, 3})); !slices.Equal(images, slices.Repeat([]float32{1}, 12)) {
+	if images, _, _, _ := read(t, archiveOf(t, map[string][]byte{"x": npyOf("<u2", "1, 4, 4", slices.Repeat([]uint16{65535}, 16))}), whiteAt(65535, schemaOf(Shape{2, 2, 3}))); !slices.Equal(images, slices.Repeat([]float32{1}, 12)) {
 		t.Error(images)
 	}
 	for want, arrays := range map[string]map[string][]byte{
@@ -294,7 +355,7 @@ func TestAnArchiveIsRead(t *testing.T) {
 		"C order":               {"x": bytes.Replace(x, []byte("False"), []byte("True"), 1)},
 		"of type":               {"x": npyOf("<c8", "1, 1, 1", []float32{1, 1})},
 	} {
-		if _, err := Open(archiveOf(t, arrays), schemaOf(Shape{2, 2, 1}, "3", "7")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(archiveOf(t, arrays), whiteAt(255, schemaOf(Shape{2, 2, 1}, "3", "7"))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, found %v", want, err)
 		}
 	}
@@ -360,6 +421,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			s.Images.White = 255
 			check(filepath.Join(dir, "x.npz"), []int{0, 1, 2, 3})
 			unzipped, err := zip.OpenReader(filepath.Join(dir, "x.zip"))
 			if err != nil {

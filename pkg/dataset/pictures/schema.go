@@ -49,6 +49,10 @@ type Images struct {
 	// Like names a public data set that the images are like, "mnist" for example: a
 	// model that was trained on it may then see them. "" for none.
 	Like string `json:"like,omitempty"`
+	// White is the value of a white pixel in an archive's array, 255 say; 0 for images
+	// in files, which tell it. It is not read off the array: NumPy gives all images of
+	// one the type of the widest, so that one image would scale all others.
+	White float64 `json:"white,omitempty"`
 	// Public has to be set to true by a person: it says that all of this is known
 	// without looking at the images.
 	Public bool `json:"public"`
@@ -98,6 +102,7 @@ const (
 	MaxSide    = 1024 // of an image, in pixels
 	MaxClasses = 1000
 	maxSchema  = 1 << 20 // bytes of a file
+	mostWhite  = 1 << 32
 )
 
 // nameOfData keeps names usable in commands, files and ledgers.
@@ -171,6 +176,8 @@ func (s *Schema) Check() error {
 		return fmt.Errorf("images of %d×%d pixels: expected a height and a width of 2 to %d", i.Height, i.Width, MaxSide)
 	case i.Channels != 1 && i.Channels != 3:
 		return fmt.Errorf("images with %d channels: expected 1 for grey or 3 for colour", i.Channels)
+	case !(i.White >= 0) || i.White > mostWhite:
+		return fmt.Errorf("white is %v: expected the value of a white pixel, such as 1, 255 or 65535", i.White)
 	case !slices.Contains(Fits, i.Fit):
 		return fmt.Errorf("fit %q: expected one of %q", i.Fit, Fits)
 	}
@@ -200,9 +207,9 @@ func (s *Schema) Check() error {
 func checkClass(name string) error {
 	bad := name == "" || len(name) > 100 || !utf8.ValidString(name) || strings.HasPrefix(name, ".") ||
 		strings.TrimSpace(name) != name || strings.HasSuffix(name, ".") || strings.ContainsAny(name, `/\:*?"<>|`) ||
-		strings.ContainsFunc(name, unicode.IsControl)
+		strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Mn) })
 	if bad {
-		return fmt.Errorf("class %q: expected the name of a folder, up to 100 bytes, that neither begins nor ends with a point or space and has none of / \\ : * ? \" < > |", name)
+		return fmt.Errorf("class %q: expected the name of a folder, up to 100 bytes, that neither begins nor ends with a point or space has none of / \\ : * ? \" < > | and no character that cannot be seen alone (an accent is one with its letter)", name)
 	}
 	return nil
 }
@@ -234,6 +241,9 @@ func (s *Schema) Parts() []Part {
 	says := fmt.Sprintf("%v; others: %s", i.Shape, i.Fit)
 	if i.Like != "" {
 		says += "; like " + i.Like
+	}
+	if i.White > 0 {
+		says += fmt.Sprintf("; white is %v in an archive", i.White)
 	}
 	parts := []Part{{partImages, says, i.Public}}
 	if s.Classes != nil {

@@ -82,20 +82,20 @@ func Each(ctx context.Context, s Source, dim, atOnce int, visit func(first int, 
 	images, classes, faults := make([]float32, atOnce*dim), make([]int, atOnce), make([]error, atOnce)
 	found := s.Left()
 	for first := 0; first < s.Len(); first += atOnce {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		count := min(atOnce, s.Len()-first)
 		var workers sync.WaitGroup
 		cores := runtime.GOMAXPROCS(0)
 		for core := range cores {
 			workers.Go(func() {
-				for k := core; k < count; k += cores {
+				for k := core; k < count && ctx.Err() == nil; k += cores {
 					classes[k], faults[k] = s.Picture(images[k*dim:(k+1)*dim:(k+1)*dim], first+k)
 				}
 			})
 		}
 		workers.Wait()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for k, fault := range faults[:count] {
 			if fault != nil {
 				found = note(found, fault.Error(), s.Name(first+k), became(fault))

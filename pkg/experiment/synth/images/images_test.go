@@ -122,6 +122,7 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		s.Images.White = 255 // in archives that are written
 		source, err := pictures.Open(at, s)
 		if err != nil {
 			t.Fatal(err)
