@@ -72,7 +72,7 @@ func TestTrainingAgainFollowsTheShippedCurve(t *testing.T) {
 				// two seconds a step.
 				steps, tolerance := 5, 1e-4
 				if thorough {
-					steps = 20
+					steps = 10
 				}
 				if b.Name == backend.Go {
 					steps, tolerance = 2+steps/5, 1e-3
