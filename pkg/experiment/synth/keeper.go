@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 
-	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth/pairs"
 	"molehill/pkg/metric"
@@ -174,26 +173,8 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 	if err != nil {
 		return err
 	}
-	d.Majority = majority(train, test)
+	d.Majority = utility.Majority(train, test)
 	return nil
-}
-
-// majority is the accuracy of always saying the most frequent label of train.
-func majority(train, test *dataset.Dataset) float64 {
-	counts := make([]int, len(train.Classes))
-	best := 0
-	for _, label := range train.Labels {
-		if counts[label]++; counts[label] > counts[best] {
-			best = label
-		}
-	}
-	right := 0
-	for _, label := range test.Labels {
-		if label == best {
-			right++
-		}
-	}
-	return float64(right) / float64(max(1, len(test.Labels)))
 }
 
 // look looks whether synthetic rows are nearer to private rows than to held-out ones.

@@ -75,6 +75,24 @@ func Accuracy(m Model, test *dataset.Dataset) (metric.Value, error) {
 	return share(labels, test.Labels), nil
 }
 
+// Majority is the accuracy on test of always saying the most frequent label of train:
+// what a model has to exceed to have learned anything.
+func Majority(train, test *dataset.Dataset) float64 {
+	counts, best := make([]int, len(train.Classes)), 0
+	for _, label := range train.Labels {
+		if counts[label]++; counts[label] > counts[best] {
+			best = label
+		}
+	}
+	right := 0
+	for _, label := range test.Labels {
+		if label == best {
+			right++
+		}
+	}
+	return float64(right) / float64(max(1, len(test.Labels)))
+}
+
 // share is the share of labels that agree.
 func share(labels, truth []int) metric.Value {
 	right := 0

@@ -124,3 +124,15 @@ func TestAccuracyIsTheShareOfRightLabels(t *testing.T) {
 		t.Errorf("accuracy %+v (%v), want 0.75 ± %v", a, err, math.Sqrt(0.1875/8))
 	}
 }
+
+func TestMajority(t *testing.T) {
+	classes := []string{"a", "b", "c"}
+	train := &dataset.Dataset{Classes: classes, Labels: []int{2, 0, 2, 1}}
+	test := &dataset.Dataset{Classes: classes, Labels: []int{0, 2, 1, 0}}
+	if got := Majority(train, test); got != 0.25 { // 2 is the most frequent, and right once of four
+		t.Error(got)
+	}
+	if got := Majority(train, &dataset.Dataset{Classes: classes}); got != 0 {
+		t.Error("without a row to test on:", got)
+	}
+}

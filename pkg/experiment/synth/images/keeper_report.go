@@ -54,7 +54,7 @@ func (k *keeper) learn(d *Diagnosis) error {
 		}
 		*side.to = accuracy.Value
 	}
-	d.Majority = majority(train, test)
+	d.Majority = utility.Majority(train, test)
 	return nil
 }
 
@@ -105,24 +105,6 @@ func (k *keeper) images(source pictures.Source, rows []int) []float32 {
 		_, _ = source.Picture(at, rows[j])
 	})
 	return x
-}
-
-// majority is the accuracy of always saying the most frequent label of train.
-func majority(train, test *dataset.Dataset) float64 {
-	counts := make([]int, len(train.Classes))
-	best := 0
-	for _, label := range train.Labels {
-		if counts[label]++; counts[label] > counts[best] {
-			best = label
-		}
-	}
-	right := 0
-	for _, label := range test.Labels {
-		if label == best {
-			right++
-		}
-	}
-	return float64(right) / float64(max(1, len(test.Labels)))
 }
 
 // document is the keeper's report.
