@@ -1,4 +1,8 @@
-package fair
+// Package xian makes predictions fair after they were made: the private
+// post-processing of Xian, Li, Kamath and Zhao 2024, with which 004 compares in
+// Figure 5. Predictions are counted by bin and group, the counts released once, and a
+// linear programme says from them how far the predictions of each group move.
+package xian
 
 import (
 	"fmt"
@@ -16,12 +20,13 @@ type Bins struct {
 
 const mostBins = 64 // of which the linear programme takes minutes
 
-func (b Bins) check() error {
+// Check returns an error unless there are from 2 to 64 bins of an interval.
+func (b Bins) Check() error {
 	if b.Count < 2 || b.Count > mostBins {
-		return fmt.Errorf("fair: %d bins; take from 2 to %d", b.Count, mostBins)
+		return fmt.Errorf("xian: %d bins; take from 2 to %d", b.Count, mostBins)
 	}
 	if !(b.Low < b.High) || math.IsInf(b.High-b.Low, 0) {
-		return fmt.Errorf("fair: bins from %v to %v; the interval must have a length, and be known without the records", b.Low, b.High)
+		return fmt.Errorf("xian: bins from %v to %v; the interval must have a length, and be known without the records", b.Low, b.High)
 	}
 	return nil
 }
@@ -51,7 +56,7 @@ type Histogram struct {
 // leastWeight is what a group's share is at least, whatever its noisy counts are.
 const leastWeight = 1e-6
 
-// ReleaseHistogram counts records by bin and group, and adds to each count discrete
+// Release counts records by bin and group, and adds to each count discrete
 // Laplace noise for ε-differential privacy: P(k) ∝ exp(−ε|k|/2), as replacing a record
 // moves two counts by one each. That is the Laplace noise of scale 2/(εn) of Xian, Li,
 // Kamath and Zhao 2024 on shares, on whole numbers, so that no low bits tell anything
@@ -60,7 +65,7 @@ const leastWeight = 1e-6
 //
 // What follows looks at the noisy counts alone: a group's cumulated shares are made
 // increasing by the nearest such sequence in ℓ∞, as there, and cut to [0, 1].
-func ReleaseHistogram(scores []float64, group []int, b Bins, epsilon float64, secret *rand.Rand) (Histogram, error) {
+func Release(scores []float64, group []int, b Bins, epsilon float64, secret *rand.Rand) (Histogram, error) {
 	counts, err := noisyCounts(scores, group, b, epsilon, secret)
 	if err != nil {
 		return Histogram{}, err
@@ -81,18 +86,18 @@ func ReleaseHistogram(scores []float64, group []int, b Bins, epsilon float64, se
 // noisyCounts returns how many records of each group are in each bin, [2, Count], with
 // noise.
 func noisyCounts(scores []float64, group []int, b Bins, epsilon float64, secret *rand.Rand) (counts [2][]float64, err error) {
-	if err := b.check(); err != nil {
+	if err := b.Check(); err != nil {
 		return counts, err
 	}
 	if len(scores) != len(group) || len(scores) == 0 {
-		return counts, fmt.Errorf("fair: %d predictions of %d records; bring one for each, of at least one record", len(scores), len(group))
+		return counts, fmt.Errorf("xian: %d predictions of %d records; bring one for each, of at least one record", len(scores), len(group))
 	}
 	for a := range counts {
 		counts[a] = make([]float64, b.Count)
 	}
 	for i, a := range group {
 		if a != 0 && a != 1 {
-			return counts, fmt.Errorf("fair: record %d has the group A %d; it is 0 or 1: recode the column, or drop the record", i, a)
+			return counts, fmt.Errorf("xian: record %d has the group A %d; it is 0 or 1: recode the column, or drop the record", i, a)
 		}
 		counts[a][b.Of(scores[i])]++
 	}

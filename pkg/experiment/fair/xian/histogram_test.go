@@ -1,4 +1,4 @@
-package fair
+package xian
 
 import (
 	"math"
@@ -63,7 +63,7 @@ func TestBins(t *testing.T) {
 
 func TestHistogramByHand(t *testing.T) {
 	b := Bins{Low: 0, High: 3, Count: 3}
-	h, err := ReleaseHistogram([]float64{0.5, 0.5, 1.5, 2.5, 9}, []int{0, 0, 0, 0, 1}, b, math.Inf(1), nil)
+	h, err := Release([]float64{0.5, 0.5, 1.5, 2.5, 9}, []int{0, 0, 0, 0, 1}, b, math.Inf(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestHistogramMovesByTwo(t *testing.T) {
 	b := Bins{Low: 0, High: 3, Count: 3}
 	scores, group := []float64{0.5, 0.7, 1.5, 2.5, 2.6}, []int{0, 1, 0, 1, 1}
 	counts := func(scores []float64, group []int) (all [6]float64) {
-		h, err := ReleaseHistogram(scores, group, b, math.Inf(1), nil)
+		h, err := Release(scores, group, b, math.Inf(1), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,24 +187,24 @@ func TestNearestDistribution(t *testing.T) {
 func TestPostProcessingRefusesBadInput(t *testing.T) {
 	good := Bins{Low: -1, High: 1, Count: 4}
 	for want, call := range map[string]func() error{
-		"from 2 to 64":              func() error { return Bins{Low: 0, High: 1, Count: 1}.check() },
-		"1000000000 bins":           func() error { return Bins{Low: 0, High: 1, Count: 1e9}.check() },
-		"must have a length":        func() error { return Bins{Low: 1, High: 1, Count: 4}.check() },
-		"known without the records": func() error { return Bins{Low: math.Inf(-1), High: 1, Count: 4}.check() },
+		"from 2 to 64":              func() error { return Bins{Low: 0, High: 1, Count: 1}.Check() },
+		"1000000000 bins":           func() error { return Bins{Low: 0, High: 1, Count: 1e9}.Check() },
+		"must have a length":        func() error { return Bins{Low: 1, High: 1, Count: 4}.Check() },
+		"known without the records": func() error { return Bins{Low: math.Inf(-1), High: 1, Count: 4}.Check() },
 		"the group A 2": func() error {
-			_, err := ReleaseHistogram([]float64{0}, []int{2}, good, 1, seeded(1))
+			_, err := Release([]float64{0}, []int{2}, good, 1, seeded(1))
 			return err
 		},
 		"bring one for each": func() error {
-			_, err := ReleaseHistogram([]float64{0, 1}, []int{1}, good, 1, seeded(1))
+			_, err := Release([]float64{0, 1}, []int{1}, good, 1, seeded(1))
 			return err
 		},
 		"at least one record": func() error {
-			_, err := ReleaseHistogram(nil, nil, good, 1, seeded(1))
+			_, err := Release(nil, nil, good, 1, seeded(1))
 			return err
 		},
 		"ε = -1": func() error {
-			_, err := ReleaseHistogram([]float64{0}, []int{1}, good, -1, seeded(1))
+			_, err := Release([]float64{0}, []int{1}, good, -1, seeded(1))
 			return err
 		},
 		"radius β = -0.1": func() error { _, err := NewTransport(twoHumps(4, 0.5), -0.1); return err },

@@ -1,4 +1,4 @@
-package fair
+package xian
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func newDiscreteLaplace(rate float64) (discreteLaplace, error) {
 	const t = 1 << 20
 	s := math.Floor(rate * t)
 	if !(s >= 1 && s <= 1<<30) {
-		return discreteLaplace{}, fmt.Errorf("fair: discrete Laplace noise for ε = %v of a histogram; take ε from 2e-6 to 2000", 2*rate)
+		return discreteLaplace{}, fmt.Errorf("xian: discrete Laplace noise for ε = %v of a histogram; take ε from 2e-6 to 2000", 2*rate)
 	}
 	return discreteLaplace{uint64(s), t}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fair/xian"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -70,14 +71,14 @@ func (c *PostConfig) Check() error {
 	if math.IsInf(float64(c.HistogramEpsilon), 1) != !c.budget().Private() {
 		return fmt.Errorf("epsilon is %v and histogram_epsilon %v; one that is infinite makes the other worthless, give both or none", c.Epsilon, c.HistogramEpsilon)
 	}
-	if err := c.bins().check(); err != nil {
+	if err := c.bins().Check(); err != nil {
 		return err
 	}
 	_, err := c.radii()
 	return err
 }
 
-func (c *PostConfig) bins() Bins { return Bins{Low: -1, High: 1, Count: c.Bins} }
+func (c *PostConfig) bins() xian.Bins { return xian.Bins{Low: -1, High: 1, Count: c.Bins} }
 
 func (c *PostConfig) radii() (radii []float64, err error) {
 	for _, text := range strings.Split(c.Radii, ",") {
@@ -167,7 +168,7 @@ func (c *PostConfig) extend(s *privacy.Statement) {
 
 // released returns the histogram of predictions for the records for training. A run
 // that goes on takes the one that it has released.
-func (c *PostConfig) released(r *run.Run, t *training) (h Histogram, err error) {
+func (c *PostConfig) released(r *run.Run, t *training) (h xian.Histogram, err error) {
 	names, err := r.Artefacts()
 	if err != nil {
 		return h, err
@@ -181,13 +182,13 @@ func (c *PostConfig) released(r *run.Run, t *training) (h Histogram, err error) 
 		if err := json.NewDecoder(f).Decode(&h); err != nil {
 			return h, fmt.Errorf("fair: %s of %s: %w", histogram, r.ID, err)
 		}
-		return h, h.check()
+		return h, h.Check()
 	}
 	scores, err := t.predict(t.records)
 	if err != nil {
 		return h, err
 	}
-	h, err = ReleaseHistogram(scores, t.records.Group, c.bins(), float64(c.HistogramEpsilon), t.secret.Stream("histogram", 0))
+	h, err = xian.Release(scores, t.records.Group, c.bins(), float64(c.HistogramEpsilon), t.secret.Stream("histogram", 0))
 	if err != nil {
 		return h, err
 	}
@@ -223,7 +224,7 @@ func atRadius(metric string, radius float64) string {
 
 // finish makes predictions for the records for testing fair, and measures them before
 // and after.
-func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h Histogram, test *Records) (result run.Result, err error) {
+func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h xian.Histogram, test *Records) (result run.Result, err error) {
 	scores, err := t.predict(test)
 	if err != nil {
 		return result, err
@@ -247,7 +248,7 @@ func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h Hist
 		if err := r.Emit(run.Event{Message: fmt.Sprintf("transport of %d bins with β = %v, %d of %d", c.Bins, radius, i+1, len(radii))}); err != nil {
 			return result, err
 		}
-		move, err := NewTransport(h, radius)
+		move, err := xian.NewTransport(h, radius)
 		if err != nil {
 			return result, err
 		}

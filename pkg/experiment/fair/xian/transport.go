@@ -1,4 +1,4 @@
-package fair
+package xian
 
 import (
 	"fmt"
@@ -35,15 +35,15 @@ type Transport struct {
 // are within 2β of each other, those of their mean are within β of both.
 func NewTransport(h Histogram, radius float64) (*Transport, error) {
 	if !(radius >= 0 && radius <= 1) {
-		return nil, fmt.Errorf("fair: radius β = %v; a Kolmogorov–Smirnov distance is from 0 to 1", radius)
+		return nil, fmt.Errorf("xian: radius β = %v; a Kolmogorov–Smirnov distance is from 0 to 1", radius)
 	}
-	if err := h.check(); err != nil {
+	if err := h.Check(); err != nil {
 		return nil, err
 	}
 	k := h.Bins.Count
 	plan, cost, err := h.solve(min(2*radius, 1))
 	if err != nil {
-		return nil, fmt.Errorf("fair: the linear programme of %d bins with β = %v: %w; take fewer bins or another β", k, radius, err)
+		return nil, fmt.Errorf("xian: the linear programme of %d bins with β = %v: %w; take fewer bins or another β", k, radius, err)
 	}
 	width := (h.Bins.High - h.Bins.Low) / float64(k)
 	t := &Transport{Bins: h.Bins, Cost: cost * width * width}
@@ -65,8 +65,9 @@ func NewTransport(h Histogram, radius float64) (*Transport, error) {
 	return t, nil
 }
 
-func (h Histogram) check() error {
-	if err := h.Bins.check(); err != nil {
+// Check returns an error unless h is what Release returns: distributions and shares.
+func (h Histogram) Check() error {
+	if err := h.Bins.Check(); err != nil {
 		return err
 	}
 	sums := func(values []float64) bool {
@@ -74,11 +75,11 @@ func (h Histogram) check() error {
 	}
 	for a, given := range h.Given {
 		if len(given) != h.Bins.Count || !sums(given) {
-			return fmt.Errorf("fair: the histogram of group %d is not a distribution of %d bins; use what ReleaseHistogram returns", a, h.Bins.Count)
+			return fmt.Errorf("xian: the histogram of group %d is not a distribution of %d bins; use what Release returns", a, h.Bins.Count)
 		}
 	}
 	if !sums(h.Weights[:]) {
-		return fmt.Errorf("fair: shares %v of groups; they are at least 0 and of sum 1", h.Weights)
+		return fmt.Errorf("xian: shares %v of groups; they are at least 0 and of sum 1", h.Weights)
 	}
 	return nil
 }
