@@ -40,7 +40,7 @@ user() {
 	# The tests' own cells and the lessons' link against the same packages, so
 	# after this the reader's first cell compiles itself and nothing else.
 	make lab CHECK=1
-	go run . notebooks --index
+	.molehill/bin/molehill notebooks --index
 	if [[ ${MOLEHILL_WARM:-notebook} == notebook ]]; then
 		warm
 	fi
@@ -51,7 +51,7 @@ warm() {
 	local folder
 	folder=$(mktemp -d)
 	cp notebooks/00_start.ipynb "$folder/"
-	MOLEHILL_RUNS=$folder/runs MOLEHILL_LEDGER=$folder/ledger.db go run . notebooks "$folder/00_start.ipynb"
+	MOLEHILL_RUNS=$folder/runs MOLEHILL_LEDGER=$folder/ledger.db .molehill/bin/molehill notebooks "$folder/00_start.ipynb"
 	rm -rf "$folder"
 }
 

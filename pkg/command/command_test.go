@@ -19,6 +19,7 @@ import (
 // program itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "compute" || os.Args[1] == "compute-sweep") {
+		registerFewDigits()
 		Main()
 		return
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -9,18 +10,30 @@ import (
 	"testing"
 	"time"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/run"
 )
 
+// registerFewDigits registers a data set that is drawn at once, so that a process
+// does little but what is to be killed.
+func registerFewDigits() {
+	dataset.Register("few-digits", "2,000 digits of a test", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+		o.N = 2000
+		return dataset.Load(ctx, "glyphs", o)
+	})
+}
+
 // Runs that are killed (SIGKILL) at random moments and started again end with the
 // artefact of one that was left alone, bit by bit: five kills, in a thorough run
-// thirty of a flow and ten of a training. Checkpoints are frequent, so that most
-// kills come after one. Research noise makes the two comparable; that a secret key
-// survives a kill is tested in pkg/run.
+// fifteen of a flow and fifteen of a training: what is wrong at a tenth of all moments
+// is found in 96 of 100 runs if both have it, in 79 if one has. Checkpoints are
+// frequent, so that most kills come after one. Research noise makes the two
+// comparable; that a secret key survives a kill is tested in pkg/run.
 func TestKilledRunsEndTheSame(t *testing.T) {
 	t.Setenv(run.IntervalVariable, "100ms")
+	registerFewDigits()
 	thorough := os.Getenv("MOLEHILL_THOROUGH") != ""
 	for _, c := range []struct {
 		experiment, artefact string
@@ -28,8 +41,8 @@ func TestKilledRunsEndTheSame(t *testing.T) {
 		within               time.Duration
 		kills, thoroughly    int
 	}{
-		{"dpswflow-r", "particles.npy", map[string]string{"dataset": "glyphs", "particles": "3000", "steps": "600", "epsilon": "5"}, 2500 * time.Millisecond, 5, 30},
-		{"dp-sinkhorn", "generator.npz", map[string]string{"dataset": "glyphs", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "300"}, 4 * time.Second, 0, 10},
+		{"dpswflow-r", "particles.npy", map[string]string{"dataset": "glyphs", "particles": "3000", "steps": "600", "epsilon": "5"}, 2500 * time.Millisecond, 5, 15},
+		{"dp-sinkhorn", "generator.npz", map[string]string{"dataset": "few-digits", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "300"}, 2 * time.Second, 0, 15},
 	} {
 		kills := c.kills
 		if thorough {

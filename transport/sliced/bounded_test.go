@@ -112,12 +112,13 @@ func (n neighbours) near(rng *rand.Rand) neighbours {
 // search from the best of them, through Limits.Gradient alone, which clips
 // whatever comes. The largest ratio to the gradient's own sensitivity is reported
 // and is never above 1. In one dimension the corners attain it at every size; in
-// three, clipping a Jacobian row by row keeps it from L by up to √3.
+// three, clipping a Jacobian row by row keeps it from L by up to √3, and the search
+// comes to half of it: there a bound that is too small by less than 1.8 passes.
 func TestGradientKnowsItsSensitivity(t *testing.T) {
 	cases := []struct{ dim, corners, steps int }{{1, 100, 20}, {3, 33, 20}}
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
 		cases[0].corners, cases[0].steps = 250, 100
-		cases[1].corners, cases[1].steps = 333, 1000
+		cases[1].corners, cases[1].steps = 100, 300
 	}
 	for _, c := range cases {
 		for _, relation := range []privacy.Relation{privacy.ReplaceOne, privacy.ZeroOut} {
