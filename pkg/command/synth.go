@@ -17,6 +17,7 @@ import (
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth"
+	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -63,7 +64,7 @@ schema is another release, and the ledger counts both.`,
 	flags.StringVar(&s.out, "out", "", "what is made; its ending says the format: .csv, .tsv, .parquet or .npz for tables, .zip, .npz or none (a folder) for images")
 	flags.StringVar(&s.epsilon, "epsilon", "", "the ε to be proved")
 	flags.Float64Var(&s.delta, "delta", 1e-6, "δ, well below 1 divided by the number of rows")
-	flags.StringVar(&s.method, "method", synth.Pairs, "of tables: "+strings.Join(synth.Methods, ", "))
+	flags.StringVar(&s.method, "method", "", "of tables: "+strings.Join(synth.Methods, ", ")+"; of images: "+strings.Join(images.Methods, ", ")+" (default: the first)")
 	flags.IntVar(&s.rows, "rows", 0, "of the synthetic table, or images (default: as many as private ones)")
 	flags.StringVar(&s.test, "test", "", "held-out rows or images, for the keeper's report")
 	flags.BoolVar(&s.unexamined, "no-keeper", false, "do not compare with the private data")
@@ -83,9 +84,6 @@ schema is another release, and the ledger counts both.`,
 func (s *synthesis) run(cmd *cobra.Command) error {
 	if err := s.check(); err != nil {
 		return err
-	}
-	if s.images && cmd.Flags().Changed("method") {
-		return fmt.Errorf("--method %s is of tables; images have one way, with settings of its own (--set code=…)", s.method)
 	}
 	spec, err := s.request.Spec()
 	if err != nil {
@@ -160,10 +158,13 @@ func (s *synthesis) check() error {
 	s.request.Settings = map[string]string{
 		"data": s.data, "schema": s.schema, "epsilon": strings.Replace(s.epsilon, "∞", "inf", 1), "delta": strconv.FormatFloat(s.delta, 'g', -1, 64),
 	}
+	if s.method != "" {
+		s.request.Settings["method"] = s.method
+	}
 	if s.images {
 		s.askForImages()
 	} else {
-		s.request.Settings["method"], s.request.Settings["rows"], s.request.Settings["format"] = s.method, strconv.Itoa(s.rows), filepath.Ext(s.out)
+		s.request.Settings["rows"], s.request.Settings["format"] = strconv.Itoa(s.rows), filepath.Ext(s.out)
 	}
 	for _, setting := range s.settings {
 		name, value, ok := strings.Cut(setting, "=")

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,7 @@ func ownImages(t *testing.T, n int) string {
 	dir := t.TempDir()
 	t.Setenv("MOLEHILL_RUNS", filepath.Join(dir, "runs"))
 	t.Setenv("MOLEHILL_LEDGER", filepath.Join(dir, "ledger.db"))
+	t.Setenv("GOMLX_BACKEND", "go") // starts at once
 	rng := rand.New(rand.NewPCG(1, 3))
 	folder := filepath.Join(dir, "My Photos v1.2")
 	for i := range n {
@@ -123,10 +125,19 @@ func TestFromAFolderToASyntheticOne(t *testing.T) {
 		t.Error("a folder was replaced:", err)
 	}
 	mustMolehill(t, synth("--out", out+".zip", "--force", "--no-keeper")...)
+	id := regexp.MustCompile(`run (synth-images-\w+)`).FindStringSubmatch(said)[1]
+	if said := mustMolehill(t, "audit", id, "--seeds", "100"); !strings.Contains(said, "of their class, or of another") || !strings.Contains(said, "survives") {
+		t.Error(said)
+	}
 	if status := mustMolehill(t, "budget", "status", "own/my-photos-v1.2"); !strings.Contains(status, "runs    1") {
 		t.Errorf("the same command paid again:\n%s", status)
 	}
 	mustMolehill(t, synth("--out", out+".npz", "--force", "--no-keeper")...) // another run, as another format is made
+	said = mustMolehill(t, "synth", "--data", data, "--epsilon", "2", "--method", "dp-sinkhorn", "--set", "steps=10", "--set", "batch=8", "--set", "width=4", "--out", filepath.Join(dir, "trained.npz"))
+	id = regexp.MustCompile(`run (synth-images-\w+)`).FindStringSubmatch(said)[1]
+	if said := mustMolehill(t, "audit", id, "--seeds", "50"); !strings.Contains(said, "the first 10 steps") || !strings.Contains(said, "survives") {
+		t.Error(said)
+	}
 	if said := mustMolehill(t, "schema", out+".npz", "--name", "again"); !strings.Contains(said, "9×12 pixels, in colour") {
 		t.Error(said)
 	}
@@ -147,17 +158,17 @@ func TestSynthFindsMistakesWithImagesBeforeItSpends(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, arguments := range map[string][]string{
-		"or no ending for a folder":  {"synth", "--data", data, "--out", out + ".csv", "--epsilon", "1"},
-		data + ", which is read":     {"synth", "--data", data, "--out", filepath.Join(data, "made"), "--epsilon", "1"},
-		"lies in " + data:            {"synth", "--data", data, "--out", filepath.Join(linked, "made"), "--epsilon", "1"},
-		"is of tables":               {"synth", "--data", data, "--out", out, "--epsilon", "1", "--method", "pairs"},
-		"no images":                  {"synth", "--data", empty, "--schema", schema, "--out", out, "--epsilon", "1"},
-		"drafts one":                 {"synth", "--data", empty, "--out", out, "--epsilon", "1"},
-		"there is a flag for it":     {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "format=.zip"},
-		"no model":                   {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "code=vae"},
-		"images have classes":        {"schema", data, "--target", "day", "--force"},
-		"a subfolder for each class": {"schema", empty},
-		"part of the schema":         {"schema", "confirm", schema, "imagse"},
+		"or no ending for a folder":    {"synth", "--data", data, "--out", out + ".csv", "--epsilon", "1"},
+		data + ", which is read":       {"synth", "--data", data, "--out", filepath.Join(data, "made"), "--epsilon", "1"},
+		"lies in " + data:              {"synth", "--data", data, "--out", filepath.Join(linked, "made"), "--epsilon", "1"},
+		"did you mean harmonic-sketch": {"synth", "--data", data, "--out", out, "--epsilon", "1", "--method", "pairs"},
+		"no images":                    {"synth", "--data", empty, "--schema", schema, "--out", out, "--epsilon", "1"},
+		"drafts one":                   {"synth", "--data", empty, "--out", out, "--epsilon", "1"},
+		"there is a flag for it":       {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "format=.zip"},
+		"no model":                     {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "code=vae"},
+		"images have classes":          {"schema", data, "--target", "day", "--force"},
+		"a subfolder for each class":   {"schema", empty},
+		"part of the schema":           {"schema", "confirm", schema, "imagse"},
 	} {
 		if _, err := molehill(t, arguments...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("molehill %v: want an error with %q, found %v", arguments, want, err)

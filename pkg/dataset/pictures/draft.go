@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/color"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,8 +119,7 @@ func (s *Schema) draftFolder(ctx context.Context, path string) error {
 
 // subfolders lists those with images, in the order of numbers if they are numbers.
 func subfolders(root *os.Root) (names []string, err error) {
-	f := &folder{root: root}
-	entries, err := f.entries(".")
+	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, err
 	}
@@ -127,11 +127,11 @@ func subfolders(root *os.Root) (names []string, err error) {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		inside, err := f.entries(e.Name())
+		inside, err := fs.ReadDir(root.FS(), e.Name())
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(inside, func(e os.DirEntry) bool { return e.Type().IsRegular() && isPicture(e.Name()) }) {
+		if slices.ContainsFunc(inside, func(e fs.DirEntry) bool { return e.Type().IsRegular() && isPicture(e.Name()) }) {
 			names = append(names, e.Name())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -37,7 +38,7 @@ func openFolder(dir string, schema *Schema) (*folder, error) {
 		return nil, err
 	}
 	f := &folder{schema: schema, root: root}
-	if err := f.list(); err != nil {
+	if err := f.list(root.FS()); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	if len(f.files) == 0 {
@@ -56,8 +57,8 @@ const (
 
 // list finds the records: images in the folder and, if there are classes, in its
 // subfolders, no deeper.
-func (f *folder) list() error {
-	entries, err := f.entries(".")
+func (f *folder) list(from fs.FS) error {
+	entries, err := fs.ReadDir(from, ".")
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (f *folder) list() error {
 		case f.schema.Classes == nil:
 			f.left = note(f.left, leftDeep, e.Name()+"/", notTaken)
 		default:
-			f.class(e.Name())
+			f.class(from, e.Name())
 		}
 	}
 	// By name and then by class: of a record that changes its class the place among
@@ -81,8 +82,8 @@ func (f *folder) list() error {
 	return nil
 }
 
-func (f *folder) class(name string) {
-	entries, err := f.entries(name)
+func (f *folder) class(from fs.FS, name string) {
+	entries, err := fs.ReadDir(from, name)
 	if err != nil {
 		f.left = note(f.left, leftClosed, name+"/", notTaken)
 		return
@@ -96,17 +97,7 @@ func (f *folder) class(name string) {
 	}
 }
 
-func (f *folder) entries(name string) ([]os.DirEntry, error) {
-	dir, err := f.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := dir.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return entries, errors.Join(err, dir.Close())
-}
-
-func (f *folder) file(class string, e os.DirEntry) {
+func (f *folder) file(class string, e fs.DirEntry) {
 	name := path.Join(class, e.Name())
 	switch {
 	case !e.Type().IsRegular():

@@ -17,18 +17,16 @@
 package pictures
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"molehill/pkg/dataset/schema"
 	"molehill/pkg/plugin"
 )
 
@@ -101,12 +99,8 @@ type Classes struct {
 const (
 	MaxSide    = 1024 // of an image, in pixels
 	MaxClasses = 1000
-	maxSchema  = 1 << 20 // bytes of a file
 	mostWhite  = 1 << 32
 )
-
-// nameOfData keeps names usable in commands, files and ledgers.
-var nameOfData = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 // IsSchema reports whether a file is a schema of images: JSON with the field "images".
 func IsSchema(path string) bool {
@@ -118,7 +112,7 @@ func IsSchema(path string) bool {
 	var s struct {
 		Images json.RawMessage `json:"images"`
 	}
-	err = json.NewDecoder(io.LimitReader(file, maxSchema)).Decode(&s)
+	err = json.NewDecoder(io.LimitReader(file, schema.Max)).Decode(&s)
 	return err == nil && s.Images != nil
 }
 
@@ -139,39 +133,23 @@ func ReadSchema(path string) (*Schema, error) {
 // DecodeSchema reads a schema and checks it. Unknown fields are errors: a misspelt
 // one would otherwise be left out in silence.
 func DecodeSchema(from io.Reader) (*Schema, error) {
-	text, err := io.ReadAll(io.LimitReader(from, maxSchema+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxSchema {
-		return nil, fmt.Errorf("it has more than %d bytes; is it a schema?", maxSchema)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
-	decoder.DisallowUnknownFields()
 	var s Schema
-	if err := decoder.Decode(&s); err != nil {
+	if err := schema.Decode(from, &s); err != nil {
 		return nil, fmt.Errorf("expected the schema of images as JSON: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("expected one JSON object, found more text behind it")
 	}
 	return &s, s.Check()
 }
 
 // Encode writes a schema as people edit it.
-func (s *Schema) Encode(to io.Writer) error {
-	encoder := json.NewEncoder(to)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(s)
-}
+func (s *Schema) Encode(to io.Writer) error { return schema.Encode(to, s) }
 
 // Check returns an error unless the schema is whole.
 func (s *Schema) Check() error {
+	if err := schema.CheckName(s.Name); err != nil {
+		return err
+	}
 	i := s.Images
 	switch {
-	case !nameOfData.MatchString(s.Name):
-		return fmt.Errorf("name %q: expected lower-case letters, digits, '.', '_' or '-', at most 63, the first a letter or digit", s.Name)
 	case i.Height < 2 || i.Width < 2 || i.Height > MaxSide || i.Width > MaxSide:
 		return fmt.Errorf("images of %d×%d pixels: expected a height and a width of 2 to %d", i.Height, i.Width, MaxSide)
 	case i.Channels != 1 && i.Channels != 3:

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"molehill/pkg/dataset/schema"
 )
 
 func crc(data []byte) uint32 { return crc32.ChecksumIEEE(data) }
@@ -64,7 +66,7 @@ func TestBadSchemasAreRefused(t *testing.T) {
 			t.Errorf("%s: want an error with %q, found %v", to, want, err)
 		}
 	}
-	if _, err := DecodeSchema(strings.NewReader(strings.Repeat(" ", maxSchema+1))); err == nil {
+	if _, err := DecodeSchema(strings.NewReader(strings.Repeat(" ", schema.Max+1))); err == nil {
 		t.Error("a schema of any length was read")
 	}
 }

@@ -17,17 +17,15 @@
 package table
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"molehill/pkg/dataset/schema"
 	"molehill/pkg/plugin"
 )
 
@@ -93,9 +91,6 @@ const (
 	fineLevels  = 256 // of a numeric or date column by itself
 )
 
-// nameOfData keeps names usable in commands, files and ledgers.
-var nameOfData = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
-
 // ReadSchema reads a schema file.
 func ReadSchema(path string) (*Schema, error) {
 	file, err := os.Open(path)
@@ -110,61 +105,23 @@ func ReadSchema(path string) (*Schema, error) {
 	return s, nil
 }
 
-// maxSchema is the most that a schema file may have, in bytes.
-const maxSchema = 16 << 20
-
 // DecodeSchema reads a schema and checks it. Unknown fields are errors: a
 // misspelt one would otherwise be left out in silence.
 func DecodeSchema(from io.Reader) (*Schema, error) {
-	text, err := io.ReadAll(io.LimitReader(from, maxSchema+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxSchema {
-		return nil, fmt.Errorf("it has more than %d bytes; is it a schema?", maxSchema)
-	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
 	var s Schema
-	if err := decoder.Decode(&s); err != nil {
-		return nil, describeJSON(text, err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("expected one JSON object, found more text behind it")
+	if err := schema.Decode(from, &s); err != nil {
+		return nil, err
 	}
 	return &s, s.Check()
 }
 
-// describeJSON says in which line an error of the syntax is.
-func describeJSON(text []byte, err error) error {
-	at := int64(-1)
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		at = syntax.Offset
-	case errors.As(err, &kind):
-		at = kind.Offset
-	}
-	if at < 0 || at > int64(len(text)) {
-		return err
-	}
-	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), err)
-}
-
 // Encode writes a schema as people edit it.
-func (s *Schema) Encode(to io.Writer) error {
-	encoder := json.NewEncoder(to)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(s)
-}
+func (s *Schema) Encode(to io.Writer) error { return schema.Encode(to, s) }
 
 // Check returns an error, with the column's name, unless the schema is whole.
 func (s *Schema) Check() error {
-	if !nameOfData.MatchString(s.Name) {
-		return fmt.Errorf("name %q: expected lower-case letters, digits, '.', '_' or '-', at most 63, the first a letter or digit", s.Name)
+	if err := schema.CheckName(s.Name); err != nil {
+		return err
 	}
 	switch s.Separator {
 	case "", ",", ";", "\t", "|":

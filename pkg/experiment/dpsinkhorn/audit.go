@@ -1,7 +1,6 @@
 package dpsinkhorn
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,14 +10,38 @@ import (
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
-	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 )
 
+// How much of a training an audit plays.
 const (
-	auditedSteps = 500 // of a training, at most
-	auditedRuns  = 2000
+	AuditedSteps = 500 // at most
+	AuditedRuns  = 2000
 )
+
+// NotAudited is what an audit of the first steps of a training does not look at.
+func NotAudited(steps int) []string {
+	return []string{
+		"the Sinkhorn loss itself: no record of it turns a gradient round as the worst one does",
+		"the records themselves, and the run's own noise, whose key is erased",
+		fmt.Sprintf("steps after the first %d", steps),
+		"timing, memory, and what else a machine gives away",
+	}
+}
+
+// Turned is the worst gradient that couples records, far beyond what is clipped: the
+// same along all of size numbers, which the record that is looked for turns round.
+func Turned(size int, round bool) []float32 {
+	toward := -1e3 / math.Sqrt(float64(size))
+	if round {
+		toward = -toward
+	}
+	gradient := make([]float32, size)
+	for i := range gradient {
+		gradient[i] = float32(toward)
+	}
+	return gradient
+}
 
 // Game implements experiment.Auditable for trainings on noisy gradients: the worst
 // loss that couples records, whose gradient one of them turns round. The attacker
@@ -30,53 +53,33 @@ func (e Experiment) Game(_ *run.Run, config experiment.Config, statement privacy
 		return audit.Game{}, err
 	}
 	size := c.Generated // a number of each row: more would be the same game, slower
-	along := 1 / math.Sqrt(float64(size))
-	far := plan.Sensitivity.Value / 2
-	return audit.Game{
-		Relation: privacy.AddRemove, Canaries: 1, Bits: 1, Executions: auditedRuns,
-		Tested: fmt.Sprintf("a record that turns the gradient of every step that draws it round, in the data or not, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", plan.Steps),
-		NotTested: []string{
-			"the Sinkhorn loss itself: no record of it turns a gradient round as the worst one does",
-			"the records themselves, and the run's own noise, whose key is erased",
-			fmt.Sprintf("steps after the first %d", plan.Steps),
-			"timing, memory, and what else a machine gives away",
-		},
-		Play: func(ctx context.Context, bits []bool, secret noise.Source) ([]float64, error) {
-			release := plan.Releaser(secret)
-			var score float64
-			for step := range plan.Steps {
-				if err := ctx.Err(); err != nil {
-					return nil, err
-				}
-				drawn, err := release.Draw(step)
-				if err != nil {
-					return nil, err
-				}
-				gradient := make([]float32, size)
-				toward := -1e3 * along // far beyond what is clipped
-				if bits[0] && slices.Contains(drawn, 0) {
-					toward = -toward
-				}
-				for i := range gradient {
-					gradient[i] = float32(toward)
-				}
-				if c.Perturbed == ByParameters {
-					err = (&byParameters{byImages{config: c, release: release}}).sanitise(step, gradient)
-				} else {
-					err = c.Clipping.Sanitise(gradient, c.Generated, 1, c.Bound, release, step)
-				}
-				if err != nil {
-					return nil, err
-				}
-				var seen float64
-				for _, v := range gradient {
-					seen += float64(v) * along
-				}
-				score += math.Log1p(rate * math.Expm1(2*far*seen/(plan.NoiseStd*plan.NoiseStd)))
+	var worlds [2][]float64
+	for world := range worlds {
+		for range size {
+			worlds[world] = append(worlds[world], float64(2*world-1)*plan.Sensitivity.Value/2/math.Sqrt(float64(size)))
+		}
+	}
+	n := audit.Neighbours{Plan: plan, Rate: rate, Worlds: worlds,
+		Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
+			drawn, err := release.Draw(step)
+			if err != nil {
+				return nil, err
 			}
-			return []float64{score}, nil
-		},
-	}, nil
+			gradient := Turned(size, world == 1 && slices.Contains(drawn, 0))
+			if c.Perturbed == ByParameters {
+				err = (&byParameters{byImages{config: c, release: release}}).sanitise(step, gradient)
+			} else {
+				err = c.Clipping.Sanitise(gradient, c.Generated, 1, c.Bound, release, step)
+			}
+			released := make([]float64, size)
+			for i, v := range gradient {
+				released[i] = float64(v)
+			}
+			return released, err
+		}}
+	return n.Game(AuditedRuns,
+		fmt.Sprintf("a record that turns the gradient of every step that draws it round, in the data or not, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", plan.Steps),
+		NotAudited(plan.Steps)...), nil
 }
 
 // promised is the plan of a statement, of the steps that are audited.
@@ -93,7 +96,7 @@ func (c *Config) promised(statement privacy.Statement) (plan privacy.Plan, rate 
 		return plan, 0, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v; audit it with the version that made it", statement.Sensitivity, s)
 	}
 	rate = float64(c.Batch) / float64(n)
-	plan = privacy.Plan{Sensitivity: s, Sampler: sampling.Poisson{Rate: rate}, Records: n, Steps: min(statement.Steps, auditedSteps),
+	plan = privacy.Plan{Sensitivity: s, Sampler: sampling.Poisson{Rate: rate}, Records: n, Steps: min(statement.Steps, AuditedSteps),
 		Budget: c.budget(), NoiseStd: statement.NoiseStd, Coordinates: c.Generated}
 	return plan, rate, nil
 }

@@ -2,94 +2,133 @@ package synth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 
+	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
-	"molehill/privacy/sampling"
 )
 
-const (
-	auditedSteps = 500 // of a training, at most
-	auditedRuns  = 2000
-)
-
-// Game implements experiment.Auditable for DP-Sinkhorn: the worst loss that couples
-// records, whose gradient one of them turns round. The attacker sees the first steps'
-// releases.
-func (Experiment) Game(_ *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
+// Game implements experiment.Auditable: DP-Sinkhorn by its steps (package training),
+// the other methods by their release of two tables of which one row differs as much as
+// rows can.
+func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
 	c := config.(*Config)
-	if c.Method != Sinkhorn {
-		return audit.Game{}, fmt.Errorf("its method is %s, of which only a single release of Gaussian noise could be audited; the method that offers its steps is %s", c.Method, Sinkhorn)
+	if c.Method == Sinkhorn {
+		return c.training(nil).Game(statement)
 	}
-	plan, err := c.promised(statement)
+	schema, err := table.ReadSchema(filepath.Join(r.Dir, "artefacts", SchemaFile))
 	if err != nil {
 		return audit.Game{}, err
 	}
-	size := c.Generated // a number of each row: more would be the same game, slower
-	rate, far := float64(c.Batch)/float64(plan.Records), plan.Sensitivity.Value/2
-	along := 1 / math.Sqrt(float64(size))
-	return audit.Game{
-		Relation: privacy.ReplaceOne, Canaries: 1, Bits: 1, Executions: auditedRuns,
-		Tested: fmt.Sprintf("one of two records, of which the second turns the gradient of every step that draws it round, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", plan.Steps),
-		NotTested: []string{
-			"the Sinkhorn loss itself: no record of it turns a gradient round as the worst one does",
-			"the records themselves, and the run's own noise, whose key is erased",
-			fmt.Sprintf("steps after the first %d", plan.Steps),
-			"timing, memory, and what else a machine gives away",
-		},
-		Play: func(ctx context.Context, bits []bool, secret noise.Source) ([]float64, error) {
-			release := plan.Releaser(secret)
-			var score float64
-			for step := range plan.Steps {
-				if err := ctx.Err(); err != nil {
-					return nil, err
-				}
-				drawn, err := release.Draw(step)
-				if err != nil {
-					return nil, err
-				}
-				toward := -1e3 * along // far beyond what is clipped
-				if bits[0] && slices.Contains(drawn, 0) {
-					toward = -toward
-				}
-				gradient := make([]float32, size)
-				for i := range gradient {
-					gradient[i] = float32(toward)
-				}
-				if err := dpsinkhorn.Whole.Sanitise(gradient, size, 1, c.Bound, release, step); err != nil {
-					return nil, err
-				}
-				var seen float64
-				for _, v := range gradient {
-					seen += float64(v) * along
-				}
-				score += math.Log1p(rate * math.Expm1(2*far*seen/(plan.NoiseStd*plan.NoiseStd)))
+	columns := schema.Modelled()
+	m, err := c.method(columns, schema.TargetIndex())
+	if err != nil {
+		return audit.Game{}, err
+	}
+	n, err := RecordsOf(statement)
+	if err != nil {
+		return audit.Game{}, err
+	}
+	// A quantile moves furthest where the row that differs stays in its bin: half a bin
+	// of rows is at the other end.
+	others := n / (2 * c.Bins)
+	if c.Method == Pairs {
+		others = 0
+	}
+	var worlds [2]*table.Table
+	for world := range worlds {
+		worlds[world] = &table.Table{Schema: schema, Columns: columns}
+		for _, column := range columns {
+			codes := slices.Repeat([]table.Code{1}, n)
+			for i := 1 - world; i <= others && i < n; i++ {
+				codes[i] = table.Code(column.Levels())
 			}
-			return []float64{score}, nil
-		},
-	}, nil
+			worlds[world].Codes = append(worlds[world].Codes, codes)
+		}
+	}
+	return OneRelease(m, statement, worlds, "a row that holds the first value of every column, as the others do, replaced by one that holds the last, seen through the whole release; the attacker knows all other rows")
 }
 
-// promised is the plan of a statement, of the steps that are audited.
-func (c *Config) promised(statement privacy.Statement) (plan privacy.Plan, err error) {
-	var batch, n int
-	if _, err := fmt.Sscanf(statement.Sampler, "FixedSize(%d) of %d records", &batch, &n); err != nil || batch != c.Batch {
-		return plan, fmt.Errorf("its statement says %q of samples, its settings batches of %d; audit it with the version that made it", statement.Sampler, c.Batch)
+// RecordsOf is how many records the statement of a single release is about.
+func RecordsOf(statement privacy.Statement) (n int, err error) {
+	if _, err := fmt.Sscanf(statement.Sampler, "All of %d records", &n); err != nil || n < 1 {
+		return 0, fmt.Errorf("its statement says %q, not how many records there were; audit it with the version that made it", statement.Sampler)
 	}
-	s, err := c.stepSensitivity()
+	return n, nil
+}
+
+// oneReleaseRuns is how often an audit plays a single release.
+const oneReleaseRuns = 4000
+
+// OneRelease is the game of a method that releases once, in which of two worlds the
+// records are. The plan is made anew and must be that of the statement.
+func OneRelease[Private, Made any](m Method[Private, Made], statement privacy.Statement, worlds [2]Private, tested string) (audit.Game, error) {
+	n, err := RecordsOf(statement)
 	if err != nil {
-		return plan, err
+		return audit.Game{}, err
 	}
-	if s != statement.Sensitivity {
-		return plan, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v; audit it with the version that made it", statement.Sensitivity, s)
+	plan, err := m.Plan(n)
+	if err != nil {
+		return audit.Game{}, err
 	}
-	return privacy.Plan{Sensitivity: s, Sampler: sampling.FixedSize{Size: batch}, Records: n, Steps: min(statement.Steps, auditedSteps),
-		Budget: c.budget(), NoiseStd: statement.NoiseStd, Coordinates: c.Generated}, nil
+	again, err := plan.Statement(noise.Seeded(0), nil)
+	if err != nil {
+		return audit.Game{}, err
+	}
+	type promise struct {
+		Sensitivity  privacy.Sensitivity
+		Sampler      string
+		Steps        int
+		Noise, Delta float64
+	}
+	of := func(s privacy.Statement) promise {
+		return promise{s.Sensitivity, s.Sampler, s.Steps, s.NoiseStd, s.Delta}
+	}
+	if made, found := of(again), of(statement); made != found {
+		return audit.Game{}, fmt.Errorf("this program would make another plan of its settings, %+v, than the run's, %+v; audit it with the version that made it", made, found)
+	}
+	// Before noise the worlds are always the same; only their noise is fresh.
+	var before [2][]float64
+	open := plan
+	open.Budget.Epsilon, open.NoiseStd = math.Inf(1), 0
+	for world := range before {
+		if before[world], err = releasedOf(m, open.Releaser(noise.Seeded(0)), worlds[world]); err != nil {
+			return audit.Game{}, err
+		}
+	}
+	var checked [2]bool
+	return audit.Neighbours{Plan: plan, Rate: 1, Worlds: before,
+		Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
+			if !checked[world] {
+				checked[world] = true
+				return releasedOf(m, release, worlds[world])
+			}
+			values := slices.Clone(before[world])
+			return values, release.Release(values, plan.Sensitivity, step)
+		}}.Game(oneReleaseRuns, tested,
+		"the records themselves: an audit plays with records of its own making",
+		"what makes numbers of a record, and whether they depend on it alone",
+		"the run's own noise, whose key is erased: the audit draws fresh noise by the same code",
+		"timing, memory, and what else a machine gives away"), nil
+}
+
+// releasedOf is what a method releases of records.
+func releasedOf[Private, Made any](m Method[Private, Made], release *privacy.Releaser, private Private) (released []float64, err error) {
+	release.Keep(func(_ int, values []float64) error {
+		if released != nil {
+			return errors.New("a second release of a plan for one")
+		}
+		released = slices.Clone(values)
+		return nil
+	})
+	err = m.Learn(context.Background(), nil, private, release, 1)
+	return released, err
 }

@@ -20,6 +20,7 @@ import (
 
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -52,18 +53,7 @@ type Config struct {
 	Bins     int     `json:"bins"`      // of each direction
 	StepSize float64 `json:"step_size"` // of the flow, 1 for the whole way
 
-	// Of DP-Sinkhorn.
-	Batch     int     `json:"batch"`     // records of a step
-	Generated int     `json:"generated"` // n, rows that meet them
-	Debiasing float64 `json:"debiasing"` // p of 001 Eq. 6
-	Entropy   float64 `json:"entropy"`   // λ, in the unit of the cost, which is at most 1 a column
-	Bound     float64 `json:"bound"`     // that the gradient by the generated rows is clipped to: below most of them each step goes as far
-	// Noise is the noise multiplier, and the training ends before the step that
-	// would spend more than ε; 0 for the least noise that proves ε for all steps.
-	Noise        float64 `json:"noise"`
-	LearningRate float64 `json:"learning_rate"` // at the first step; it falls to 0 as a cosine does
-	Latent       int     `json:"latent"`        // dimension of the generator's noise
-	Width        int     `json:"width"`         // of its layers
+	training.Settings // of DP-Sinkhorn; its costs are at most 1 a column
 }
 
 // settings are those of a preset. Both are the same: a table is paid for once, and the
@@ -72,7 +62,7 @@ func settings() *Config {
 	return &Config{Epsilon: 1, Delta: 1e-6, Method: Pairs, Format: ".csv",
 		Emphasis: 2, Singles: 1, FitRows: 40_000, Sweeps: 20, Polish: 5, Apart: 3,
 		Stacks: 4, Bins: 16, StepSize: 1,
-		Batch: 16, Generated: 8, Entropy: 1, Bound: 0.01, LearningRate: 1e-3, Latent: 8, Width: 128}
+		Settings: training.Settings{Batch: 16, Generated: 8, Entropy: 1, Bound: 0.01, LearningRate: 1e-3, Latent: 8, Width: 128}}
 }
 
 // Check implements experiment.Config. It also reads the schema: one that nobody has
@@ -94,7 +84,6 @@ func (c *Config) Check() error {
 	}{
 		{"rows", c.Rows, 0, maxRows}, {"fit_rows", c.FitRows, 100, maxRows}, {"sweeps", c.Sweeps, 1, 10_000}, {"polish", c.Polish, 0, 10_000}, {"apart", c.Apart, 0, 1000},
 		{"stacks", c.Stacks, 1, 1000}, {"bins", c.Bins, 1, 1000}, {"steps", c.Steps, 0, 10_000_000},
-		{"batch", c.Batch, 1, 100_000}, {"generated", c.Generated, 1, 100_000}, {"latent", c.Latent, 1, 1000}, {"width", c.Width, 1, 10_000},
 	} {
 		if field.value < field.minimum || field.value > field.maximum {
 			return fmt.Errorf("%s is %d; expected %d to %d", field.name, field.value, field.minimum, field.maximum)
@@ -103,16 +92,13 @@ func (c *Config) Check() error {
 	for _, field := range []struct {
 		name  string
 		value float64
-	}{{"emphasis", c.Emphasis}, {"singles", c.Singles}, {"step_size", c.StepSize}, {"entropy", c.Entropy}, {"bound", c.Bound}, {"learning_rate", c.LearningRate}} {
+	}{{"emphasis", c.Emphasis}, {"singles", c.Singles}, {"step_size", c.StepSize}} {
 		if !(field.value > 0 && field.value <= 1000) {
 			return fmt.Errorf("%s is %v; expected a number above 0, up to 1000", field.name, field.value)
 		}
 	}
-	if !(c.Debiasing >= 0 && c.Debiasing <= 1) {
-		return fmt.Errorf("debiasing is %v; expected a number from 0 to 1", c.Debiasing)
-	}
-	if !(c.Noise >= 0 && c.Noise <= 1e6) {
-		return fmt.Errorf("noise is %v; expected a multiplier above 0, or 0 for the least that proves ε", c.Noise)
+	if err := c.Settings.Check(); err != nil {
+		return err
 	}
 	schema, err := table.ReadSchema(c.Schema)
 	if err != nil {

@@ -44,7 +44,7 @@ var Methods = []string{Pairs, Quantiles, Sinkhorn}
 // Artefacts of a run.
 const (
 	SchemaFile   = "schema.json"
-	releaseFile  = "release.npy"
+	ReleaseFile  = "release.npy"
 	ReportFile   = "report" // with .md and .html
 	keeperFolder = "keeper-only"
 	KeeperFile   = keeperFolder + "/report" // with .md and .html, by Diagnose
@@ -99,11 +99,11 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err != nil {
 		return result, err
 	}
-	method, err := c.method(private)
+	method, err := c.method(private.Columns, private.Schema.TargetIndex())
 	if err != nil {
 		return result, err
 	}
-	defer method.close()
+	defer method.Close()
 	plan, statement, paid, err := c.look(ctx, r, private, method)
 	if err != nil {
 		return result, err
@@ -112,13 +112,17 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err != nil {
 		return result, err
 	}
-	if err := method.learn(ctx, r, private, plan.Releaser(noise.Keyed(key, r.Spec.Research)), plan.Steps); err != nil {
+	release := plan.Releaser(noise.Keyed(key, r.Spec.Research))
+	if plan.Steps == 1 {
+		KeepRelease(r, release)
+	}
+	if err := method.Learn(ctx, r, private, release, plan.Steps); err != nil {
 		return result, err
 	}
 	// From here on nothing looks at a record.
 	made := shape{n: private.Len(), schema: private.Schema, columns: private.Columns}
 	private = nil
-	codes, err := method.make(ctx, r, made.n, c.rows(made.n))
+	codes, err := method.Make(ctx, r, made.n, c.rows(made.n))
 	if err != nil {
 		return result, err
 	}
@@ -132,8 +136,11 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err != nil {
 		return result, err
 	}
-	values, err := method.tell(r, c, statement, synthetic, made.n)
+	section, values, err := method.Tell(statement, codes)
 	if err != nil {
+		return result, err
+	}
+	if err := publish(r, c, statement, synthetic, made.n, section); err != nil {
 		return result, err
 	}
 	return run.Result{Metrics: values, Note: "these look at what was released and at nothing else; what looks at the records is in " + keeperFolder + ", if their keeper has asked for it"}, paid.Commit(ctx)
@@ -176,7 +183,7 @@ func (c *Config) look(ctx context.Context, r *run.Run, private *table.Table, m m
 	if err != nil {
 		return plan, statement, paid, err
 	}
-	if plan, err = m.plan(private.Len()); err != nil {
+	if plan, err = m.Plan(private.Len()); err != nil {
 		return plan, statement, paid, err
 	}
 	name, err := enter(private.Schema)

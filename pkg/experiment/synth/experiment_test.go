@@ -128,7 +128,7 @@ func TestTheReleaseHasTheStatedNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := settings().method(private)
+	m, err := settings().method(private.Columns, private.Schema.TargetIndex())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ type afterRelease struct {
 }
 
 func (c *afterRelease) Err() error {
-	if names, err := c.run.Artefacts(); err == nil && strings.Contains(strings.Join(names, " "), releaseFile) {
+	if names, err := c.run.Artefacts(); err == nil && strings.Contains(strings.Join(names, " "), ReleaseFile) {
 		return context.Canceled
 	}
 	return c.Context.Err()

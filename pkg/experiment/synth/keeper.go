@@ -94,7 +94,7 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 		return nil, err
 	}
 	d.Report = d.document(r, layout, private.Columns, sides)
-	if err := write(r.WriteOwn, KeeperFile, d.Report); err != nil {
+	if err := WriteReport(r.WriteOwn, KeeperFile, d.Report); err != nil {
 		return nil, err
 	}
 	return d, r.WriteOwn(keeperFolder+"/values.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })

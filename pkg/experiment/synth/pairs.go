@@ -28,27 +28,27 @@ func pairColumns(columns []table.Column) []pairs.Column {
 // byPairs counts pairs of columns.
 type byPairs struct {
 	config   *Config
+	columns  []table.Column
 	layout   *pairs.Layout
 	std      float64   // of the noise
 	released []float64 // noisy counts
 	repaired *pairs.Repaired
 }
 
-func (m *byPairs) plan(n int) (privacy.Plan, error) {
+func (m *byPairs) Plan(n int) (privacy.Plan, error) {
 	return m.config.once(m.layout.Sensitivity(), n, m.layout.Size)
 }
 
-func (m *byPairs) learn(_ context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
+func (m *byPairs) Learn(_ context.Context, _ *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
 	counts, err := m.layout.Count(t.Codes)
 	if err != nil {
 		return err
 	}
 	m.released, m.std = counts, release.NoiseStd()
-	keepRelease(r, release)
 	return release.Release(m.released, m.layout.Sensitivity(), 0)
 }
 
-func (m *byPairs) make(ctx context.Context, r *run.Run, n, rows int) ([][]table.Code, error) {
+func (m *byPairs) Make(ctx context.Context, r *run.Run, n, rows int) ([][]table.Code, error) {
 	c := m.config
 	m.repaired = m.layout.Repair(m.released, n, m.std)
 	fit := pairs.Fit{Rows: min(c.FitRows, rows), Sweeps: c.Sweeps, Polish: c.Polish, Seed: r.Spec.Seed,
@@ -63,7 +63,7 @@ func (m *byPairs) make(ctx context.Context, r *run.Run, n, rows int) ([][]table.
 	return model.Sample(rows, c.Apart)
 }
 
-func (*byPairs) close() {}
+func (*byPairs) Close() {}
 
 const (
 	minFitRows   = 10_000

@@ -70,7 +70,7 @@ func request(data, schema, epsilon string, more ...string) experiment.Request {
 // released returns what a run has released.
 func released(t *testing.T, r *run.Run) []float64 {
 	t.Helper()
-	_, values, err := npy.ReadOf[float64](experimenttest.Read(t, r, releaseFile))
+	_, values, err := npy.ReadOf[float64](experimenttest.Read(t, r, ReleaseFile))
 	if err != nil {
 		t.Fatal(err)
 	}

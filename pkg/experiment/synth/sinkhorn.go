@@ -2,156 +2,101 @@ package synth
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"math/rand/v2"
-	"time"
+	"math"
 
-	"molehill/models/backend"
 	"molehill/models/generator"
 	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/dpsinkhorn"
+	"molehill/pkg/experiment/synth/training"
+	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
-	"molehill/privacy/sampling"
 	"molehill/transport"
 )
 
-// bySinkhorn trains a generator of rows by DP-Sinkhorn (001, Algorithm 1): each step
-// draws some records, and releases the gradient of a Sinkhorn loss by generated rows,
-// clipped as a whole, with noise.
-//
-// Batches are of a fixed size and the promise is under replace-one, as that of the
-// other methods, where 001 has Poisson samples and add/remove. It takes hardly more
-// noise, shows no number of records, and a step is never without any.
+// bySinkhorn trains a generator of rows by DP-Sinkhorn (package training). The target
+// is a column like the others there, and not a class.
 type bySinkhorn struct {
+	*training.Method
 	config *Config
 	places *places
-	made   *generator.Generator
 }
 
 func newBySinkhorn(c *Config, columns []table.Column) (*bySinkhorn, error) {
 	p, err := newPlaces(columns)
-	return &bySinkhorn{config: c, places: p}, err
+	return &bySinkhorn{Method: c.training(p), config: c, places: p}, err
 }
 
-const (
-	defaultTraining = 20_000 // steps, where the settings do not say
-	checkpointEvery = 20 * time.Second
-	told            = 50 // times that a training tells of itself
-	generatedAtOnce = 1024
-	generatorFile   = "generator.npz"
-	movedName       = "columns, moved since told last"
-	lossName        = "loss"
-)
-
-// loss is the semi-debiased Sinkhorn loss of rows in their places (001 Eq. 6). The
-// target is a column like the others there, and not a label.
-func (m *bySinkhorn) loss() dpsinkhorn.Loss {
-	return dpsinkhorn.Loss{Classes: 1, Entropy: m.config.Entropy, Debiasing: m.config.Debiasing, Iterations: 200, Tolerance: 1e-3}
+func (c *Config) training(p *places) *training.Method {
+	return &training.Method{Settings: c.Settings, Subject: p, Budget: c.budget(), Steps: c.Steps, Data: c.Data, Classes: 1}
 }
 
-// stepSensitivity is that of a step.
-func (c *Config) stepSensitivity() (privacy.Sensitivity, error) {
-	return dpsinkhorn.Whole.Sensitivity(c.Bound, c.Generated, privacy.ReplaceOne)
+const generatedAtOnce = 1024
+
+// tableRecords are rows of a table where they meet generated ones.
+type tableRecords struct {
+	places *places
+	rows   *table.Table
 }
 
-// plan plans as many steps as the settings say with the least noise that proves ε for
-// them, or, with noise of their own, as many as the budget pays for.
-func (m *bySinkhorn) plan(n int) (privacy.Plan, error) {
-	c := m.config
-	if c.Batch > n {
-		return privacy.Plan{}, fmt.Errorf("batch is %d of %d rows; draw at most all of them", c.Batch, n)
-	}
-	if err := m.loss().CheckIterations(m.places.largest()); err != nil {
-		return privacy.Plan{}, err
-	}
-	s, err := c.stepSensitivity()
-	if err != nil {
-		return privacy.Plan{}, err
-	}
-	plan := privacy.Plan{Sensitivity: s, Sampler: sampling.FixedSize{Size: c.Batch}, Records: n, Steps: c.Steps, Budget: c.budget(), Coordinates: c.Generated * m.places.dim}
-	if plan.Steps == 0 {
-		plan.Steps = defaultTraining
-	}
-	if c.Noise == 0 || !plan.Budget.Private() {
-		return privacy.Calibrate(plan)
-	}
-	plan.NoiseStd = c.Noise * s.Value
-	multiplier := plan.NoiseMultiplier()
-	steps, err := accountant.CalibrateSteps(plan.Budget.Epsilon, plan.Budget.Delta, plan.Steps, func(steps int) accountant.Event {
-		return accountant.SelfComposed{Count: steps, Event: plan.Sampler.Event(n, accountant.Gaussian{NoiseMultiplier: multiplier})}
-	}, s.Relation, accountant.Tightest{})
-	if err == nil && steps == 0 {
-		err = fmt.Errorf("one step alone spends more than ε = %v at noise of %.3g times its sensitivity; take more noise, smaller batches, or noise=0 for the least that proves ε", c.Epsilon, multiplier)
-	}
-	plan.Steps = steps
-	return plan, err
+// Place implements training.Records.
+func (r tableRecords) Place(to []float32, i int) int {
+	r.places.of(to, r.rows, i)
+	return 0
 }
 
-// learn trains the generator.
-func (m *bySinkhorn) learn(ctx context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, steps int) error {
-	b, err := backend.Open()
-	if err != nil {
-		return err
+// Learn implements Method.
+func (m *bySinkhorn) Learn(ctx context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, steps int) error {
+	return m.Method.Learn(ctx, r, tableRecords{m.places, t}, release, steps)
+}
+
+// Network implements training.Subject.
+func (p *places) Network(s training.Settings) generator.Design {
+	return rowNetwork{Latent: s.Latent, Width: s.Width, Outcomes: p.sizes()}
+}
+
+// Dim implements training.Subject.
+func (p *places) Dim() int { return p.dim }
+
+// Largest implements training.Subject.
+func (p *places) Largest() float64 { return p.largest() }
+
+// Meet implements training.Subject. It is the means of rows that meet the records:
+// rows drawn of their probabilities would bring noise of their own.
+func (p *places) Meet(to, probabilities []float32) { p.mean(to, probabilities) }
+
+// Pull implements training.Subject.
+func (p *places) Pull(to, gradient []float32) { p.pull(to, gradient) }
+
+// MovedName implements training.Subject.
+func (*places) MovedName() string { return movedName }
+
+const movedName = "columns, moved since told last"
+
+// Moved implements training.Subject: by the total variation of columns, on average.
+func (p *places) Moved(from, to transport.Points) float64 {
+	before, after := shares(from), shares(to)
+	var apart float64
+	for k, v := range after {
+		apart += math.Abs(float64(v-before[k])) / 2
 	}
-	if err := r.Describe(b.String(), m.config.Data); err != nil {
-		return err
-	}
-	training, err := m.train(b, noise.Seeded(r.Spec.Seed), t, release, steps)
-	if err != nil {
-		return err
-	}
-	defer training.close()
-	done, _, err := r.Restore(func(done int, from io.Reader) error { return m.made.Restore(from, done) })
-	if err != nil {
-		return err
-	}
-	if _, err := training.tell(); err != nil { // from here on
-		return err
-	}
-	began, saved, first, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
-	for done < steps {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := training.step(done); err != nil {
-			return fmt.Errorf("step %d: %w", done+1, err)
-		}
-		done++
-		if done%max(1, steps/told) == 0 || done == steps {
-			values, err := training.tell()
-			if err != nil {
-				return err
-			}
-			if err := r.Emit(run.Event{Step: done, Total: steps, Rate: float64(done-first) / time.Since(began).Seconds(), Values: values}); err != nil {
-				return err
-			}
-		}
-		if time.Since(saved) > every || done == steps {
-			if err := r.Checkpoint(done, func(to io.Writer) error { return m.made.Save(to, done) }); err != nil {
-				return err
-			}
-			saved = time.Now()
+	return apart / float64(len(p.corners))
+}
+
+// shares are those of each outcome in rows of probabilities.
+func shares(probabilities transport.Points) []float32 {
+	shares, n := make([]float32, probabilities.Dim), float32(probabilities.Len())
+	for i := range probabilities.Len() {
+		for k, v := range probabilities.Row(i) {
+			shares[k] += v / n
 		}
 	}
-	return r.WriteFile(generatorFile, func(to io.Writer) error { return m.made.Save(to, steps) })
+	return shares
 }
 
-// input draws the generator's noise for n rows.
-func (m *bySinkhorn) input(n int, rng *rand.Rand) transport.Points {
-	z := transport.NewPoints(n, m.config.Latent)
-	for i := range z.Data {
-		z.Data[i] = float32(rng.NormFloat64())
-	}
-	return z
-}
-
-// make draws rows: of each of them the generator makes probabilities, of which each
+// Make implements Method: of each row the generator makes probabilities, of which each
 // column is drawn by itself.
-func (m *bySinkhorn) make(ctx context.Context, r *run.Run, _, rows int) ([][]table.Code, error) {
+func (m *bySinkhorn) Make(ctx context.Context, r *run.Run, _, rows int) ([][]table.Code, error) {
 	rng := noise.Seeded(r.Spec.Seed).Stream("rows", 0)
 	codes, members := make([][]table.Code, len(m.places.corners)), make([][][]table.Code, len(m.places.corners))
 	for j := range codes {
@@ -162,12 +107,9 @@ func (m *bySinkhorn) make(ctx context.Context, r *run.Run, _, rows int) ([][]tab
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		probabilities, err := m.made.Generate(m.input(min(generatedAtOnce, rows-first), rng))
+		probabilities, err := m.Generate(make([]int, min(generatedAtOnce, rows-first)), rng)
 		if err != nil {
 			return nil, err
-		}
-		if err := probabilities.Check(); err != nil {
-			return nil, fmt.Errorf("what the generator makes is no longer finite (%w); train with a smaller learning_rate than %v", err, m.config.LearningRate)
 		}
 		for i := range probabilities.Len() {
 			m.places.draw(outcomes, probabilities.Row(i), rng)
@@ -179,8 +121,19 @@ func (m *bySinkhorn) make(ctx context.Context, r *run.Run, _, rows int) ([][]tab
 	return codes, nil
 }
 
-func (m *bySinkhorn) close() {
-	if m.made != nil {
-		m.made.Close()
+// Tell implements Method. It describes the training: nobody but the generator has a
+// use for its gradients.
+func (m *bySinkhorn) Tell(statement privacy.Statement, codes [][]table.Code) (report.Section, run.Values, error) {
+	return report.Section{Heading: "What was released", Text: []string{
+		m.Told(statement, "rows"),
+		"They trained a generator, and the synthetic rows were drawn from it. More can be, at no cost in privacy. How far the rows are from the private ones was not released.",
+	}}, run.Values{"rows": rowsOf(codes), "steps": float64(statement.Steps)}, nil
+}
+
+// rowsOf is how many rows codes of columns are.
+func rowsOf(codes [][]table.Code) float64 {
+	if len(codes) == 0 {
+		return 0
 	}
+	return float64(len(codes[0]))
 }

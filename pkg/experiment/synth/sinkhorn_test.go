@@ -8,9 +8,9 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/run"
 	"molehill/privacy/ledger"
-	"molehill/privacy/noise"
 )
 
 // A training that was interrupted goes on to the same generator and the same rows.
@@ -21,7 +21,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	q.Research = true // the same noise in both
 	whole := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
 	parts := experimenttest.Computed(t, experimenttest.Acquired(t, q), 7)
-	for _, name := range []string{generatorFile, "synthetic.csv"} {
+	for _, name := range []string{training.GeneratorFile, "synthetic.csv"} {
 		if !bytes.Equal(experimenttest.Read(t, whole, name), experimenttest.Read(t, parts, name)) {
 			t.Errorf("interrupted, %s is another", name)
 		}
@@ -49,27 +49,6 @@ func TestATrainingThatCannotBeSpendsNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}
-	}
-}
-
-// With noise of its own a training ends before the step that would spend more.
-func TestStepsArePlannedFromTheBudget(t *testing.T) {
-	m := bySinkhornOf(t, small(func(c *Config) { c.Epsilon, c.Noise, c.Steps, c.Batch = 1, 1, 1_000_000, 10 }), kindsOfColumns())
-	plan, err := m.plan(1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	epsilon := func(steps int) float64 {
-		plan.Steps = steps
-		s, err := plan.Statement(noise.Seeded(1), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return float64(s.Epsilon())
-	}
-	steps := plan.Steps
-	if steps < 10 || epsilon(steps) > 1 || epsilon(steps+max(1, steps/100)) < 1 {
-		t.Errorf("%d steps have ε = %v, 1 %% more have %v; the budget is 1", steps, epsilon(steps), epsilon(steps+max(1, steps/100)))
 	}
 }
 

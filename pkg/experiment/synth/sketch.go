@@ -123,7 +123,7 @@ func (m *bySketch) draw(seed uint64) sliced.Directions {
 // directionsSeed is that of all runs: directions look at nothing.
 const directionsSeed = 1
 
-func (m *bySketch) plan(n int) (privacy.Plan, error) {
+func (m *bySketch) Plan(n int) (privacy.Plan, error) {
 	u := m.draw(directionsSeed)
 	s, err := sliced.SketchSensitivity(u, n, m.config.Bins, m.diameter())
 	if err != nil {
@@ -132,7 +132,7 @@ func (m *bySketch) plan(n int) (privacy.Plan, error) {
 	return m.config.once(s, n, u.Count*m.config.Bins)
 }
 
-func (m *bySketch) learn(_ context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
+func (m *bySketch) Learn(_ context.Context, _ *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
 	sketch, err := sliced.NewSketch(m.encode(t), m.draw(directionsSeed), m.config.Bins)
 	if err != nil {
 		return err
@@ -141,11 +141,10 @@ func (m *bySketch) learn(_ context.Context, r *run.Run, t *table.Table, release 
 	for _, means := range sketch.Means {
 		m.released = append(m.released, means...)
 	}
-	keepRelease(r, release)
 	return release.Release(m.released, sketch.Sensitivity(m.diameter()), 0)
 }
 
-func (*bySketch) close() {}
+func (*bySketch) Close() {}
 
 // defaultFlow is how many steps particles make where the settings do not say.
 const defaultFlow = 150
@@ -153,7 +152,7 @@ const defaultFlow = 150
 // mostParticles move; more rows are copies of theirs.
 const mostParticles = 20_000
 
-func (m *bySketch) make(ctx context.Context, r *run.Run, n, rows int) ([][]table.Code, error) {
+func (m *bySketch) Make(ctx context.Context, r *run.Run, n, rows int) ([][]table.Code, error) {
 	u := m.draw(directionsSeed)
 	sketch := sliced.Sketch{Directions: u, Records: n, Means: make([][]float64, u.Count)}
 	bins := m.config.Bins

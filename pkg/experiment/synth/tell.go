@@ -15,44 +15,33 @@ import (
 	"molehill/viz"
 )
 
-// tell compares the synthetic table with what was released.
-func (m *byPairs) tell(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int) (run.Values, error) {
-	made, err := m.layout.Of(synthetic.Codes)
+// Tell implements Method. It compares the synthetic table with what was released.
+func (m *byPairs) Tell(_ privacy.Statement, codes [][]table.Code) (report.Section, run.Values, error) {
+	made, err := m.layout.Of(codes)
 	if err != nil {
-		return nil, err
+		return report.Section{}, nil, err
 	}
-	compared := m.repaired.Compare(made)
+	compared, c := m.repaired.Compare(made), m.config
 	values := run.Values{
 		"columns, distance to the release": pairs.Mean(compared.Columns),
 		"pairs, distance to the release":   pairs.Mean(compared.Pairs),
-		"rows":                             float64(synthetic.Len()),
+		"rows":                             rowsOf(codes),
 	}
-	section := report.Section{Heading: "What was released, and how near the synthetic table is",
+	return report.Section{Heading: "What was released, and how near the synthetic table is",
 		Text: []string{
 			fmt.Sprintf("Released were noisy counts of the values of each column and of each pair of columns. The noise on a count has a standard deviation of %.4g rows for a column, %.4g for a pair, and %.4g for a pair with the target.", m.std/c.Singles, m.std, m.std/c.Emphasis),
 			fmt.Sprintf("The distances are total variations: the share of rows that would have to move. The mean over the columns is %.4f, over the pairs %.4f. They compare with the release, not with the rows, and so cost nothing; the distance to the rows themselves is larger, by what the noise did.", pairs.Mean(compared.Columns), pairs.Mean(compared.Pairs)),
 		},
-		Figures: append(marginals(synthetic.Columns, m.repaired, made, "released"), associations(synthetic.Columns, m.layout, compared, "released")),
-		Tables:  []viz.Table{columnTable(synthetic.Columns, compared), pairTable(synthetic.Columns, m.layout, compared, "released")},
-	}
-	return values, publish(r, c, statement, synthetic, n, section)
+		Figures: append(marginals(m.columns, m.repaired, made, "released"), associations(m.columns, m.layout, compared, "released")),
+		Tables:  []viz.Table{columnTable(m.columns, compared), pairTable(m.columns, m.layout, compared, "released")},
+	}, values, nil
 }
 
-// tell describes the synthetic table alone: a sketch's directions say nothing to people.
-func (m *bySketch) tell(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int) (run.Values, error) {
-	section := report.Section{Heading: "What was released", Text: []string{
-		fmt.Sprintf("Released were the noisy means of %d equal shares of the rows along each of %d directions, each with noise of a standard deviation of %.3g. The synthetic rows are particles that followed them.", c.Bins, m.directions.Count, statement.NoiseStd),
-	}}
-	return run.Values{"rows": float64(synthetic.Len())}, publish(r, c, statement, synthetic, n, section)
-}
-
-// tell describes the training: nobody but the generator has a use for its gradients.
-func (m *bySinkhorn) tell(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int) (run.Values, error) {
-	section := report.Section{Heading: "What was released", Text: []string{
-		fmt.Sprintf("Released were %d noisy gradients, of a Sinkhorn loss between %d generated rows and %d private ones drawn afresh each time. The noise on each of a gradient's %d numbers is %.3g times as large as all that one row can move the gradient by.", statement.Steps, c.Generated, c.Batch, c.Generated*m.places.dim, statement.NoiseStd/statement.Sensitivity.Value),
-		"They trained a generator, and the synthetic rows were drawn from it. More can be, at no cost in privacy. How far the rows are from the private ones was not released.",
-	}}
-	return run.Values{"rows": float64(synthetic.Len()), "steps": float64(statement.Steps)}, publish(r, c, statement, synthetic, n, section)
+// Tell implements Method. A sketch's directions say nothing to people.
+func (m *bySketch) Tell(statement privacy.Statement, codes [][]table.Code) (report.Section, run.Values, error) {
+	return report.Section{Heading: "What was released", Text: []string{
+		fmt.Sprintf("Released were the noisy means of %d equal shares of the rows along each of %d directions, each with noise of a standard deviation of %.3g. The synthetic rows are particles that followed them.", m.config.Bins, m.directions.Count, statement.NoiseStd),
+	}}, run.Values{"rows": rowsOf(codes)}, nil
 }
 
 // publish writes the report that may be told: nothing in it looks at a record but
@@ -69,11 +58,11 @@ func publish(r *run.Run, c *Config, statement privacy.Statement, synthetic *tabl
 			made(r, c),
 		},
 	}
-	return write(r.WriteFile, ReportFile, d)
+	return WriteReport(r.WriteFile, ReportFile, d)
 }
 
-// write writes a report as Markdown and as a web page.
-func write(to func(name string, write func(io.Writer) error) error, name string, d report.Document) error {
+// WriteReport writes a report as Markdown and as a web page.
+func WriteReport(to func(name string, write func(io.Writer) error) error, name string, d report.Document) error {
 	if err := to(name+".md", d.Markdown); err != nil {
 		return err
 	}

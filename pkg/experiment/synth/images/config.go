@@ -1,11 +1,13 @@
 // Package images makes synthetic images of people's own: private images go in
-// through one release, and a folder of the same layout comes out.
+// through private releases, and a folder of the same layout comes out.
 //
 // The schema fixes everything that turns a file into numbers, and is public; so is
 // the number of files. Each image becomes a point of a sphere by a code that was
-// fixed before anything looked at the images (code). Released are, once, how often
-// each class occurs and the means of spherical harmonics over it (harmonic.Labelled);
-// particles flow to what was released and are decoded.
+// fixed before anything looked at the images (code). A method (synth.Method) makes
+// other points of what it releases of these: of how often each class occurs and of the
+// means of spherical harmonics over it, once (harmonic.Labelled), to which particles
+// flow; or of the noisy gradients that a generator of points learns by (package
+// training). They are decoded.
 package images
 
 import (
@@ -22,6 +24,8 @@ import (
 	"molehill/models"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth/training"
+	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/transport/harmonic"
@@ -36,6 +40,7 @@ type Config struct {
 	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ, below 1/n
+	Method  string          `json:"method"`  // one of Methods
 	Images  int             `json:"images"`  // to be made; 0 for as many as the private ones
 	Format  string          `json:"format"`  // ending of what is made: .zip or .npz
 
@@ -43,12 +48,16 @@ type Config struct {
 	// registered model.
 	Code         string `json:"code"`
 	Coefficients int    `json:"coefficients"` // of the cosines
-	// Degree is the highest of the harmonics whose means are released; 0 for the
-	// choice that the public numbers suggest.
-	Degree int `json:"degree"`
 
-	Steps    int     `json:"steps"`     // of the flow
+	Steps int `json:"steps"` // of the flow, or of the training, at most; 0 for as many as the method takes
+
+	// Of the harmonic sketch. Degree is the highest of the harmonics whose means are released; 0 for the
+	// choice that the public numbers suggest.
+	Degree   int     `json:"degree"`
 	StepSize float64 `json:"step_size"` // of the flow, 1 for the whole way
+
+	training.Settings         // of DP-Sinkhorn; points are up to 2 apart
+	LabelScale        float64 `json:"label_scale"` // α_c: two classes are 2α_c² further apart in its cost than one
 }
 
 // The codes that are no names of models.
@@ -58,10 +67,12 @@ const (
 	Autoencoder = "autoencoder" // the shipped model of what the schema says that the images are like
 )
 
-// settings are those of every preset: a release is paid for once, and the best there
-// is takes a minute.
+// settings are those of every preset: images are paid for once, and the best there is
+// takes a minute.
 func settings() *Config {
-	return &Config{Epsilon: 1, Delta: 1e-6, Format: ".zip", Code: Auto, Coefficients: 48, Steps: 60, StepSize: 0.75}
+	return &Config{Epsilon: 1, Delta: 1e-6, Method: Methods[0], Format: ".zip", Code: Auto, Coefficients: 48, StepSize: 0.75,
+		Settings:   training.Settings{Batch: 16, Generated: 8, Entropy: 0.1, Bound: 0.01, LearningRate: 3e-3, Latent: 8, Width: 128},
+		LabelScale: 1.5}
 }
 
 // Formats are the endings of what can be made.
@@ -84,6 +95,9 @@ func (c *Config) Check() error {
 	if err := c.budget().Check(); err != nil {
 		return err
 	}
+	if !slices.Contains(Methods, c.Method) {
+		return &plugin.UnknownError{Kind: "method", Name: c.Method, Nearest: Methods}
+	}
 	if !slices.Contains(Formats, strings.ToLower(c.Format)) {
 		return fmt.Errorf("format %q: expected one of %s", c.Format, strings.Join(Formats, ", "))
 	}
@@ -92,7 +106,7 @@ func (c *Config) Check() error {
 		value, minimum int
 		maximum        int
 	}{
-		{"images", c.Images, 0, mostImages}, {"coefficients", c.Coefficients, 2, mostCoefficients}, {"degree", c.Degree, 0, 12}, {"steps", c.Steps, 1, 100_000},
+		{"images", c.Images, 0, mostImages}, {"coefficients", c.Coefficients, 2, mostCoefficients}, {"degree", c.Degree, 0, 12}, {"steps", c.Steps, 0, 10_000_000},
 	} {
 		if field.value < field.minimum || field.value > field.maximum {
 			return fmt.Errorf("%s is %d; expected %d to %d", field.name, field.value, field.minimum, field.maximum)
@@ -100,6 +114,12 @@ func (c *Config) Check() error {
 	}
 	if !(c.StepSize > 0 && c.StepSize <= 2) {
 		return fmt.Errorf("step_size is %v; expected a number above 0, up to 2", c.StepSize)
+	}
+	if err := c.Settings.Check(); err != nil {
+		return err
+	}
+	if !(c.LabelScale >= 0 && c.LabelScale <= 1000) {
+		return fmt.Errorf("label_scale is %v; expected a number from 0 to 1000", c.LabelScale)
 	}
 	schema, err := pictures.ReadSchema(c.Schema)
 	if err != nil {
@@ -112,7 +132,7 @@ func (c *Config) Check() error {
 	if err != nil {
 		return err
 	}
-	if degree := max(1, c.Degree); harmonic.Count(code.dim(), degree) > harmonic.MaxSize {
+	if degree := max(1, c.Degree); c.Method == Harmonics && harmonic.Count(code.dim(), degree) > harmonic.MaxSize {
 		return fmt.Errorf("degree is %d; points of %d dimensions have %.0f harmonics of it, and at most %d can be handled", degree, code.dim(), harmonic.Count(code.dim(), degree), harmonic.MaxSize)
 	}
 	return nil

@@ -9,9 +9,10 @@ import (
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth"
-	"molehill/pkg/npy"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/noise"
 	"molehill/transport"
 )
 
@@ -24,7 +25,7 @@ type Experiment struct{}
 // Describe implements plugin.Plugin.
 func (Experiment) Describe() plugin.Info {
 	return plugin.Info{Name: Name, Version: "1", Source: "Molehill: docs/own-data.md",
-		Summary: "synthetic images of a folder of your own, from one private release; `molehill synth` runs it"}
+		Summary: "synthetic images of a folder of your own, with a privacy report; `molehill synth` runs it"}
 }
 
 // Config implements experiment.Experiment.
@@ -32,11 +33,10 @@ func (Experiment) Config(experiment.Preset) experiment.Config { return settings(
 
 // Artefacts of a run, beside synth.ReportFile and, by Diagnose, synth.KeeperFile.
 const (
-	SchemaFile  = "schema.json"
-	SheetFile   = "sheet.png"
-	releaseFile = "release.npy"
-	pointsFile  = "points.npy"
-	labelsFile  = "labels.npy"
+	SchemaFile = "schema.json"
+	SheetFile  = "sheet.png"
+	pointsFile = "points.npy"
+	labelsFile = "labels.npy"
 )
 
 // encodedAtOnce is how many images are in memory when they are encoded, at most so
@@ -84,9 +84,10 @@ func encode(ctx context.Context, source pictures.Source, schema *pictures.Schema
 }
 
 // Run implements experiment.Experiment. It leaves the artefacts synthetic.zip (or
-// .npz), sheet.png (some of each class), schema.json, release.npy (what was
-// released), points.npy and labels.npy (the synthetic images as points of the code),
-// and report.md and report.html, which tell nothing that was not paid for.
+// .npz), sheet.png (some of each class), schema.json, release.npy (what was released
+// at once) or generator.npz (what noisy gradients have trained, with the curve "points,
+// moved since told last"), points.npy and labels.npy (the synthetic images as points of
+// the code), and report.md and report.html, which tell nothing that was not paid for.
 func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	schema, with, private, err := c.read(ctx, r)
@@ -94,24 +95,55 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 		return result, err
 	}
 	n := private.points.Len()
-	released, err := c.release(ctx, r, schema, with, private)
+	method := c.method(schema, with.dim(), noise.Seeded(r.Spec.Seed))
+	defer method.Close()
+	release, releases, paid, err := c.promise(ctx, r, method, schema, with, private)
 	if err != nil {
+		return result, err
+	}
+	if err := method.Learn(ctx, r, private, release, releases); err != nil {
 		return result, err
 	}
 	// From here on nothing looks at a record.
 	private = encoded{}
-	x, labels, err := released.follow(ctx, r, c, c.images(n))
+	points, err := method.Make(ctx, r, n, c.images(n))
 	if err != nil {
 		return result, err
 	}
-	m := made{schema: schema, code: with, points: x, labels: labels}
+	m := made{schema: schema, code: with, placed: points}
 	if err := m.write(ctx, r, c); err != nil {
 		return result, err
 	}
-	if err := m.tell(ctx, r, c, released, n); err != nil {
+	statement, err := synth.Statement(r)
+	if err != nil {
 		return result, err
 	}
-	return run.Result{Metrics: run.Values{"images": float64(x.Len())}, Note: "what looks at the private images is in the keeper's report, if their keeper has asked for it"}, released.paid.Commit(ctx)
+	section, values, err := method.Tell(statement, points)
+	if err != nil {
+		return result, err
+	}
+	if err := m.tell(ctx, r, c, statement, section, n); err != nil {
+		return result, err
+	}
+	return run.Result{Metrics: values, Note: "what looks at the private images is in the keeper's report, if their keeper has asked for it"}, paid.Commit(ctx)
+}
+
+// promise plans, binds and pays, before the first release.
+func (c *Config) promise(ctx context.Context, r *run.Run, m method, schema *pictures.Schema, with code, private encoded) (*privacy.Releaser, int, experiment.Payment, error) {
+	n := private.points.Len()
+	plan, err := m.Plan(n)
+	if err != nil {
+		return nil, 0, experiment.Payment{}, err
+	}
+	name, err := ledgerName(schema)
+	if err != nil {
+		return nil, 0, experiment.Payment{}, err
+	}
+	release, paid, err := experiment.Promise(ctx, r, name, plan, private.points.Data, private.labels, nil, c.notCovered(schema, with, n)...)
+	if err == nil && plan.Steps == 1 {
+		synth.KeepRelease(r, release)
+	}
+	return release, plan.Steps, paid, err
 }
 
 // read reads and encodes the private images.
@@ -157,8 +189,7 @@ func (c *Config) open(ctx context.Context) (*pictures.Schema, code, pictures.Sou
 type made struct {
 	schema *pictures.Schema
 	code   code
-	points transport.Points
-	labels []int
+	placed
 }
 
 // write leaves the images.
@@ -202,13 +233,6 @@ func (m *made) drawer(ctx context.Context) pictures.Drawer {
 		}
 		copy(dst, images[(i-first)*size:])
 		return nil
-	}
-}
-
-// keep has what a release leaves written among the artefacts.
-func keep(r *run.Run) func(int, []float64) error {
-	return func(_ int, released []float64) error {
-		return r.WriteFile(releaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
 	}
 }
 

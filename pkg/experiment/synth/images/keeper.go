@@ -108,7 +108,7 @@ func (k *keeper) prepare(r *run.Run, test string) (err error) {
 	if err != nil {
 		return err
 	}
-	k.made = made{schema: k.schema, code: k.code, points: transport.Points{Dim: dim, Data: points}}
+	k.made = made{schema: k.schema, code: k.code, placed: placed{points: transport.Points{Dim: dim, Data: points}}}
 	for _, v := range column {
 		k.made.labels = append(k.made.labels, int(v))
 	}
@@ -144,7 +144,7 @@ func (k *keeper) diagnose(r *run.Run) (*Diagnosis, error) {
 	if d.Report, err = k.document(r, d); err != nil {
 		return nil, err
 	}
-	if err := write(r.WriteOwn, synth.KeeperFile, d.Report); err != nil {
+	if err := synth.WriteReport(r.WriteOwn, synth.KeeperFile, d.Report); err != nil {
 		return nil, err
 	}
 	return d, r.WriteOwn(valuesFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })

@@ -3,7 +3,6 @@ package images
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"molehill/pkg/dataset/pictures"
@@ -108,11 +107,7 @@ func blank(dst []float32) {
 
 // tell writes the report that may be told: nothing in it looks at an image but
 // through the release.
-func (m *made) tell(ctx context.Context, r *run.Run, c *Config, t *released, n int) error {
-	statement, err := synth.Statement(r)
-	if err != nil {
-		return err
-	}
+func (m *made) tell(ctx context.Context, r *run.Run, c *Config, statement privacy.Statement, released report.Section, n int) error {
 	shown, err := m.sheet(ctx)
 	if err != nil {
 		return err
@@ -122,51 +117,23 @@ func (m *made) tell(ctx context.Context, r *run.Run, c *Config, t *released, n i
 	}
 	d := report.Document{
 		Title: "Privacy report: synthetic " + m.schema.Name,
-		Summary: fmt.Sprintf("%d synthetic images of %v, made of %d private ones by Molehill, with (ε, δ) = (%v, %g).",
-			m.points.Len(), m.schema.Images.Shape, n, statement.Epsilon(), statement.Delta),
+		Summary: fmt.Sprintf("%d synthetic images of %v, made of %d private ones by Molehill's %s method, with (ε, δ) = (%v, %g).",
+			m.points.Len(), m.schema.Images.Shape, n, c.Method, statement.Epsilon(), statement.Delta),
 		Sections: []report.Section{
-			report.Promise(statement, "image"), report.NotPromised(statement), m.result(t, statement, shown), m.declared(),
+			report.Promise(statement, "image"), report.NotPromised(statement), m.seen(released, shown), m.declared(),
 			{Heading: "What was not looked at", Text: []string{"This report looks at the release and the synthetic images, and at no private one. What compares with those is not private; it is in another report, for their keeper."}},
-			howMade(r, m.code),
+			howMade(r, c, m.code),
 		},
 	}
-	return write(r.WriteFile, synth.ReportFile, d)
+	return synth.WriteReport(r.WriteFile, synth.ReportFile, d)
 }
 
-// write writes a report as Markdown and as a web page.
-func write(to func(name string, write func(io.Writer) error) error, name string, d report.Document) error {
-	if err := to(name+".md", d.Markdown); err != nil {
-		return err
-	}
-	return to(name+".html", d.HTML)
-}
-
-func (m *made) result(t *released, statement privacy.Statement, shown viz.Images) report.Section {
-	s := report.Section{Heading: "What was released, and what was made of it", Figures: []viz.Figure{shown}}
-	degrees := viz.Table{Title: "What stands above the noise", Header: []string{"means of degree", "share of what was measured"},
-		Caption: "Degree 1 is where the images are on average, degree 2 how they vary together, and so on. What the noise may have made is left out of the synthetic images."}
-	for l, kept := range t.kept {
-		degrees.Add(l+1, fmt.Sprintf("%.0f %%", 100*kept))
-	}
-	what := "the images"
-	if len(m.schema.Names()) > 1 {
-		what = "each class, and how often it occurs"
-		classes := viz.Table{Title: "Classes", Header: []string{"class", "share, as released", "synthetic images"}}
-		counts := make([]int, len(t.frequencies))
-		for _, label := range m.labels {
-			counts[label]++
-		}
-		for k, name := range m.schema.Names() {
-			classes.Add(name, fmt.Sprintf("%.2f %%", 100*t.frequencies[k]), counts[k])
-		}
-		s.Tables = append(s.Tables, classes)
-	}
-	s.Text = []string{
-		fmt.Sprintf("Every image became a point of a sphere in %d dimensions, through %s.", m.points.Dim, m.code.says()),
-		fmt.Sprintf("Released were, once, noisy means of the spherical harmonics up to degree %d over %s, each with noise of a standard deviation of %.3g. Points that followed them were made into images.", t.degree, what, statement.NoiseStd),
-		"Synthetic images show what the code and these means can: more detail than the code has is not in them.",
-	}
-	s.Tables = append(s.Tables, degrees)
+// seen completes the section of what was released by what it was released of, and by
+// what was made of it.
+func (m *made) seen(s report.Section, shown viz.Images) report.Section {
+	s.Figures = append([]viz.Figure{shown}, s.Figures...)
+	s.Text = append([]string{fmt.Sprintf("Every image became a point of a sphere in %d dimensions, through %s.", m.points.Dim, m.code.says())}, s.Text...)
+	s.Text = append(s.Text, "Synthetic images show what the code and these releases can: more detail than the code has is not in them.")
 	return s
 }
 
@@ -181,9 +148,10 @@ func (m *made) declared() report.Section {
 }
 
 // howMade is the section that lets somebody make the same again.
-func howMade(r *run.Run, with code) report.Section {
+func howMade(r *run.Run, c *Config, with code) report.Section {
 	t := viz.Table{Header: []string{"", ""}}
 	t.Add("run", r.ID)
+	t.Add("method", c.Method)
 	t.Add("code", with.says())
 	t.Add("seed of everything but the noise", r.Spec.Seed)
 	if computed, err := r.Provenance(); err == nil && len(computed) > 0 {

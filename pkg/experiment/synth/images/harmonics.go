@@ -3,27 +3,31 @@ package images
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	"molehill/pkg/dataset/pictures"
-	"molehill/pkg/experiment"
+	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/flow"
 	"molehill/transport/harmonic"
+	"molehill/viz"
 )
 
-// released is what a release tells, and what it cost.
-type released struct {
+// byHarmonics releases means of spherical harmonics of the points once, and lets
+// particles flow to what was released.
+type byHarmonics struct {
+	config     *Config
+	names      []string // of the classes
+	dim        int
+	directions flow.Directions
+
+	what        sketch
 	guide       flow.Guide
 	labels      func(n int) []int // classes of n synthetic images
 	frequencies []float64         // of the classes
-	dim, degree int
-	kept        []float64 // of each degree, the share that stands above the noise, in the mean over the classes
-	paid        experiment.Payment
+	kept        []float64         // of each degree, the share that stands above the noise, in the mean over the classes
 }
 
 // sketch is which sketch of the points is released.
@@ -90,32 +94,12 @@ func degree(dim, classes, n int, multiplier float64) (int, error) {
 // better.
 const secondPays = 0.007
 
-// release plans, binds, pays, and looks at the points once.
-func (c *Config) release(ctx context.Context, r *run.Run, schema *pictures.Schema, with code, private encoded) (*released, error) {
-	n, dim := private.points.Len(), with.dim()
-	what, err := c.sketch(n, dim, len(schema.Names()))
-	if err != nil {
-		return nil, err
+// Plan implements synth.Method.
+func (m *byHarmonics) Plan(n int) (plan privacy.Plan, err error) {
+	if m.what, err = m.config.sketch(n, m.dim, len(m.names)); err != nil {
+		return plan, err
 	}
-	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: what.sensitivity, Records: n, Steps: 1, Budget: c.budget(), Coordinates: what.size})
-	if err != nil {
-		return nil, err
-	}
-	name, err := ledgerName(schema)
-	if err != nil {
-		return nil, err
-	}
-	release, paid, err := experiment.Promise(ctx, r, name, plan, private.points.Data, private.labels, nil, c.notCovered(schema, with, n)...)
-	if err != nil {
-		return nil, err
-	}
-	release.Keep(keep(r))
-	out, err := what.look(private, directions(dim, noise.Seeded(r.Spec.Seed)), release)
-	if err != nil {
-		return nil, err
-	}
-	out.paid = paid
-	return out, nil
+	return privacy.Calibrate(privacy.Plan{Sensitivity: m.what.sensitivity, Records: n, Steps: 1, Budget: m.config.budget(), Coordinates: m.what.size})
 }
 
 // directionsAtOnce is about how many directions a step of the flow takes.
@@ -125,71 +109,87 @@ func directions(dim int, public noise.Source) flow.Directions {
 	return flow.Directions{Count: max(1, directionsAtOnce/dim) * dim, Stack: true, Random: public}
 }
 
-// look releases the sketch.
-func (s sketch) look(private encoded, u flow.Directions, release *privacy.Releaser) (*released, error) {
-	out := &released{dim: private.points.Dim, degree: s.degree, frequencies: []float64{1}, labels: func(n int) []int { return make([]int, n) }}
+// Learn implements synth.Method.
+func (m *byHarmonics) Learn(_ context.Context, _ *run.Run, private encoded, release *privacy.Releaser, _ int) error {
+	m.frequencies, m.labels = []float64{1}, func(n int) []int { return make([]int, n) }
 	var densities []*harmonic.Density
-	if s.labelled() {
-		target, err := flow.NewLabelled(private.points, private.labels, s.classes, s.degree, u, release)
+	if m.what.labelled() {
+		target, err := flow.NewLabelled(private.points, private.labels, m.what.classes, m.what.degree, m.directions, release)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out.guide, out.frequencies, out.labels, densities = target, target.Frequencies, target.Labels, target.Densities
+		m.guide, m.frequencies, m.labels, densities = target, target.Frequencies, target.Labels, target.Densities
 	} else {
-		target, err := flow.NewSpherical(private.points, s.degree, u, release)
+		target, err := flow.NewSpherical(private.points, m.what.degree, m.directions, release)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out.guide, densities = flow.Slices{Target: target}, []*harmonic.Density{target.Density}
+		m.guide, densities = flow.Slices{Target: target}, []*harmonic.Density{target.Density}
 	}
-	out.kept = make([]float64, s.degree)
+	m.kept = make([]float64, m.what.degree)
 	for _, d := range densities {
 		for l, kept := range d.Kept() {
-			out.kept[l] += kept / float64(len(densities))
+			m.kept[l] += kept / float64(len(densities))
 		}
 	}
-	return out, nil
+	return nil
 }
+
+// Close implements synth.Method.
+func (*byHarmonics) Close() {}
 
 // movedAtOnce is how many particles move together; more images than that are of
 // several groups, which start elsewhere and go to the same release.
 const movedAtOnce = 20_000
 
-// follow moves particles to the release and returns them on the sphere, sorted by
-// their labels.
-func (t *released) follow(ctx context.Context, r *run.Run, c *Config, images int) (transport.Points, []int, error) {
+// Make implements synth.Method: particles move to the release.
+func (m *byHarmonics) Make(ctx context.Context, r *run.Run, _, images int) (placed, error) {
 	var all transport.Points
 	var labels []int
+	steps := m.config.Steps
+	if steps == 0 {
+		steps = defaultFlow
+	}
 	groups := (images + movedAtOnce - 1) / movedAtOnce
-	began, total := time.Now(), groups*c.Steps
+	began, total := time.Now(), groups*steps
 	for g := range groups {
 		n := images*(g+1)/groups - images*g/groups
 		f := flow.Flow{Random: noise.Seeded(r.Spec.Seed ^ uint64(g)<<32)}
-		x := f.Start(n, t.dim)
-		f.StepSize = c.StepSize * float64(x.Dim)
-		for step := range c.Steps {
+		x := f.Start(n, m.dim)
+		f.StepSize = m.config.StepSize * float64(x.Dim)
+		for step := range steps {
 			if err := ctx.Err(); err != nil {
-				return all, nil, err
+				return placed{}, err
 			}
-			if err := f.Step(x, t.guide, step); err != nil {
-				return all, nil, err
+			if err := f.Step(x, m.guide, step); err != nil {
+				return placed{}, err
 			}
-			done := g*c.Steps + step + 1
+			done := g*steps + step + 1
 			if err := r.Emit(run.Event{Step: done, Total: total, Rate: float64(done) / time.Since(began).Seconds()}); err != nil {
-				return all, nil, err
+				return placed{}, err
 			}
 		}
 		x.OnSphere()
-		all.Dim, all.Data, labels = x.Dim, append(all.Data, x.Data...), append(labels, t.labels(n)...)
+		all.Dim, all.Data, labels = x.Dim, append(all.Data, x.Data...), append(labels, m.labels(n)...)
 	}
-	order := make([]int, len(labels))
-	for i := range order {
-		order[i] = i
+	return inOrder(all, labels), nil
+}
+
+// defaultFlow is how many steps particles make where the settings do not say.
+const defaultFlow = 60
+
+// Tell implements synth.Method.
+func (m *byHarmonics) Tell(statement privacy.Statement, p placed) (report.Section, run.Values, error) {
+	degrees := viz.Table{Title: "What stands above the noise", Header: []string{"means of degree", "share of what was measured"},
+		Caption: "Degree 1 is where the images are on average, degree 2 how they vary together, and so on. What the noise may have made is left out of the synthetic images."}
+	for l, kept := range m.kept {
+		degrees.Add(l+1, fmt.Sprintf("%.0f %%", 100*kept))
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return labels[a] - labels[b] })
-	sorted := make([]int, len(labels))
-	for to, from := range order {
-		sorted[to] = labels[from]
+	what := "the images"
+	if m.what.labelled() {
+		what = "each class, and how often it occurs"
 	}
-	return all.Subset(order), sorted, nil
+	return report.Section{Heading: "What was released, and what was made of it", Tables: append(p.shares(m.names, m.frequencies), degrees), Text: []string{
+		fmt.Sprintf("Released were, once, noisy means of the spherical harmonics up to degree %d over %s, each with noise of a standard deviation of %.3g. Points that followed them were made into images.", m.what.degree, what, statement.NoiseStd),
+	}}, run.Values{"images": float64(len(p.labels))}, nil
 }

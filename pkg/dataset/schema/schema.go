@@ -1,0 +1,73 @@
+// Package schema reads and writes the files in which people say what is public of
+// their own data: of a table (package table), or of images (package pictures).
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+)
+
+// Max is the most bytes of a schema.
+const Max = 16 << 20
+
+// nameOfData keeps names usable in commands, files and ledgers.
+var nameOfData = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// CheckName returns an error unless data can be called so.
+func CheckName(name string) error {
+	if !nameOfData.MatchString(name) {
+		return fmt.Errorf("name %q: expected lower-case letters, digits, '.', '_' or '-', at most 63, the first a letter or digit", name)
+	}
+	return nil
+}
+
+// Decode reads a schema into a pointer to one. Unknown fields are errors: a misspelt
+// one would otherwise be left out in silence.
+func Decode(from io.Reader, into any) error {
+	text, err := io.ReadAll(io.LimitReader(from, Max+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > Max {
+		return fmt.Errorf("it has more than %d bytes; is it a schema?", Max)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return describe(text, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("expected one JSON object, found more text behind it")
+	}
+	return nil
+}
+
+// describe says in which line an error of the syntax is.
+func describe(text []byte, err error) error {
+	at := int64(-1)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at = kind.Offset
+	}
+	if at < 0 || at > int64(len(text)) {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), err)
+}
+
+// Encode writes a schema as people edit it.
+func Encode(to io.Writer, schema any) error {
+	encoder := json.NewEncoder(to)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(schema)
+}

@@ -1,0 +1,43 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+)
+
+type known struct {
+	Name string `json:"name"`
+}
+
+func TestASchemaIsReadAsItIsWritten(t *testing.T) {
+	var b strings.Builder
+	if err := Encode(&b, known{"a<b"}); err != nil {
+		t.Fatal(err)
+	}
+	var back known
+	if err := Decode(strings.NewReader("\ufeff"+b.String()), &back); err != nil || back.Name != "a<b" || b.String() != "{\n  \"name\": \"a<b\"\n}\n" {
+		t.Errorf("%q became %q, %v", b.String(), back, err)
+	}
+}
+
+func TestMistakesOfAFileAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n\n\"name\": 3}":                   "line 3",
+		"{\n\"name\" \"x\"}":                  "line 2",
+		`{"nmae": "x"}`:                       "nmae",
+		`{"name": "x"} y`:                     "more text",
+		``:                                    "EOF",
+		strings.Repeat(" ", Max+1):            "more than",
+		`{"name": "` + strings.Repeat("x", 9): "EOF",
+	} {
+		var into known
+		if err := Decode(strings.NewReader(text), &into); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: want an error with %q, found %v", text, want, err)
+		}
+	}
+	for name, good := range map[string]bool{"people": true, "my-photos_v1.2": true, "": false, "-x": false, "People": false, "a/b": false, strings.Repeat("a", 64): false} {
+		if (CheckName(name) == nil) != good {
+			t.Errorf("%q can be a name: %v", name, !good)
+		}
+	}
+}
