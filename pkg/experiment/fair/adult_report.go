@@ -58,7 +58,7 @@ func (adultSweep) Requests(preset experiment.Preset, seeds int) (requests []expe
 
 // Report implements experiment.Sweep: a table for each method, and Figure 16.
 func (adultSweep) Report(rows []experiment.Row, _ experiment.Samples) (r experiment.Report, err error) {
-	lowest, highest := math.Inf(1), math.Inf(-1)
+	lowest, highest, widest := math.Inf(1), math.Inf(-1), 0.
 	f := viz.Panels{Title: "What fairness costs on Adult", Columns: 2,
 		Caption: "On the 16,281 records for testing, means over seeds with a standard deviation of the error to both sides. Along each line α grows from the right to the left; deciding against everybody is wrong for 0.236 of them, without any gap. All three protect whole records, at ε as proved; Lowy et al. and Tran et al. protect the sex alone in their papers, and 004 does not print the numbers of its curves."}
 	panels := map[string]*viz.Curves{}
@@ -88,7 +88,7 @@ func (adultSweep) Report(rows []experiment.Row, _ experiment.Samples) (r experim
 			if math.IsNaN(deviation) {
 				deviation = 0
 			}
-			lowest, highest = min(lowest, 1-accuracy-deviation), max(highest, 1-accuracy+deviation)
+			lowest, highest, widest = min(lowest, 1-accuracy-deviation), max(highest, 1-accuracy+deviation), max(widest, x)
 			l := &panel.Lines[k]
 			l.X, l.Y = append(l.X, x), append(l.Y, 1-accuracy)
 			l.Low, l.High = append(l.Low, 1-accuracy-deviation), append(l.High, 1-accuracy+deviation)
@@ -96,6 +96,7 @@ func (adultSweep) Report(rows []experiment.Row, _ experiment.Samples) (r experim
 	}
 	for _, budget := range slices.Backward(adultBudgets) {
 		if panel := panels["ε = "+budget]; len(panel.Lines) > 0 {
+			panel.X.Max = math.Ceil(50*widest) / 50                                       // from no gap
 			panel.Y.Min, panel.Y.Max = math.Floor(50*lowest)/50, math.Ceil(50*highest)/50 // with a mark at either end
 			f.Cells, f.Above = append(f.Cells, *panel), append(f.Above, panel.Title)
 		}
