@@ -114,7 +114,9 @@ func (c *computation) require(r *Run) error {
 }
 
 // Describe adds to this computation's provenance what executes its graphs and
-// where its records come from, one line each.
+// where its records come from, one line each. A run goes on with the backend that it
+// began with: another rounds otherwise, so that it would not end as it should, and the
+// same noise would cover other numbers, whose difference has none.
 func (r *Run) Describe(backend, data string) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
@@ -126,6 +128,11 @@ func (r *Run) Describe(backend, data string) error {
 		return err
 	}
 	if n := len(record.Provenance); n > 0 {
+		for _, before := range record.Provenance[:n-1] {
+			if backend != "" && before.Backend != "" && before.Backend != backend {
+				return fmt.Errorf("run: %s was begun on the backend %q and would go on with %q; set GOMLX_BACKEND to what it began with (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
+			}
+		}
 		record.Provenance[n-1].Backend, record.Provenance[n-1].Data = backend, data
 	}
 	return writeAtomic(r.path(recordFile), 0o644, asJSON(record))

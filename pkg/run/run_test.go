@@ -85,6 +85,23 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// Another backend rounds otherwise: what it would go on to would be neither what was
+// promised nor hidden by noise that has been used.
+func TestARunGoesOnWithItsBackend(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	reacquire(t, r)
+	ok(t, r.Release()) // killed before it had one
+	reacquire(t, r)
+	ok(t, r.Describe("Go", "rows"), r.Describe("Go", "rows of a file"), r.Release())
+	reacquire(t, r)
+	if err := r.Describe("XLA", "rows of a file"); err == nil || !strings.Contains(err.Error(), `on the backend "Go"`) || !strings.Contains(err.Error(), "GOMLX_BACKEND") {
+		t.Errorf("%v does not say with what the run goes on", err)
+	}
+	ok(t, r.Release())
+	reacquire(t, r)
+	ok(t, r.Describe("Go", "rows of a file"))
+}
+
 func TestOnlyTheComputingProcessWrites(t *testing.T) {
 	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
 	_, _, restore := r.Restore(func(int, io.Reader) error { return nil })

@@ -119,7 +119,8 @@ func (s *Schema) draftFolder(ctx context.Context, path string) error {
 
 // subfolders lists those with images, in the order of numbers if they are numbers.
 func subfolders(root *os.Root) (names []string, err error) {
-	entries, err := fs.ReadDir(root.FS(), ".")
+	entriesOf := lister(root)
+	entries, err := entriesOf(".")
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func subfolders(root *os.Root) (names []string, err error) {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		inside, err := fs.ReadDir(root.FS(), e.Name())
+		inside, err := entriesOf(e.Name())
 		if err != nil {
 			return nil, err
 		}

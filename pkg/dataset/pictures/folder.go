@@ -38,7 +38,7 @@ func openFolder(dir string, schema *Schema) (*folder, error) {
 		return nil, err
 	}
 	f := &folder{schema: schema, root: root}
-	if err := f.list(root.FS()); err != nil {
+	if err := f.list(lister(root)); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	if len(f.files) == 0 {
@@ -57,8 +57,8 @@ const (
 
 // list finds the records: images in the folder and, if there are classes, in its
 // subfolders, no deeper.
-func (f *folder) list(from fs.FS) error {
-	entries, err := fs.ReadDir(from, ".")
+func (f *folder) list(entriesOf func(name string) ([]fs.DirEntry, error)) error {
+	entries, err := entriesOf(".")
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (f *folder) list(from fs.FS) error {
 		case f.schema.Classes == nil:
 			f.left = note(f.left, leftDeep, e.Name()+"/", notTaken)
 		default:
-			f.class(from, e.Name())
+			f.class(e.Name(), entriesOf)
 		}
 	}
 	// By name and then by class: of a record that changes its class the place among
@@ -82,8 +82,8 @@ func (f *folder) list(from fs.FS) error {
 	return nil
 }
 
-func (f *folder) class(from fs.FS, name string) {
-	entries, err := fs.ReadDir(from, name)
+func (f *folder) class(name string, entriesOf func(name string) ([]fs.DirEntry, error)) {
+	entries, err := entriesOf(name)
 	if err != nil {
 		f.left = note(f.left, leftClosed, name+"/", notTaken)
 		return
@@ -94,6 +94,20 @@ func (f *folder) class(from fs.FS, name string) {
 			continue
 		}
 		f.file(name, e)
+	}
+}
+
+// lister lists folders below root by name, in order. Names are those of files, which
+// need not be UTF-8, as names within an fs.FS must.
+func lister(root *os.Root) func(name string) ([]fs.DirEntry, error) {
+	return func(name string) ([]fs.DirEntry, error) {
+		dir, err := root.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		entries, err := dir.ReadDir(-1)
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+		return entries, errors.Join(err, dir.Close())
 	}
 }
 

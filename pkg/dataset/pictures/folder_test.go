@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -107,19 +108,33 @@ func TestAFileThatCannotBeReadStopsNothing(t *testing.T) {
 	}
 }
 
-// closed is a folder of which one subfolder cannot be listed, as happens to people who
-// are not the superuser, or where it is removed meanwhile.
-type closed struct {
-	fs.FS
-	name string
+// closed lists a folder of which one subfolder cannot be listed, as happens to people
+// who are not the superuser, or where it is removed meanwhile.
+func closed(root *os.Root, one string) func(string) ([]fs.DirEntry, error) {
+	return func(name string) ([]fs.DirEntry, error) {
+		if name == one {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+		}
+		return lister(root)(name)
+	}
 }
 
-// ReadDir implements fs.ReadDirFS.
-func (c closed) ReadDir(name string) ([]fs.DirEntry, error) {
-	if name == c.name {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+// A subfolder of any name that a system allows is one: of a class, or of none.
+func TestNamesThatAreNoText(t *testing.T) {
+	dir := t.TempDir()
+	whole := asPNG(shade(2, 2, 255))
+	put(t, dir, map[string][]byte{"cat/a.png": whole})
+	if err := os.Mkdir(filepath.Join(dir, "\xff"), 0o700); err != nil {
+		t.Skip("this system has no such names:", err)
 	}
-	return fs.ReadDir(c.FS, name)
+	put(t, dir, map[string][]byte{"\xff/b.png": whole})
+	_, labels, names, found := read(t, dir, schemaOf(Shape{2, 2, 1}, "cat", "dog"))
+	if len(names) != 2 || !slices.Equal(labels, []int{0, 0}) || len(found) != 1 {
+		t.Errorf("records are %q of classes %v, the keeper is told %v; a file in a folder of no class is a grey image of the first", names, labels, found)
+	}
+	if _, err := Draft(t.Context(), "names", dir); err == nil || !strings.Contains(err.Error(), `class "\xff"`) {
+		t.Errorf("%v does not name the folder that cannot be a class", err)
+	}
 }
 
 // A subfolder that cannot be listed is left out, and its keeper is told; the folder
@@ -134,13 +149,13 @@ func TestAFolderThatCannotBeListedStopsNothing(t *testing.T) {
 	}
 	defer root.Close()
 	f := &folder{schema: schemaOf(Shape{2, 2, 1}, "cat", "dog"), root: root}
-	if err := f.list(closed{root.FS(), "dog"}); err != nil {
+	if err := f.list(closed(root, "dog")); err != nil {
 		t.Fatal(err)
 	}
 	if found := f.Left(); !slices.Equal(f.files, []string{"cat/a.png"}) || len(found) != 1 || found[0] != (Disagreement{leftClosed, 1, "dog/", notTaken}) {
 		t.Errorf("records are %v, the keeper is told %v", f.files, found)
 	}
-	if err := (&folder{schema: f.schema, root: root}).list(closed{root.FS(), "."}); err == nil {
+	if err := (&folder{schema: f.schema, root: root}).list(closed(root, ".")); err == nil {
 		t.Error("a folder that cannot be listed has records")
 	}
 	t.Run("closed by the system", func(t *testing.T) {

@@ -19,14 +19,18 @@ const (
 	AuditedRuns  = 2000
 )
 
-// NotAudited is what an audit of the first steps of a training does not look at.
-func NotAudited(steps int) []string {
-	return []string{
-		"the Sinkhorn loss itself: no record of it turns a gradient round as the worst one does",
+// NotAudited is what an audit of the first of so many steps of a training does not
+// look at.
+func NotAudited(audited, steps int) []string {
+	not := []string{
+		"the Sinkhorn loss itself: the worst gradient that a record can turn round stands in its place",
 		"the records themselves, and the run's own noise, whose key is erased",
-		fmt.Sprintf("steps after the first %d", steps),
 		"timing, memory, and what else a machine gives away",
 	}
+	if audited < steps {
+		not = append(not, fmt.Sprintf("steps after the first %d of %d", audited, steps))
+	}
+	return not
 }
 
 // Turned is the worst gradient that couples records, far beyond what is clipped: the
@@ -79,7 +83,7 @@ func (e Experiment) Game(_ *run.Run, config experiment.Config, statement privacy
 		}}
 	return n.Game(AuditedRuns,
 		fmt.Sprintf("a record that turns the gradient of every step that draws it round, in the data or not, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", plan.Steps),
-		NotAudited(plan.Steps)...), nil
+		NotAudited(plan.Steps, statement.Steps)...), nil
 }
 
 // promised is the plan of a statement, of the steps that are audited.

@@ -29,7 +29,7 @@ func (m *byPairs) Tell(_ privacy.Statement, codes [][]table.Code) (report.Sectio
 	}
 	return report.Section{Heading: "What was released, and how near the synthetic table is",
 		Text: []string{
-			fmt.Sprintf("Released were noisy counts of the values of each column and of each pair of columns. The noise on a count has a standard deviation of %.4g rows for a column, %.4g for a pair, and %.4g for a pair with the target.", m.std/c.Singles, m.std, m.std/c.Emphasis),
+			fmt.Sprintf("Released were counts of the values of each column and of each pair of columns. The noise on a count has a standard deviation of %.4g rows for a column, %.4g for a pair, and %.4g for a pair with the target.", m.std/c.Singles, m.std, m.std/c.Emphasis),
 			fmt.Sprintf("The distances are total variations: the share of rows that would have to move. The mean over the columns is %.4f, over the pairs %.4f. They compare with the release, not with the rows, and so cost nothing; the distance to the rows themselves is larger, by what the noise did.", pairs.Mean(compared.Columns), pairs.Mean(compared.Pairs)),
 		},
 		Figures: append(marginals(m.columns, m.repaired, made, "released"), associations(m.columns, m.layout, compared, "released")),
@@ -40,7 +40,7 @@ func (m *byPairs) Tell(_ privacy.Statement, codes [][]table.Code) (report.Sectio
 // Tell implements Method. A sketch's directions say nothing to people.
 func (m *bySketch) Tell(statement privacy.Statement, codes [][]table.Code) (report.Section, run.Values, error) {
 	return report.Section{Heading: "What was released", Text: []string{
-		fmt.Sprintf("Released were the noisy means of %d equal shares of the rows along each of %d directions, each with noise of a standard deviation of %.3g. The synthetic rows are particles that followed them.", m.config.Bins, m.directions.Count, statement.NoiseStd),
+		fmt.Sprintf("Released were the means of %d equal shares of the rows along each of %d directions, each with noise of a standard deviation of %.3g. The synthetic rows are particles that followed them.", m.config.Bins, m.directions.Count, statement.NoiseStd),
 	}}, run.Values{"rows": rowsOf(codes)}, nil
 }
 

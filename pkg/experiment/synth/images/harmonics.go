@@ -189,7 +189,8 @@ func (m *byHarmonics) Tell(statement privacy.Statement, p placed) (report.Sectio
 	if m.what.labelled() {
 		what = "each class, and how often it occurs"
 	}
-	return report.Section{Heading: "What was released, and what was made of it", Tables: append(p.shares(m.names, m.frequencies), degrees), Text: []string{
-		fmt.Sprintf("Released were, once, noisy means of the spherical harmonics up to degree %d over %s, each with noise of a standard deviation of %.3g. Points that followed them were made into images.", m.what.degree, what, statement.NoiseStd),
+	shareNoise := statement.NoiseStd / harmonic.LabelledWeights(m.dim, m.what.degree)[0]
+	return report.Section{Heading: "What was released, and what was made of it", Tables: append(p.shares(m.names, m.frequencies, shareNoise), degrees), Text: []string{
+		fmt.Sprintf("Released were, once, means of the spherical harmonics up to degree %d over %s, each with noise of a standard deviation of %.3g. Points that followed them were made into images.", m.what.degree, what, statement.NoiseStd),
 	}}, run.Values{"images": float64(len(p.labels))}, nil
 }

@@ -50,13 +50,20 @@ func inOrder(x transport.Points, labels []int) placed {
 	return placed{x.Subset(order), sorted}
 }
 
-// shares is a table of the classes: how often each occurs, as was released, and among
-// what was made. Without classes there is none.
-func (p placed) shares(names []string, frequencies []float64) []viz.Table {
+// shares is a table of the classes: how often each occurs, as estimated from a release
+// in which shares have noise of such a standard deviation, and among what was made.
+// Without classes there is none.
+func (p placed) shares(names []string, frequencies []float64, noise float64) []viz.Table {
 	if len(names) < 2 {
 		return nil
 	}
-	t := viz.Table{Title: "Classes", Header: []string{"class", "share, as released", "synthetic images"}}
+	t := viz.Table{Title: "Classes", Header: []string{"class", "share, estimated from the release", "synthetic images"}}
+	if noise > 0 {
+		t.Caption = fmt.Sprintf("The noise on a share has a standard deviation of %.2g %% of the images. Estimates are moved towards equal shares by as much as it asks for.", 100*noise)
+		if noise > 1/float64(len(names)) {
+			t.Caption += " That is more than the share of a class: these say next to nothing of the images."
+		}
+	}
 	counts := make([]int, len(names))
 	for _, label := range p.labels {
 		counts[label]++

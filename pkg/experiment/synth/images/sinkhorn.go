@@ -107,7 +107,7 @@ func (m *bySinkhorn) Make(ctx context.Context, r *run.Run, _, images int) (place
 // Tell implements synth.Method.
 func (m *bySinkhorn) Tell(statement privacy.Statement, p placed) (report.Section, run.Values, error) {
 	return report.Section{Heading: "What was released, and what was made of it",
-		Tables: p.shares(m.names, m.Frequencies()),
+		Tables: p.shares(m.names, m.Frequencies(), m.FrequencyNoise()),
 		Text: []string{
 			m.Told(statement, "points"),
 			"They trained a generator of points, and points that it made became the synthetic images. More can be made, at no cost in privacy. How far they are from the private ones was not released.",

@@ -56,7 +56,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 			t.Errorf("%+v, %v", statement, err)
 		}
 		report := string(experimenttest.Read(t, whole, synth.ReportFile+".md"))
-		for want, there := range map[string]bool{"dp-sinkhorn": true, "20 noisy gradients": true, "which class": classes, "share, as released": classes, "harmonics": false} {
+		for want, there := range map[string]bool{"dp-sinkhorn": true, "20 gradients": true, "which class": classes, "share, estimated from the release": classes, "harmonics": false} {
 			if strings.Contains(report, want) != there {
 				t.Errorf("classes %v: the report says %q: %v", classes, want, !there)
 			}

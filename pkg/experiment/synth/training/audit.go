@@ -54,7 +54,7 @@ func (m *Method) Game(statement privacy.Statement) (audit.Game, error) {
 	}
 	return n.Game(dpsinkhorn.AuditedRuns,
 		fmt.Sprintf("one of two records, of which the second %s, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", other, plan.Steps),
-		dpsinkhorn.NotAudited(plan.Steps)...), nil
+		dpsinkhorn.NotAudited(plan.Steps, statement.Steps)...), nil
 }
 
 // drawn are the classes of a batch of records of the first class, with one of another

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -77,7 +78,10 @@ func (m *Method) loss() dpsinkhorn.Loss {
 // them, or, with noise of their own, as many as the budget pays for.
 func (m *Method) Plan(n int) (privacy.Plan, error) {
 	if m.Batch > n {
-		return privacy.Plan{}, fmt.Errorf("batch is %d of %d records; draw at most all of them", m.Batch, n)
+		return privacy.Plan{}, fmt.Errorf("batch is %d of %d records; draw at most all of them, with batch=%[2]d or less", m.Batch, n)
+	}
+	if _, err := backend.Open(); err != nil { // before anything is paid for
+		return privacy.Plan{}, err
 	}
 	loss := m.loss()
 	if err := loss.CheckIterations(m.Subject.Largest() + loss.Largest(0, 0)); err != nil {
@@ -173,6 +177,12 @@ func (m *Method) restore(from io.Reader, done int) error {
 // Frequencies are those of the classes, as the releases tell of them.
 func (m *Method) Frequencies() []float64 { return m.tally.frequencies() }
 
+// FrequencyNoise is the standard deviation of the noise on a frequency, before all are
+// brought nearer to equal ones.
+func (m *Method) FrequencyNoise() float64 {
+	return m.tally.noise / math.Sqrt(max(1, float64(m.tally.steps)))
+}
+
 // Generate makes rows of these classes, which without classes are 0, of noise.
 func (m *Method) Generate(classes []int, rng *rand.Rand) (transport.Points, error) {
 	made, err := m.made.Generate(m.input(classes, rng))
@@ -214,10 +224,15 @@ func (m *Method) Close() {
 // Told is what a report says of the releases, for generated and private records that
 // are called so.
 func (m *Method) Told(statement privacy.Statement, records string) string {
-	text := fmt.Sprintf("Released were %d noisy gradients, of a Sinkhorn loss between %d generated %[3]s and %d private ones drawn afresh each time. The noise on each of a gradient's %d numbers is %.3g times as large as all that one of the private %[3]s can move a release by.",
-		statement.Steps, m.Generated, records, m.Batch, m.Generated*m.Subject.Dim(), statement.NoiseStd/statement.Sensitivity.Value)
+	text := fmt.Sprintf("Released were %d gradients, of a Sinkhorn loss between %d generated %[3]s and %d private ones drawn afresh each time.", statement.Steps, m.Generated, records, m.Batch)
+	noise := "without any noise"
+	if statement.NoiseStd > 0 {
+		noise = "under the same noise"
+		text += fmt.Sprintf(" The noise on each of a gradient's %d numbers is %.3g times as large as all that one of the private %s can move a release by.",
+			m.Generated*m.Subject.Dim(), statement.NoiseStd/statement.Sensitivity.Value, records)
+	}
 	if m.counts() {
-		text += " With each came how many of those drawn were of which class, under the same noise."
+		text += " With each came how many of those drawn were of which class, " + noise + "."
 	}
 	return text
 }
