@@ -26,16 +26,19 @@ type Settings struct {
 	Width        int     `json:"width"`         // of its layers
 }
 
-// mostRows are as many as a step takes with less than a gigabyte: costs are between all
-// of them.
-const mostRows = 2048
+// What a step takes with less than a gigabyte: costs are between all rows, and weights
+// between all of a layer's outputs and those of the next.
+const (
+	mostRows = 2048
+	widest   = 2048
+)
 
 // Check says what is wrong with settings.
 func (s Settings) Check() error {
 	for _, field := range []struct {
 		name           string
 		value, maximum int
-	}{{"batch", s.Batch, mostRows}, {"generated", s.Generated, mostRows}, {"latent", s.Latent, 1000}, {"width", s.Width, 2048}} {
+	}{{"batch", s.Batch, mostRows}, {"generated", s.Generated, mostRows}, {"latent", s.Latent, 1000}, {"width", s.Width, widest}} {
 		if field.value < 1 || field.value > field.maximum {
 			return fmt.Errorf("%s is %d; expected 1 to %d", field.name, field.value, field.maximum)
 		}
