@@ -163,12 +163,12 @@ const edge = 1.3
 // Panels sets pictures side by side, with what has been spent at each.
 func Panels(title string, pictures []Frame) viz.Panels {
 	f := viz.Panels{Title: title, Rows: []string{""},
-		Caption: "Green: generated points, but for those beyond the picture; grey: the circle. ε is what is proved so far for the sample X that is transformed and for the records Z; d is the squared sliced W₂ to the circle."}
+		Caption: "Green: generated points, but for those beyond the picture; grey: the circle. Below: ε, as proved so far for the sample X that is transformed and for the records Z; and d, the squared sliced W₂ to the circle."}
 	target := Points(1500, noise.Seeded(0), "picture")
 	for _, p := range pictures {
 		f.Cols = append(f.Cols, fmt.Sprintf("step %d", p.Step))
 		f.Cells = append(f.Cells, viz.Particles{X: inside(p.Points), Target: target.Data, Region: viz.Region{MinX: -edge, MaxX: edge, MinY: -edge, MaxY: edge},
-			LabelX: fmt.Sprintf("ε: X %s, Z %s; d %.2g", short(p.EpsilonX), short(p.EpsilonZ), p.Distance)})
+			LabelX: fmt.Sprintf("X %s, Z %s; d %.2g", short(p.EpsilonX), short(p.EpsilonZ), p.Distance)})
 	}
 	return f
 }
