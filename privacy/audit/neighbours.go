@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -22,6 +23,42 @@ type Neighbours struct {
 	// Release makes release step of a world by the mechanism itself.
 	Release func(world int, release *privacy.Releaser, step int) ([]float64, error)
 }
+
+// Once returns the neighbours of a plan of a single release of all records, which
+// release makes of a world and returns, by the mechanism itself. Before noise a world
+// is always the same, so the mechanism runs once for it without noise and once with;
+// after that only the noise is fresh. An error says that the two were not the same
+// mechanism.
+func Once(plan privacy.Plan, release func(world int, release *privacy.Releaser) ([]float64, error)) (n Neighbours, err error) {
+	open := plan
+	open.Budget.Epsilon, open.NoiseStd = math.Inf(1), 0
+	for world := range n.Worlds {
+		if n.Worlds[world], err = release(world, open.Releaser(noise.Seeded(0))); err != nil {
+			return n, err
+		}
+	}
+	var checked [2]bool
+	n.Plan, n.Rate = plan, 1
+	n.Release = func(world int, r *privacy.Releaser, step int) ([]float64, error) {
+		values := slices.Clone(n.Worlds[world])
+		if checked[world] {
+			return values, r.Release(values, plan.Sensitivity, step)
+		}
+		own, err := release(world, r)
+		if err != nil {
+			return nil, err
+		}
+		r.Keep(nil)
+		if err := r.Release(values, plan.Sensitivity, step); err != nil || !slices.Equal(own, values) {
+			return nil, errors.Join(errAnother, err)
+		}
+		checked[world] = true
+		return own, nil
+	}
+	return n, nil
+}
+
+var errAnother = errors.New("audit: with noise something else was released than without; the audit does not know this mechanism")
 
 // Game asks for one bit an execution: which of the two worlds it is. The attacker
 // knows both and takes the likelihood ratio of all releases, the best there is

@@ -85,3 +85,45 @@ func TestTheScoreIsALikelihoodRatio(t *testing.T) {
 		}
 	}
 }
+
+// A mechanism that under noise releases what it does not without, before the noise or
+// behind it, is not one that an audit knows.
+func TestOnceKnowsItsMechanism(t *testing.T) {
+	s := privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne, Query: "a number"}
+	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: s, Records: 10, Steps: 1, Coordinates: 1, Budget: privacy.Budget{Epsilon: 2, Delta: 1e-5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		before, behind float64
+		known          bool
+	}{{0, 0, true}, {0.1, 0, false}, {0, 0.1, false}} {
+		n, err := Once(plan, func(world int, release *privacy.Releaser) ([]float64, error) {
+			values := []float64{float64(world)}
+			if release.NoiseStd() > 0 {
+				values[0] += c.before
+			}
+			err := release.Release(values, s, 0)
+			if release.NoiseStd() > 0 {
+				values[0] += c.behind
+			}
+			return values, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.Worlds[0][0] != 0 || n.Worlds[1][0] != 1 {
+			t.Errorf("worlds are %v", n.Worlds)
+		}
+		game := n.Game(2, "")
+		for range 2 { // by the mechanism, then by its noise alone: the same
+			first, err := game.Play(t.Context(), []bool{true}, noise.Seeded(1))
+			if (err == nil) != c.known {
+				t.Fatalf("%+v: %v", c, err)
+			}
+			if again, _ := game.Play(t.Context(), []bool{true}, noise.Seeded(1)); c.known && !slices.Equal(first, again) {
+				t.Errorf("%v, then %v of the same noise", first, again)
+			}
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package privateflow
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -15,48 +14,14 @@ import (
 // execution, in which of two worlds the records are. The attacker takes the
 // likelihood ratio of what was released, the best there is against Gaussian noise.
 func apart(e Estimator, c *Config, plan privacy.Plan, public noise.Source, worlds [2]Records, tested string) (audit.Game, error) {
-	// Before noise the worlds are always the same; only their release is fresh.
-	var tables [2][]float64
-	for world, records := range worlds {
-		open := plan
-		open.Budget.Epsilon, open.NoiseStd = math.Inf(1), 0
-		var err error
-		if tables[world], err = releasedOf(e, c, records, open.Releaser(noise.Seeded(0)), public); err != nil {
-			return audit.Game{}, err
-		}
-	}
-	checked := map[bool]bool{}
-	return audit.Game{
-		Relation: privacy.ReplaceOne, Canaries: 1, Bits: 1, Executions: 4000, Gaussian: true,
-		Tested: tested, NotTested: notTested,
-		Play: func(_ context.Context, bits []bool, secret noise.Source) ([]float64, error) {
-			world := 0
-			if bits[0] {
-				world = 1
-			}
-			released := slices.Clone(tables[world])
-			if err := plan.Releaser(secret).Release(released, plan.Sensitivity, 0); err != nil {
-				return nil, err
-			}
-			if !checked[bits[0]] {
-				own, err := releasedOf(e, c, worlds[world], plan.Releaser(secret), public)
-				if err != nil {
-					return nil, err
-				}
-				if !slices.Equal(own, released) {
-					return nil, errAnother
-				}
-				checked[bits[0]] = true
-			}
-			var score float64
-			for i, y := range released {
-				zero, one := tables[0][i], tables[1][i]
-				score += (one - zero) * (y - (one+zero)/2)
-			}
-			return []float64{score / (plan.NoiseStd * plan.NoiseStd)}, nil
-		},
-	}, nil
+	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) ([]float64, error) {
+		return releasedOf(e, c, worlds[world], release, public)
+	})
+	return neighbours.Game(onceRuns, tested, notTested...), err
 }
+
+// onceRuns is how often an audit plays a single release.
+const onceRuns = 4000
 
 // atAngle are two worlds of n records that stand at one point of the sphere, and
 // one that does so too, or stands elsewhere at the given inner product to them.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 
@@ -95,29 +94,14 @@ func OneRelease[Private, Made any](m Method[Private, Made], statement privacy.St
 	if made, found := of(again), of(statement); made != found {
 		return audit.Game{}, fmt.Errorf("this program would make another plan of its settings, %+v, than the run's, %+v; audit it with the version that made it", made, found)
 	}
-	// Before noise the worlds are always the same; only their noise is fresh.
-	var before [2][]float64
-	open := plan
-	open.Budget.Epsilon, open.NoiseStd = math.Inf(1), 0
-	for world := range before {
-		if before[world], err = releasedOf(m, open.Releaser(noise.Seeded(0)), worlds[world]); err != nil {
-			return audit.Game{}, err
-		}
-	}
-	var checked [2]bool
-	return audit.Neighbours{Plan: plan, Rate: 1, Worlds: before,
-		Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
-			if !checked[world] {
-				checked[world] = true
-				return releasedOf(m, release, worlds[world])
-			}
-			values := slices.Clone(before[world])
-			return values, release.Release(values, plan.Sensitivity, step)
-		}}.Game(oneReleaseRuns, tested,
+	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) ([]float64, error) {
+		return releasedOf(m, release, worlds[world])
+	})
+	return neighbours.Game(oneReleaseRuns, tested,
 		"the records themselves: an audit plays with records of its own making",
 		"what makes numbers of a record, and whether they depend on it alone",
 		"the run's own noise, whose key is erased: the audit draws fresh noise by the same code",
-		"timing, memory, and what else a machine gives away"), nil
+		"timing, memory, and what else a machine gives away"), err
 }
 
 // releasedOf is what a method releases of records.
