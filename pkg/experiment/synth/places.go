@@ -44,8 +44,8 @@ func newPlaces(columns []table.Column) (*places, error) {
 	return p, nil
 }
 
-// largest is the largest squared distance of two rows.
-func (p *places) largest() float64 { return float64(len(p.columns)) }
+// Largest implements training.Subject: of two rows.
+func (p *places) Largest() float64 { return float64(len(p.columns)) }
 
 // sizes are the numbers of outcomes.
 func (p *places) sizes() (sizes []int) {
@@ -118,8 +118,9 @@ func (p *places) mean(to, probabilities []float32) {
 	}
 }
 
-// pull writes the gradient by probabilities of a function with the gradient g by mean.
-func (p *places) pull(to, g []float32) {
+// Pull implements training.Subject: the gradient by probabilities of a function with the
+// gradient g by mean.
+func (p *places) Pull(to, g []float32) {
 	for _, corners := range p.corners {
 		for k, corner := range corners {
 			to[k] = 0

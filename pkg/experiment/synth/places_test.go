@@ -70,7 +70,7 @@ func TestDistancesOfPlaces(t *testing.T) {
 			t.Errorf("a missing value is %v from code %d", d, code)
 		}
 	}
-	if d := squaredDistance(placed(p, 1, 1, 1, 1, 1, 1), placed(p, 3, 0, 4, 0, 256, 1)); math.Abs(d-5) > 1e-6 || d > p.largest() {
+	if d := squaredDistance(placed(p, 1, 1, 1, 1, 1, 1), placed(p, 3, 0, 4, 0, 256, 1)); math.Abs(d-5) > 1e-6 || d > p.Largest() {
 		t.Errorf("rows that differ everywhere are %v apart", d)
 	}
 	// A value that cannot be missing and is, is the first: no record may stop anything.
@@ -103,7 +103,7 @@ func TestMeansOfPlaces(t *testing.T) {
 		g[i] = float32(rng.NormFloat64())
 	}
 	p.mean(x, probabilities)
-	p.pull(back, g)
+	p.Pull(back, g)
 	var left, right float64
 	for i, v := range x {
 		left += float64(v) * float64(g[i])

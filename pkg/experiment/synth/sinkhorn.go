@@ -58,20 +58,12 @@ func (p *places) Network(s training.Settings) generator.Design {
 // Dim implements training.Subject.
 func (p *places) Dim() int { return p.dim }
 
-// Largest implements training.Subject.
-func (p *places) Largest() float64 { return p.largest() }
-
 // Meet implements training.Subject. It is the means of rows that meet the records:
 // rows drawn of their probabilities would bring noise of their own.
 func (p *places) Meet(to, probabilities []float32) { p.mean(to, probabilities) }
 
-// Pull implements training.Subject.
-func (p *places) Pull(to, gradient []float32) { p.pull(to, gradient) }
-
 // MovedName implements training.Subject.
-func (*places) MovedName() string { return movedName }
-
-const movedName = "columns, moved since told last"
+func (*places) MovedName() string { return "columns, moved since told last" }
 
 // Moved implements training.Subject: by the total variation of columns, on average.
 func (p *places) Moved(from, to transport.Points) float64 {

@@ -179,7 +179,7 @@ func TestATrainingLearnsItsColumns(t *testing.T) {
 			first = told["loss"]
 		}
 	}
-	if told, err := training.Tell(); err != nil || !(told["loss"] < first) || !(told[movedName] > 0.1) {
+	if told, err := training.Tell(); err != nil || !(told["loss"] < first) || !(told[(*places)(nil).MovedName()] > 0.1) {
 		t.Errorf("from a loss of %v to %v, %v", first, told, err)
 	}
 	made, err := m.Make(t.Context(), &run.Run{Spec: run.Spec{Seed: 1}}, n, 10_000)
