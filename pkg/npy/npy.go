@@ -1,6 +1,6 @@
-// Package npy reads and writes arrays of floats in NumPy's formats: .npy, one
-// array, and .npz, an archive of named ones. The readers of GoMLX and npyio trust a header: the one allocates whatever it asks
-// for, the other panics on a file of another kind.
+// Package npy reads and writes arrays of numbers in NumPy's formats: .npy, one array,
+// and .npz, an archive of named ones. The readers of GoMLX and npyio trust a header: the
+// one allocates whatever it asks for, the other panics on a file of another kind.
 package npy
 
 import (
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -42,9 +41,9 @@ func WriteOf[T Float](w io.Writer, shape []int, value []T) error {
 	}
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr[T](), strings.TrimSuffix(axes, " "))
 	// NumPy aligns the data to 64 bytes.
-	padding := 63 - (len(magic)+2+len(text))%64
+	padding := 63 - (len(magic)+4+len(text))%64
 	text += strings.Repeat(" ", padding) + "\n"
-	out := append([]byte(magic), byte(len(text)), byte(len(text)>>8))
+	out := append([]byte(magic), 1, 0, byte(len(text)), byte(len(text)>>8)) // version 1.0
 	out, err := binary.Append(append(out, text...), binary.LittleEndian, value)
 	if err != nil {
 		return err
@@ -53,46 +52,22 @@ func WriteOf[T Float](w io.Writer, shape []int, value []T) error {
 	return err
 }
 
-const magic = "\x93NUMPY\x01\x00"
+const magic = "\x93NUMPY"
 
-// header matches the header of a little-endian array of floats in C order.
-var header = regexp.MustCompile(`^\{'descr': '(<f[48])', 'fortran_order': False, 'shape': \(([\d, ]*)\), *\} *\n$`)
-
-// Read reads what Write wrote (version 1.0 of the format, the one of all arrays
-// with short headers), as float32. It allocates what data holds, not what its
-// header says.
+// Read reads an array of float32, as Write writes it. It allocates what data holds,
+// not what its header says.
 func Read(data []byte) (shape []int, value []float32, err error) { return ReadOf[float32](data) }
 
 // ReadOf is Read for arrays of T.
 func ReadOf[T Float](data []byte) (shape []int, value []T, err error) {
-	if len(data) < len(magic)+2 || string(data[:len(magic)]) != magic {
-		return nil, nil, fmt.Errorf("expected NumPy's .npy format, version 1.0, found %q", data[:min(len(magic), len(data))])
+	v, err := Look(data)
+	if err != nil {
+		return nil, nil, err
 	}
-	data = data[len(magic):]
-	length, data := int(binary.LittleEndian.Uint16(data)), data[2:]
-	if length > len(data) {
-		return nil, nil, fmt.Errorf("expected a header of %d bytes, found %d", length, len(data))
+	if want := descr[T](); v.Kind != want[1:] {
+		return nil, nil, fmt.Errorf("expected an array of type %q, found one of %q", want, v.Kind)
 	}
-	text, data := string(data[:length]), data[length:]
-	match := header.FindStringSubmatch(text)
-	if match == nil || match[1] != descr[T]() {
-		return nil, nil, fmt.Errorf("expected an array of type '%s' in C order, found %q", descr[T](), text)
-	}
-	size := 1
-	for _, field := range strings.Split(match[2], ",") {
-		if field = strings.TrimSpace(field); field == "" {
-			continue // after the last comma, and in ()
-		}
-		dim, err := strconv.Atoi(field)
-		if err != nil || dim < 1 || dim > math.MaxInt32/size {
-			return nil, nil, fmt.Errorf("expected an array of some sensible shape, found (%s)", match[2])
-		}
-		shape, size = append(shape, dim), size*dim
-	}
-	if bytes := binary.Size(T(0)) * size; len(data) != bytes {
-		return nil, nil, fmt.Errorf("shape (%s) needs %d bytes, found %d", match[2], bytes, len(data))
-	}
-	value = make([]T, size)
-	_, err = binary.Decode(data, binary.LittleEndian, value)
-	return shape, value, err
+	value = make([]T, len(v.Data)/v.size)
+	_, err = binary.Decode(v.Data, binary.LittleEndian, value)
+	return v.Shape, value, err
 }

@@ -66,9 +66,48 @@ func TestForeignFilesAreErrors(t *testing.T) {
 	}
 }
 
+// Values of every type are what NumPy writes of 1 and, where there is one, −1.
+func TestAView(t *testing.T) {
+	file := func(kind string, value ...byte) []byte {
+		text := "{'descr': '" + kind + "', 'fortran_order': False, 'shape': (1,), }\n"
+		return append(append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), 0), append([]byte(text), value...)...)
+	}
+	for _, c := range []struct {
+		kind  string
+		value []byte
+		want  float64
+	}{
+		{"|b1", []byte{1}, 1}, {"|u1", []byte{255}, 255}, {"|i1", []byte{255}, -1},
+		{"<u2", []byte{255, 255}, 65535}, {"<i2", []byte{255, 255}, -1}, {"<u4", []byte{255, 255, 255, 255}, 1<<32 - 1}, {"<i4", []byte{255, 255, 255, 255}, -1},
+		{"<u8", []byte{1, 0, 0, 0, 1, 0, 0, 0}, 1<<32 + 1}, {"<i8", []byte{255, 255, 255, 255, 255, 255, 255, 255}, -1},
+		{"<f4", []byte{0, 0, 128, 191}, -1}, {"<f8", []byte{0, 0, 0, 0, 0, 0, 240, 191}, -1},
+	} {
+		v, err := Look(file(c.kind, c.value...))
+		if err != nil || v.Kind != c.kind[1:] || !slices.Equal(v.Shape, []int{1}) || v.At(0) != c.want {
+			t.Errorf("%s: %v of type %q and shape %v, %v; want %v", c.kind, v.At(0), v.Kind, v.Shape, err, c.want)
+		}
+	}
+	for _, kind := range []string{">f4", "<c8", "|O", "<f2"} {
+		if _, err := Look(file(kind, make([]byte, 8)...)); err == nil {
+			t.Errorf("values of type %s were read", kind)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(fromNumPy))
+	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := Look(data)
+		if err == nil {
+			count := 1
+			for _, dim := range v.Shape {
+				count *= dim
+			}
+			for i := range count {
+				v.At(i)
+			}
+		}
 		shape, value, err := Read(data)
 		if err == nil && len(value)*4 > len(data) {
 			t.Errorf("%d values of %d bytes, shape %v", len(value), len(data), shape)

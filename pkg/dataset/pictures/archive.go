@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"molehill/pkg/npy"
 )
 
 // maxArchive is the most that an array of an archive may unpack to, in bytes.
@@ -20,7 +22,7 @@ const maxArchive = 8 << 30
 type archive struct {
 	schema  *Schema
 	name    string
-	x       array
+	x       npy.View
 	shape   Shape
 	classes []int // of each record, -1 for none of the schema's
 }
@@ -44,8 +46,8 @@ func openArchive(path string, schema *Schema) (*archive, error) {
 	if !ok {
 		return nil, fmt.Errorf("it has no array %s, and the schema has classes; save a label for each image", labelArray)
 	}
-	if len(y.shape) != 1 || y.shape[0] != a.Len() {
-		return nil, fmt.Errorf("array %s has shape %v; expected [%d], a label for each image", labelArray, y.shape, a.Len())
+	if len(y.Shape) != 1 || y.Shape[0] != a.Len() {
+		return nil, fmt.Errorf("array %s has shape %v; expected [%d], a label for each image", labelArray, y.Shape, a.Len())
 	}
 	a.classes = make([]int, a.Len())
 	names, values := schema.Classes.Names, schema.Classes.values()
@@ -54,7 +56,7 @@ func openArchive(path string, schema *Schema) (*archive, error) {
 		of[values[k]] = k
 	}
 	for i := range a.classes {
-		class, ok := of[y.at(i)]
+		class, ok := of[y.At(i)]
 		if !ok {
 			class = -1
 		}
@@ -98,35 +100,35 @@ func (c *Classes) numbered() bool {
 }
 
 // imagesOf finds the images of an archive.
-func imagesOf(arrays map[string]array) (array, Shape, error) {
+func imagesOf(arrays map[string]npy.View) (npy.View, Shape, error) {
 	x, ok := arrays[imageArray]
 	if !ok {
 		return x, Shape{}, fmt.Errorf("it has no array %s of images", imageArray)
 	}
 	s := Shape{Channels: 1}
-	switch len(x.shape) {
+	switch len(x.Shape) {
 	case 4:
-		s.Channels = x.shape[3]
+		s.Channels = x.Shape[3]
 		fallthrough
 	case 3:
-		s.Height, s.Width = x.shape[1], x.shape[2]
+		s.Height, s.Width = x.Shape[1], x.Shape[2]
 	default:
-		return x, s, fmt.Errorf("array %s has shape %v; expected [images, height, width] or [images, height, width, channels]", imageArray, x.shape)
+		return x, s, fmt.Errorf("array %s has shape %v; expected [images, height, width] or [images, height, width, channels]", imageArray, x.Shape)
 	}
 	if s.Channels != 1 && s.Channels != 3 || s.Height > maxLine || s.Width > maxLine || s.Height*s.Width > MaxPixels {
-		return x, s, fmt.Errorf("array %s has shape %v; expected 1 or 3 channels last, and at most %d pixels of a side and %d in all", imageArray, x.shape, maxLine, MaxPixels)
+		return x, s, fmt.Errorf("array %s has shape %v; expected 1 or 3 channels last, and at most %d pixels of a side and %d in all", imageArray, x.Shape, maxLine, MaxPixels)
 	}
 	return x, s, nil
 }
 
 // readArrays reads the arrays called x and y.
-func readArrays(path string) (_ map[string]array, err error) {
+func readArrays(path string) (_ map[string]npy.View, err error) {
 	files, err := zip.OpenReader(path)
 	if err != nil {
 		return nil, fmt.Errorf("expected a whole .npz archive: %w", err)
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
-	arrays := map[string]array{}
+	arrays := map[string]npy.View{}
 	for _, name := range []string{imageArray, labelArray} {
 		at := slices.IndexFunc(files.File, func(f *zip.File) bool { return f.Name == name+".npy" })
 		if at < 0 {
@@ -134,7 +136,7 @@ func readArrays(path string) (_ map[string]array, err error) {
 		}
 		content, err := unpack(files.File[at])
 		if err == nil {
-			arrays[name], err = parseArray(content)
+			arrays[name], err = npy.Look(content)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("array %s: %w", name, err)
@@ -156,7 +158,7 @@ func unpack(file *zip.File) ([]byte, error) {
 }
 
 // Len implements Source.
-func (a *archive) Len() int { return a.x.shape[0] }
+func (a *archive) Len() int { return a.x.Shape[0] }
 
 // Name implements Source.
 func (a *archive) Name(i int) string { return fmt.Sprintf("%s[%d]", imageArray, i) }
@@ -184,7 +186,7 @@ func (a *archive) Picture(dst []float32, i int) (int, error) {
 		values = make([]float32, dim)
 	}
 	for k := range dim {
-		v := a.x.at(i*dim+k) / white
+		v := a.x.At(i*dim+k) / white
 		if !(v >= 0 && v <= 1) {
 			fault = errRange
 			if math.IsNaN(v) {
@@ -203,8 +205,8 @@ func (a *archive) Picture(dst []float32, i int) (int, error) {
 // Sum implements Source.
 func (a *archive) Sum(context.Context) ([]byte, error) {
 	all := sha256.New()
-	fmt.Fprintf(all, "%s %v\n", a.x.kind, a.x.shape)
-	all.Write(a.x.data)
+	fmt.Fprintf(all, "%s %v\n", a.x.Kind, a.x.Shape)
+	all.Write(a.x.Data)
 	for _, class := range a.classes {
 		fmt.Fprintln(all, class)
 	}

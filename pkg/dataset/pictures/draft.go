@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"molehill/pkg/npy"
 )
 
 // draftSide is the most pixels of a side that a draft proposes: what a release can
@@ -33,7 +35,7 @@ func HasImages(path string) bool {
 	if err != nil {
 		return false
 	}
-	return len(arrays[imageArray].shape) > 2
+	return len(arrays[imageArray].Shape) > 2
 }
 
 // Draft reads a first schema off images: the size that most of them have, up to 64
@@ -180,18 +182,18 @@ func (s *Schema) draftArchive(path string) error {
 	if err != nil {
 		return err
 	}
-	s.Images.Shape, s.Images.White = shape, x.white()
+	s.Images.Shape, s.Images.White = shape, white(x)
 	y, ok := arrays[labelArray]
 	if !ok {
 		return nil
 	}
-	if len(y.shape) != 1 || y.shape[0] != x.shape[0] {
-		return fmt.Errorf("array %s has shape %v; expected [%d], a label for each image", labelArray, y.shape, x.shape[0])
+	if len(y.Shape) != 1 || y.Shape[0] != x.Shape[0] {
+		return fmt.Errorf("array %s has shape %v; expected [%d], a label for each image", labelArray, y.Shape, x.Shape[0])
 	}
 	seen := map[string]bool{}
 	s.Classes = &Classes{}
-	for i := range y.shape[0] {
-		name := strconv.FormatFloat(y.at(i), 'f', -1, 64)
+	for i := range y.Shape[0] {
+		name := strconv.FormatFloat(y.At(i), 'f', -1, 64)
 		if !seen[name] {
 			if seen[name] = true; len(seen) > MaxClasses {
 				return fmt.Errorf("array %s has more than %d values; expected whole numbers that name classes", labelArray, MaxClasses)
@@ -201,4 +203,15 @@ func (s *Schema) draftArchive(path string) error {
 	}
 	sortNames(s.Classes.Names)
 	return nil
+}
+
+// white is what a white pixel has in most arrays of a type.
+func white(a npy.View) float64 {
+	switch a.Kind {
+	case "f4", "f8", "b1":
+		return 1
+	case "u2":
+		return 65535
+	}
+	return 255
 }

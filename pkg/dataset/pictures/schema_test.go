@@ -145,25 +145,6 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-func FuzzArray(f *testing.F) {
-	f.Add(npyOf("|u1", "3, 2, 2", make([]byte, 12)))
-	f.Add(npyOf("<f8", "99999999, 99999999, 99999999", []byte{1}))
-	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := parseArray(data)
-		if err != nil {
-			return
-		}
-		count := 1
-		for _, dim := range a.shape {
-			count *= dim
-		}
-		for i := range count {
-			_ = a.at(i) / a.white()
-		}
-	})
-}
-
 // No file stops a reading, and all become pixels in [0, 1].
 func FuzzPicture(f *testing.F) {
 	f.Add(asPNG(shade(3, 5, 77)))
