@@ -53,11 +53,26 @@ func NewWith(b *backend.Backend, design Design, optimizer train.Optimizer, seed 
 	if err := design.Check(); err != nil {
 		return nil, fmt.Errorf("generator: %w", err)
 	}
+	return start(b, design, optimizer, layer.Init(design.Network(), seed))
+}
+
+// Restart returns a generator that goes on from the parameters of g, with an optimiser
+// that remembers nothing: what one learns of gradients without noise makes its first
+// steps with noise far too long. The caller closes both.
+func (g *Generator) Restart(b *backend.Backend) (*Generator, error) {
+	params, err := g.trainer.Params()
+	if err != nil {
+		return nil, fmt.Errorf("generator: %w", err)
+	}
+	return start(b, g.design, g.optimizer, params)
+}
+
+// start returns a generator with parameters.
+func start(b *backend.Backend, design Design, optimizer train.Optimizer, params layer.Params) (*Generator, error) {
 	g := &Generator{design: design, optimizer: optimizer.Complete()}
 	g.input, g.output = design.Size()
-	network := design.Network()
 	var err error
-	if g.trainer, err = train.NewWith(b, network, layer.Init(network, seed), optimizer); err != nil {
+	if g.trainer, err = train.NewWith(b, design.Network(), params, optimizer); err != nil {
 		return nil, fmt.Errorf("generator: %w", err)
 	}
 	g.forward, err = g.trainer.Program(func(network train.Apply, in []*graph.Node) ([]*graph.Node, *graph.Node) {

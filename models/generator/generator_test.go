@@ -2,6 +2,7 @@ package generator
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -95,6 +96,60 @@ func TestGeneratorFollowsVelocitiesAndContinues(t *testing.T) {
 			if !(mean[c]*mean[c] < 0.05 && squares[c] < 0.3) {
 				t.Errorf("coordinate %d is off by %v in the mean, %v in the mean square", c, mean[c], squares[c])
 			}
+		}
+	})
+}
+
+// A restart keeps the parameters and forgets the gradients: Adam's first step moves
+// each parameter by the learning rate, where its gradient is not all but 0.
+func TestRestartForgetsGradients(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		const rate = 0.01
+		g := made(t, b)
+		step := func(g *Generator, k uint64) {
+			if err := g.Step(noise(rand.New(rand.NewPCG(5, k)), 16, 3), rate, toward); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k := range uint64(10) {
+			step(g, k)
+		}
+		again, err := g.Restart(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		values := func(g *Generator) (all []float32) {
+			params, err := g.Trainer().Params()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range params {
+				if !p.Tracked {
+					all = append(all, p.Value...)
+				}
+			}
+			return all
+		}
+		before := values(g)
+		if !slices.Equal(values(again), before) {
+			t.Fatal("a restart changes parameters")
+		}
+		byRate := func(g *Generator) float64 {
+			step(g, 10)
+			count, moved := 0., 0.
+			for i, v := range values(g) {
+				if d := math.Abs(float64(v - before[i])); d > 1e-6 {
+					moved++
+					if math.Abs(d-rate) < 0.01*rate {
+						count++
+					}
+				}
+			}
+			return count / moved
+		}
+		if fresh, used := byRate(again), byRate(g); fresh < 0.95 || used > 0.5 {
+			t.Errorf("%.2f of the parameters move by the rate after a restart, %.2f without one", fresh, used)
 		}
 	})
 }

@@ -43,6 +43,7 @@ type Config struct {
 
 	Debiasing  float64 `json:"debiasing"`   // p
 	Absolute   float64 `json:"absolute"`    // m
+	Unsquared  bool    `json:"unsquared"`   // the cost has no ‖x−y‖₂²: m·‖x−y‖₁ alone
 	LabelScale float64 `json:"label_scale"` // α_c
 	Entropy    float64 `json:"entropy"`     // λ
 	Iterations int     `json:"iterations"`  // of Sinkhorn's algorithm, at most
@@ -72,6 +73,9 @@ type Config struct {
 	Latent       int    `json:"latent"`       // dimension of its noise
 	Embedding    int    `json:"embedding"`    // and of its classes
 	Width        int    `json:"width"`        // of its layers
+
+	Start      string `json:"start"`       // data set, public by construction, that the generator learns first; "" for none
+	StartSteps int    `json:"start_steps"` // without noise
 
 	Features int     `json:"features"` // pairs of random Fourier features of a mean embedding
 	Scale    float64 `json:"scale"`    // length scale of its kernel; 0 for the median distance of held-out rows
@@ -128,6 +132,9 @@ func (c *Config) Check() error {
 	if err := c.optimizer().Check(); err != nil {
 		return err
 	}
+	if err := experiment.CheckStart(c.Start, c.StartSteps); err != nil {
+		return err
+	}
 	source, err := dataset.Registry.Lookup(c.Dataset)
 	if err != nil {
 		return err
@@ -170,7 +177,7 @@ func (c *Config) optimizer() train.Optimizer {
 }
 
 func (c *Config) loss(classes int) Loss {
-	return Loss{Debiasing: c.Debiasing, Absolute: c.Absolute, LabelScale: c.LabelScale, Classes: classes,
+	return Loss{Debiasing: c.Debiasing, Absolute: c.Absolute, Unsquared: c.Unsquared, LabelScale: c.LabelScale, Classes: classes,
 		Entropy: c.Entropy, Iterations: c.Iterations, Tolerance: c.Tolerance}
 }
 

@@ -59,7 +59,11 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	defer s.made.Close()
+	defer func() { s.made.Close() }() // another one after a restart
+	start, err := s.startBatch(ctx, say)
+	if err != nil {
+		return result, err
+	}
 	plan, claims, enrol, err := e.kind.prepare(s)
 	if err != nil {
 		return result, err
@@ -78,16 +82,12 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	t, err := enrol(ctx, plan.Releaser(secret), say)
-	if err != nil {
-		return result, err
-	}
-	defer t.close()
 	steps := c.Steps
 	if plan.Sampler != nil { // every step is paid for
 		steps = plan.Steps
 	}
-	if err := learn(ctx, r, s, t, steps); err != nil {
+	private := course{func() (teacher, error) { return enrol(ctx, plan.Releaser(secret), say) }, steps}
+	if err := learn(ctx, r, s, s.begin(start), private); err != nil {
 		return result, err
 	}
 	if err := r.WriteFile(artefact, func(to io.Writer) error { return s.made.Save(to, steps) }); err != nil {
@@ -102,48 +102,99 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 // artefact is the network of a finished run.
 const artefact = "generator.npz"
 
-// learn makes the steps from the last checkpoint on.
-func learn(ctx context.Context, r *run.Run, s *student, t teacher, steps int) error {
+// course is so many steps with a teacher.
+type course struct {
+	enrol func() (teacher, error)
+	steps int
+}
+
+// learn makes the steps of courses from the last checkpoint on. Each begins with an
+// optimiser that remembers nothing.
+func learn(ctx context.Context, r *run.Run, s *student, courses ...course) error {
 	done, _, err := r.Restore(func(done int, from io.Reader) error { return s.made.Restore(from, done) })
 	if err != nil {
 		return err
 	}
-	began, saved, shown, first, every := time.Now(), time.Now(), time.Time{}, done, run.Interval(checkpointEvery)
-	for done < steps {
+	p := &progress{Run: r, began: time.Now(), saved: time.Now(), first: done, every: run.Interval(checkpointEvery)}
+	for _, c := range courses {
+		p.total += c.steps
+	}
+	for _, c := range courses {
+		if done < s.before+c.steps {
+			if done == s.before && done > 0 {
+				if err := s.restart(); err != nil {
+					return err
+				}
+			}
+			if err := s.attend(ctx, p, c, done-s.before); err != nil {
+				return err
+			}
+			done = s.before + c.steps
+		}
+		s.before += c.steps
+	}
+	return nil
+}
+
+// attend makes the steps of a course from one on.
+func (s *student) attend(ctx context.Context, p *progress, c course, from int) error {
+	t, err := c.enrol()
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	for step := from; step < c.steps; step++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.step(t, done, steps); err != nil {
-			return fmt.Errorf("step %d: %w", done+1, err)
+		if err := s.step(t, step, c.steps); err != nil {
+			return fmt.Errorf("step %d: %w", s.before+step+1, err)
 		}
-		done++
-		event := run.Event{Step: done, Total: steps, Rate: float64(done-first) / time.Since(began).Seconds()}
-		if done%max(1, steps/20) == 0 || done == steps {
-			made, err := s.generate(progressRows)
-			if err != nil {
-				return err
-			}
-			distance, err := s.distance(made, r.Spec.Seed)
-			if err != nil {
-				return err
-			}
-			event.Values = run.Values{"sliced W₂": distance}
-			if time.Since(shown) > previewEvery && done < steps {
-				if err := preview(r, s, made); err != nil {
-					return err
-				}
-				shown = time.Now()
-			}
-		}
-		if err := r.Emit(event); err != nil {
+		if err := p.tell(s, t, s.before+step+1); err != nil {
 			return err
 		}
-		if time.Since(saved) > every || done == steps {
-			if err := r.Checkpoint(done, func(to io.Writer) error { return s.made.Save(to, done) }); err != nil {
+	}
+	return nil
+}
+
+// progress is what a run tells, shows and keeps of its steps.
+type progress struct {
+	*run.Run
+	began, saved, shown time.Time
+	first, total        int // steps
+	every               time.Duration
+}
+
+func (p *progress) tell(s *student, t teacher, done int) error {
+	event := run.Event{Step: done, Total: p.total, Rate: float64(done-p.first) / time.Since(p.began).Seconds()}
+	if done%max(1, p.total/20) == 0 || done == p.total {
+		made, err := s.generate(progressRows)
+		if err != nil {
+			return err
+		}
+		distance, err := s.distance(made, p.Spec.Seed)
+		if err != nil {
+			return err
+		}
+		event.Values = run.Values{"sliced W₂": distance}
+		if looked, ok := t.(observer); ok && (p.Spec.Research || !s.config.budget().Private()) {
+			event.Values["marginal error, non-private"] = looked.marginalError()
+		}
+		if time.Since(p.shown) > previewEvery && done < p.total {
+			if err := preview(p.Run, s, made); err != nil {
 				return err
 			}
-			saved = time.Now()
+			p.shown = time.Now()
 		}
+	}
+	if err := p.Emit(event); err != nil {
+		return err
+	}
+	if time.Since(p.saved) > p.every || done == p.total {
+		if err := p.Checkpoint(done, func(to io.Writer) error { return s.made.Save(to, done) }); err != nil {
+			return err
+		}
+		p.saved = time.Now()
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func onRecords(s *student) (privacy.Plan, []privacy.Claim, enrol, error) {
 	}
 	return plan, claims, func(_ context.Context, release *privacy.Releaser, _ func(run.Event)) (teacher, error) {
 		program, err := loss.Compile(rows.Backend, c.Generated, room(c.Batch), rows.Private.Dim)
-		t := byImages{c, program, rows.Private, release}
+		t := byImages{config: c, program: program, private: rows.Private, release: release}
 		if c.Perturbed == ByParameters {
 			return &byParameters{t}, err
 		}

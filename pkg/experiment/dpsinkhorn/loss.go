@@ -28,6 +28,7 @@ import (
 type Loss struct {
 	Debiasing  float64 // p in [0, 1]
 	Absolute   float64 // m ≥ 0
+	Unsquared  bool    // the cost has no ‖x−y‖₂² (001's ablation)
 	LabelScale float64 // α_c ≥ 0
 	Classes    int     // of labels, 0 … Classes−1
 	Entropy    float64 // λ > 0, in the unit of the cost
@@ -61,6 +62,8 @@ func (l Loss) check() error {
 		return fmt.Errorf("dpsinkhorn: debiasing p = %v; it is from 0 to 1", l.Debiasing)
 	case !(l.Absolute >= 0) || !(l.LabelScale >= 0):
 		return fmt.Errorf("dpsinkhorn: a cost with m = %v and α_c = %v; both are at least 0", l.Absolute, l.LabelScale)
+	case l.Unsquared && l.Absolute == 0:
+		return fmt.Errorf("dpsinkhorn: a cost without squares and with m = 0 is no cost; set absolute to 1, or leave the squares in")
 	case l.Classes < 1:
 		return fmt.Errorf("dpsinkhorn: labels of %d classes; take at least 1", l.Classes)
 	}
@@ -69,16 +72,23 @@ func (l Loss) check() error {
 
 func (l Loss) solver() graph.Sinkhorn {
 	cost := graph.Cost(graph.SquaredL2)
-	if l.Absolute > 0 {
+	switch {
+	case l.Unsquared:
+		cost = graph.Mixture(0, l.Absolute)
+	case l.Absolute > 0:
 		cost = graph.Mixture(1, l.Absolute)
 	}
 	return graph.Sinkhorn{Epsilon: l.Entropy, Cost: cost, Iterations: l.Iterations, Tolerance: l.Tolerance}
 }
 
 // Largest is the largest cost between rows whose differences have norms ‖·‖₂ and
-// ‖·‖₁ of at most these.
+// ‖·‖₁ of at most these. Labels are two more coordinates of the difference, of α_c each.
 func (l Loss) Largest(euclidean, absolute float64) float64 {
-	return euclidean*euclidean + l.Absolute*absolute + 2*l.LabelScale*l.LabelScale
+	cost := l.Absolute * (absolute + 2*l.LabelScale)
+	if !l.Unsquared {
+		cost += euclidean*euclidean + 2*l.LabelScale*l.LabelScale
+	}
+	return cost
 }
 
 // CheckIterations says whether Sinkhorn's algorithm has the iterations that λ takes

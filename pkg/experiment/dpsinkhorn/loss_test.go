@@ -67,8 +67,9 @@ func TestGradientIsThatOfEquation6(t *testing.T) {
 	}
 	y := rows(m, dim, 3, 2)
 	var all []known
-	for _, p := range []float64{0, 0.4, 1} {
-		l := small(p)
+	absolute := small(0.4)
+	absolute.Unsquared = true
+	for _, l := range []Loss{small(0), small(0.4), small(1), absolute} {
 		total, _ := l.Split(n)
 		k := known{loss: l, x: rows(total, dim, l.Classes, 1), at: []int{0, 5, 3*dim + 1, (total - 1) * dim}}
 		k.value = onHost(t, l, n, k.x, y)
@@ -91,11 +92,11 @@ func TestGradientIsThatOfEquation6(t *testing.T) {
 					t.Fatal(err)
 				}
 				if math.Abs(got.Loss-k.value) > 1e-4*math.Abs(k.value) {
-					t.Errorf("p = %v, room %d: loss %v, want %v", k.loss.Debiasing, room, got.Loss, k.value)
+					t.Errorf("%+v, room %d: loss %v, want %v", k.loss, room, got.Loss, k.value)
 				}
 				for i, at := range k.at {
 					if math.Abs(float64(got.ByX[at])-k.slope[i]) > 2e-3*math.Max(1, math.Abs(k.slope[i])) {
-						t.Errorf("p = %v, room %d: ∂/∂x[%d] = %v, finite differences give %v", k.loss.Debiasing, room, at, got.ByX[at], k.slope[i])
+						t.Errorf("%+v, room %d: ∂/∂x[%d] = %v, finite differences give %v", k.loss, room, at, got.ByX[at], k.slope[i])
 					}
 				}
 			}
@@ -107,11 +108,15 @@ func TestGradientIsThatOfEquation6(t *testing.T) {
 func onHost(t *testing.T, l Loss, n int, x, y Batch) float64 {
 	t.Helper()
 	_, extra := l.Split(n)
+	cost := sinkhorn.Mixture{Squared: 1, Absolute: l.Absolute}
+	if l.Unsquared {
+		cost.Squared = 0
+	}
 	points, solver := labelled(x, l), sinkhorn.Solver{Epsilon: l.Entropy, Tolerance: 1e-9, MaxIterations: 20_000}
 	first, second := transport.Uniform(points.Subset(upTo(0, n))), transport.Uniform(points.Subset(upTo(extra, n+extra)))
 	var terms [2]float64
 	for i, other := range []transport.Measure{transport.Uniform(labelled(y, l)), second} {
-		r, err := solver.Solve(sinkhorn.Problem{X: first, Y: other, Cost: sinkhorn.Mixture{Squared: 1, Absolute: l.Absolute}})
+		r, err := solver.Solve(sinkhorn.Problem{X: first, Y: other, Cost: cost})
 		if err != nil {
 			t.Fatal(err)
 		}

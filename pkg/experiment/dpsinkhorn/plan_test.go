@@ -115,6 +115,9 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"sinkhorn", "noise", "1", "leave it 0"},
 		{"sinkhorn-sketch", "space", "pixels", "set space=latents"},
 		{"dp-merf-images", "features", "-1", "features is -1"},
+		{"dp-sinkhorn", "start", "glyphs", "set both, or neither"},
+		{"dp-sinkhorn", "start_steps", "-1", "at least 0"},
+		{"dp-sinkhorn-latent", "unsquared", "true", "is no cost"},
 	} {
 		_, err := experiment.Request{Experiment: c.experiment, Settings: map[string]string{c.name: c.value, "dataset": pick(c.name, c.value)}}.Spec()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -136,7 +139,7 @@ func pick(name, value string) string {
 func TestTooFewIterationsAreRefused(t *testing.T) {
 	l := Loss{Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 80}
 	largest := l.Largest(2*28, 2*784)
-	if want := 4*784. + 2*784 + 450; largest != want {
+	if want := 4*784. + 2*784 + 450 + 30; largest != want {
 		t.Fatalf("largest cost %v, want %v", largest, want)
 	}
 	if err := l.CheckIterations(largest); err == nil || !strings.Contains(err.Error(), "at least 90") {

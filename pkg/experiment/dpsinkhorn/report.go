@@ -198,20 +198,30 @@ func (t table) of(dataset string, all []measured) viz.Table {
 			seconds += row.Seconds / float64(len(m.rows))
 		}
 		steps, _ := m.over(experiment.OwnMetric("steps"))
-		var accuracies []string
-		for _, v := range []string{m.published.logistic, m.published.mlp, m.published.cnn} {
-			accuracies = append(accuracies, cmp.Or(v, "–"))
+		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(seconds, 'f', 0, 64))...)
+	}
+	for _, o := range t.others[dataset] {
+		line := make([]any, len(table.Header))
+		for i := range line {
+			line[i] = ""
 		}
-		quotes := strings.Join(accuracies, ", ")
-		if m.published == (quoted{}) {
-			quotes = ""
-		}
-		table.Add(append(line, m.published.fid, quotes, strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(seconds, 'f', 0, 64))...)
+		line[0] = o.method + ", as published"
+		at := slices.Index(table.Header, "published FID")
+		line[at], line[at+1] = o.fid, o.accuracies()
+		table.Add(line...)
 	}
 	if origin := all[0].rows[0].Computed.Data; origin != "" && origin != dataset {
 		table.Caption += " The data: " + origin + "."
 	}
 	return table
+}
+
+// accuracies are those of the three classifiers, "" if none is printed.
+func (q quoted) accuracies() string {
+	if q.logistic+q.mlp+q.cnn == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s, %s", cmp.Or(q.logistic, "–"), cmp.Or(q.mlp, "–"), cmp.Or(q.cnn, "–"))
 }
 
 // number is what a line has for the setting that a table goes along.
@@ -221,6 +231,8 @@ func (m measured) number(name string) float64 {
 		return float64(m.config.Epsilon)
 	case "learning_rate":
 		return m.config.LearningRate
+	case "noise":
+		return m.config.Noise
 	default:
 		return m.config.Debiasing
 	}

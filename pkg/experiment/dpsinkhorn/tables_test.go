@@ -11,8 +11,6 @@ import (
 	"molehill/privacy"
 )
 
-var tables = []table{table1, ablation, settings, robustness, celeba}
-
 // Every run that a table asks for can be made, none twice, and its row finds its line
 // again.
 func TestTablesAskForRunsThatExist(t *testing.T) {
@@ -52,8 +50,11 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 			}
 			lines := 0
 			for _, table := range report.Tables {
-				lines += len(table.Rows)
 				for _, line := range table.Rows {
+					if strings.HasSuffix(line[0].(string), "as published") {
+						continue
+					}
+					lines++
 					if line = line[slices.Index(table.Header, "ε, proved"):]; line[0] != "3" || line[1] != "2" || !strings.Contains(line[2].(string), "0.515 ± 0.0071") {
 						t.Errorf("%s: %v", s.Name, line)
 					}

@@ -27,6 +27,12 @@ type sanitiser interface {
 	sanitise(step int, byParameters []float32) error
 }
 
+// observer is a teacher that tells how far the plan of its last step was from its
+// marginals (Pull.MarginalError). That is of records, and nothing pays for it, so it is
+// told only where a run protects nobody anyway: without a budget, or with noise from its
+// seed.
+type observer interface{ marginalError() float64 }
+
 // byImages learns from records: a Poisson batch and noise at each step (001
 // Algorithm 1).
 type byImages struct {
@@ -34,6 +40,7 @@ type byImages struct {
 	program *Program
 	private Batch
 	release *privacy.Releaser
+	off     float64 // of the last step's marginals
 }
 
 // room is how many real rows a step looks at: more are drawn less than once in
@@ -47,8 +54,12 @@ func (t *byImages) pull(step int, x Batch) (Pull, error) {
 	if err != nil {
 		return Pull{}, err
 	}
-	return t.program.Gradient(x, t.private.subset(rows))
+	p, err := t.program.Gradient(x, t.private.subset(rows))
+	t.off = p.MarginalError
+	return p, err
 }
+
+func (t *byImages) marginalError() float64 { return t.off }
 
 func (t *byImages) gradient(step int, x Batch) ([]float32, error) {
 	p, err := t.pull(step, x)
@@ -137,12 +148,13 @@ type student struct {
 	rows   *Rows
 	made   *generator.Generator
 	public noise.Source
+	before int // steps that were made before the present course
 }
 
 // newStudent returns a generator with weights from the public source.
 func newStudent(c *Config, rows *Rows, public noise.Source) (*student, error) {
 	made, err := generator.NewWith(rows.Backend, c.design(rows), c.optimizer(), public.Stream("generator", 0).Uint64())
-	return &student{c, rows, made, public}, err
+	return &student{config: c, rows: rows, made: made, public: public}, err
 }
 
 // input is noise for rows with labels, which never touches a record.
@@ -157,10 +169,10 @@ func (s *student) input(labels []int, rng *rand.Rand) (transport.Points, error) 
 	return generator.Conditional(z, labels, len(s.rows.Classes))
 }
 
-// step makes the generator learn once.
+// step makes the generator learn once, at a step of so many of a course.
 func (s *student) step(t teacher, step, steps int) error {
 	total, _ := s.config.loss(len(s.rows.Classes)).Split(s.config.Generated)
-	rng := s.public.Stream("generator input", step)
+	rng := s.public.Stream("generator input", s.before+step)
 	labels := make([]int, total)
 	for i := range labels {
 		labels[i] = rng.IntN(len(s.rows.Classes))

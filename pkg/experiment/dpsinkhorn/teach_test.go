@@ -25,7 +25,7 @@ func planned(t *testing.T, c *Config, records, coordinates int, rate, std float6
 func teaching(t *testing.T, b *backend.Backend, c *Config, private Batch, release *privacy.Releaser) byImages {
 	t.Helper()
 	l := c.loss(3)
-	return byImages{c, compiled(t, b, l, c.Generated, room(c.Batch), private.Dim), private, release}
+	return byImages{config: c, program: compiled(t, b, l, c.Generated, room(c.Batch), private.Dim), private: private, release: release}
 }
 
 func tiny(t *testing.T) *Config {

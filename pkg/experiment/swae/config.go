@@ -96,7 +96,7 @@ func (c *Config) Check() error {
 		value, minimum int
 	}{
 		{"latent", c.Latent, 1}, {"batch", c.Batch, 1}, {"steps", c.Steps, 1}, {"projections", c.Projections, 1},
-		{"labels", c.Labels, 1}, {"start_steps", c.StartSteps, 0}, {"samples", c.Samples, 100},
+		{"labels", c.Labels, 1}, {"samples", c.Samples, 100},
 	} {
 		if field.value < field.minimum {
 			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
@@ -124,29 +124,11 @@ func (c *Config) Check() error {
 	if c.Published && !c.budget().Private() {
 		return fmt.Errorf("published is true and ε = ∞; without a budget nothing gets noise, leave it out")
 	}
-	if err := c.checkStart(); err != nil {
+	if err := experiment.CheckStart(c.Start, c.StartSteps); err != nil {
 		return err
 	}
 	_, err := dataset.Registry.Lookup(c.Dataset)
 	return err
-}
-
-// checkStart makes sure that what is learned without noise is nobody's.
-func (c *Config) checkStart() error {
-	if (c.Start == "") != (c.StartSteps == 0) {
-		return fmt.Errorf("start is %q and start_steps %d; set both, or neither", c.Start, c.StartSteps)
-	}
-	if c.Start == "" {
-		return nil
-	}
-	source, err := dataset.Registry.Lookup(c.Start)
-	if err != nil {
-		return fmt.Errorf("start: %w", err)
-	}
-	if !source.Public() {
-		return fmt.Errorf("start is %q, whose records are not public by construction; the network learns it without noise, take one such as glyphs", c.Start)
-	}
-	return nil
 }
 
 // Pin implements experiment.Pinner.
