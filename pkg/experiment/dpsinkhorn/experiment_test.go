@@ -161,6 +161,28 @@ func TestOtherWaysToLearn(t *testing.T) {
 	compute(t, "dp-merf-images", map[string]string{"features": "20"}, 0)
 }
 
+// Faces are halved, in colour, and the residual network makes some (001 Table 3).
+func TestFacesTrain(t *testing.T) {
+	dataset.Register("coloured-squares", "64×64 images of two colours, as if they were faces", func(_ context.Context, o dataset.Options) (*dataset.Splits, error) {
+		some := func(n int) *dataset.Dataset {
+			d := &dataset.Dataset{Name: "coloured-squares", Height: 64, Width: 64, Channels: 3, Classes: []string{"red", "blue"}, X: make([]float32, n*64*64*3)}
+			for i := range n {
+				d.Labels = append(d.Labels, i%2)
+				for k := range 64 * 64 {
+					d.Row(i)[3*k+2*(i%2)] = float32(i+1) / float32(n+1)
+				}
+			}
+			return d
+		}
+		train, test := some(60), some(41)
+		return &dataset.Splits{Train: train, Test: test}, nil
+	})
+	r := compute(t, "dp-sinkhorn", map[string]string{"dataset": "coloured-squares", "architecture": "biggan", "latent": "4", "absolute": "0", "entropy": "5", "steps": "2"}, 0)
+	if images, columns, err := r.Table("samples.npy"); err != nil || columns != 32*32*3 || len(images) != 2*perClass*columns {
+		t.Errorf("%d numbers in %d columns, %v; want %d images 32×32×3", len(images), columns, err, 2*perClass)
+	}
+}
+
 // A half is the mean of 2×2 pixels in each channel; what is darkened is 0 below the
 // middle, and as it was above.
 func TestHalvesAndDarkens(t *testing.T) {
