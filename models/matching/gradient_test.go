@@ -42,6 +42,17 @@ var other = matching.Model{
 	},
 }
 
+// folded has those without parameters that both have not, as Table 3's network does.
+var folded = matching.Model{
+	Input: small.Input, Outputs: 2, Outer: small.Outer, Target: small.Target, Loss: small.Loss,
+	Inner: layer.Sequence{
+		layer.Conv2D{Name: "a", In: 1, Out: 2, Kernel: 2, Stride: 1, Padding: 1}, layer.LeakyReLU(0.2), layer.MaxPool2D(2), layer.Upsample(2),
+		layer.Conv2D{Name: "b", In: 2, Out: 2, Kernel: 3, Stride: 1, Padding: 1}, layer.ReLU, layer.AvgPool2D(2), layer.Flatten,
+		layer.Dense{Name: "d", In: 8, Out: 8}, layer.Fold(2, 2, 2), layer.Upsample(2), layer.LeakyReLU(0.1), layer.MaxPool2D(2), layer.Flatten,
+		layer.Dense{Name: "e", In: 8, Out: 2},
+	},
+}
+
 func normals(rng *rand.Rand, n int, scale float64) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -241,7 +252,7 @@ func reference(t *testing.T, b *backend.Backend, m matching.Model, of matching.B
 // some or none of the records are clipped.
 func TestGradientIsThatOfClippedJacobians(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
-		for _, m := range []matching.Model{small, other} {
+		for _, m := range []matching.Model{small, other, folded} {
 			l := learner(t, b, m)
 			for seed, c := range []matching.Clipping{
 				{Output: 0.2, Jacobian: 2, Loss: 3},

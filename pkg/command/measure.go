@@ -27,6 +27,10 @@ kept with the run, and asked again it is there at once.
   fid      Fréchet Inception Distance to held-out images: fid with the whole
            network (molehill data fetch inception), fid-768 with the one that is
            cut short; most of a tenth of a second an image on two cores
+  pixels   sliced W₂ of decoded images to held-out ones, pixel by pixel: of flows
+  logistic, mlp, cnn
+           accuracy on held-out images of a classifier that has learned from
+           generated ones alone: of generators of labelled images
   copies   how near generated rows are to private rows and to held-out ones; it
            looks at private rows and charges nothing, so it is for their keeper`,
 		Example: "  molehill measure harmonic-flow-3d fid --rows 1000\n  molehill measure harmonic-flow-3d copies",

@@ -35,8 +35,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -72,41 +70,6 @@ type Run struct {
 	Created time.Time
 
 	holding computation
-}
-
-// Provenance says where, when and by what program a run was computed.
-type Provenance struct {
-	Started  time.Time `json:"started"`
-	Host     string    `json:"host"`
-	OS       string    `json:"os"`
-	Arch     string    `json:"arch"`
-	Cores    int       `json:"cores"`
-	Go       string    `json:"go"`                 // toolchain, with its experiments
-	Module   string    `json:"module,omitempty"`   // path and version of the main module
-	Revision string    `json:"revision,omitempty"` // of its repository; "+changes" when files differed from it
-	Backend  string    `json:"backend,omitempty"`  // what executed graphs; see Describe
-	Data     string    `json:"data,omitempty"`     // where the records came from; see Describe
-}
-
-// provenance describes this process.
-func provenance() Provenance {
-	p := Provenance{
-		Started: time.Now(), OS: runtime.GOOS, Arch: runtime.GOARCH,
-		Cores: runtime.NumCPU(), Go: runtime.Version(),
-	}
-	p.Host, _ = os.Hostname() // stays empty where a machine has no name
-	if build, ok := debug.ReadBuildInfo(); ok {
-		p.Module = strings.TrimSpace(build.Main.Path + " " + build.Main.Version)
-		for _, setting := range build.Settings {
-			switch {
-			case setting.Key == "vcs.revision":
-				p.Revision = setting.Value + p.Revision
-			case setting.Key == "vcs.modified" && setting.Value == "true":
-				p.Revision += "+changes"
-			}
-		}
-	}
-	return p
 }
 
 // record is run.json.
@@ -160,13 +123,6 @@ func Open(dir string) (*Run, error) {
 		return nil, err
 	}
 	return &Run{ID: r.ID, Dir: dir, Spec: r.Spec, Created: r.Created}, nil
-}
-
-// Provenance returns one entry for each process that computed this run, oldest
-// first: more than one where it was interrupted and resumed.
-func (r *Run) Provenance() ([]Provenance, error) {
-	record, err := readRecord(r.Dir)
-	return record.Provenance, err
 }
 
 // LogPath is the file that takes what the computing process prints.

@@ -1,7 +1,9 @@
 package published
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +68,32 @@ func TestKnownAnswers(t *testing.T) {
 	fixed := claim(t, "DPSWflow", "MNIST", 5)
 	last := fixed.Readings[len(fixed.Readings)-1]
 	near(t, "DPSWflow's 1,500 releases", epsilon(t, last, fixed.Delta), 940, 1)
+}
+
+// 35 epochs of ⌈30,000/250⌉ batches are 4,200 steps, 30 of ⌈81,385/250⌉ are 9,780;
+// each ε of the table has its noise on each data set, and no other.
+func TestFlowsByDataSet(t *testing.T) {
+	for name, want := range map[string][]string{
+		"mnist":         {"4200 steps of σ = 0 for +Inf", "4200 steps of σ = 0.68 for 10", "2400 steps of σ = 0.9 for 5"},
+		"fashion-mnist": {"4200 steps of σ = 0 for +Inf", "4200 steps of σ = 0.68 for 10", "2400 steps of σ = 0.9 for 5"},
+		"celeba":        {"9780 steps of σ = 0 for +Inf", "9780 steps of σ = 0.59 for 10", "9780 steps of σ = 0.8 for 5"},
+	} {
+		f, ok := FlowOn(name)
+		var got []string
+		for _, n := range f.Noise {
+			got = append(got, fmt.Sprintf("%d steps of σ = %g for %g", f.Steps(n.Epochs), n.Multiplier, n.Epsilon))
+		}
+		if !ok || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		f.Noise[0].Multiplier = 7 // the caller's own
+		if again, _ := FlowOn(name); again.Noise[0].Multiplier != 0 {
+			t.Errorf("%s: a caller changed the paper", name)
+		}
+	}
+	if f, ok := FlowOn("glyphs"); ok {
+		t.Errorf("003 on glyphs: %+v", f)
+	}
 }
 
 func TestEveryClaimIsRecomputedOrSaysWhyNot(t *testing.T) {

@@ -148,6 +148,7 @@ func TestReport(t *testing.T) {
 		if err := Panels("test", pictures).PNG(io.Discard); err != nil {
 			t.Error(err)
 		}
+		checkAudit(t, r)
 		row, err := experiment.Finished(r)
 		if err != nil {
 			t.Fatal(err)

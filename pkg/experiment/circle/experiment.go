@@ -14,6 +14,7 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/audit"
 	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/sliced"
@@ -31,6 +32,7 @@ type way interface {
 	begin() error // after the statement is written, before the first step
 	step(step int) error
 	spent(steps int) (epsilon [2]privacy.Epsilon, err error)
+	tell(run.Values) (words string, err error) // what noise there was
 	apply(x transport.Points) (transport.Points, error)
 	save(to io.Writer, done int) error
 	restore(from io.Reader, done int) error
@@ -42,16 +44,17 @@ type kind struct {
 	config func(experiment.Preset) Config
 	check  func(*Config) error
 	new    func(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (way, []privacy.Claim, error)
+	game   func(c *Config, seed uint64, statement privacy.Statement) (audit.Game, error)
 }
 
 // kinds are registered as experiments.
 var kinds = []*kind{
 	{Info: plugin.Info{Name: "circle", Version: "1", Source: "004 D.2, Figure 22",
 		Summary: "private generator of points on a circle: the clipped gradient of a sliced distance gets noise at each step"},
-		config: published, new: gradients},
+		config: published, new: gradients, game: gradientsGame},
 	{Info: plugin.Info{Name: "circle-projections", Version: "1", Source: "004 D.2, Figure 23; Rakotomamonjy & Ralaivola 2021; Greenewald et al. 2024",
 		Summary: "private generator of points on a circle: the records' projections get noise, once; nothing protects what is transformed"},
-		config: projected, check: withoutX, new: projections},
+		config: projected, check: withoutX, new: projections, game: projectionsGame},
 }
 
 func init() {
@@ -154,9 +157,12 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	end := t.pictures[len(t.pictures)-1]
-	result.Metrics = run.Values{"steps": float64(c.Steps), "noise": w.promise().NoiseStd,
-		"distance": end.Distance, "ε of X": float64(end.EpsilonX), "ε of Z": float64(end.EpsilonZ)}
-	result.Note = fmt.Sprintf("distance is the squared sliced W₂ between %d generated points and as many new ones of the circle", scored)
+	result.Metrics = run.Values{"steps": float64(c.Steps), "distance": end.Distance, "ε of X": float64(end.EpsilonX), "ε of Z": float64(end.EpsilonZ)}
+	told, err := w.tell(result.Metrics)
+	if err != nil {
+		return result, err
+	}
+	result.Note = fmt.Sprintf("distance is the squared sliced W₂ between %d generated points and as many new ones of the circle; %s", scored, told)
 	return result, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"molehill/models/layer"
 	"molehill/models/matching"
 	"molehill/models/train"
+	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/clip"
@@ -45,6 +46,21 @@ func (c *Config) limits(side int) sliced.Limits {
 	return l
 }
 
+// sensitivity is that of a gradient when a record of a side is replaced.
+func (c *Config) sensitivity(side int) (privacy.Sensitivity, error) {
+	s, err := c.limits(side).Sensitivity(c.Batch)
+	s.Query = fmt.Sprintf("clipped gradient of a sliced distance, when one of %d records of %s is replaced", c.Batch, [...]string{"X", "Z"}[side])
+	return s, err
+}
+
+// protected is the side that ε is proved for.
+func (c *Config) protected() int {
+	if c.Both { // a record of X moves more
+		return ofX
+	}
+	return ofZ
+}
+
 func gradients(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (way, []privacy.Claim, error) {
 	category := make([]int, 2*c.Records)
 	for i := range c.Records {
@@ -57,20 +73,16 @@ func gradients(c *Config, on *backend.Backend, x, z transport.Points, secret, pu
 	w := &byGradients{config: c, x: x, z: z, public: public}
 	var published [2]privacy.Sensitivity
 	for side := range w.sides {
-		l := c.limits(side)
-		if w.sides[side], err = l.Sensitivity(c.Batch); err != nil {
+		if w.sides[side], err = c.sensitivity(side); err != nil {
 			return nil, nil, err
 		}
-		w.sides[side].Query = fmt.Sprintf("clipped gradient of a sliced distance, when one of %d records of %s is replaced", c.Batch, [...]string{"X", "Z"}[side])
+		l := c.limits(side)
 		l.AsPublished = true
 		if published[side], err = l.Sensitivity(c.Batch); err != nil {
 			return nil, nil, err
 		}
 	}
-	protected := ofZ
-	if c.Both { // a record of X moves more
-		protected = ofX
-	}
+	protected := c.protected()
 	parameters := 0
 	for _, spec := range layers().Params() {
 		parameters += spec.Size()
@@ -183,6 +195,10 @@ func (w *byGradients) spent(steps int) (epsilon [2]privacy.Epsilon, err error) {
 func (w *byGradients) apply(x transport.Points) (transport.Points, error) {
 	y, err := w.learner.Output(x.Data)
 	return transport.Points{Dim: 2, Data: y}, err
+}
+
+func (w *byGradients) tell(m run.Values) (string, error) {
+	return matching.TellNoise(m, w.plan.NoiseStd, w.plan.Coordinates)
 }
 
 func (w *byGradients) promise() privacy.Plan { return w.plan }

@@ -10,6 +10,7 @@ import (
 	"molehill/models/backend"
 	"molehill/models/generator"
 	"molehill/models/train"
+	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
@@ -41,9 +42,13 @@ func withoutX(c *Config) error {
 	return nil
 }
 
+// fixed are the directions of all steps.
+func (c *Config) fixed(public noise.Source) sliced.Directions {
+	return sliced.Orthonormal(2, (c.Projections+1)/2, public.Stream("directions", 0))
+}
+
 func projections(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (way, []privacy.Claim, error) {
-	w := &byProjections{config: c, x: x, z: z, public: public,
-		directions: sliced.Orthonormal(2, (c.Projections+1)/2, public.Stream("directions", 0))}
+	w := &byProjections{config: c, x: x, z: z, public: public, directions: c.fixed(public)}
 	sampler := sampling.FixedSize{Size: c.Batch}
 	var err error
 	w.plan, err = privacy.Calibrate(privacy.Plan{Sensitivity: sliced.ProjectionSensitivity(w.directions, 2*c.Limit), Sampler: sampler, Records: c.Records,
@@ -135,6 +140,10 @@ func (w *byProjections) spent(steps int) (epsilon [2]privacy.Epsilon, err error)
 
 func (w *byProjections) apply(x transport.Points) (transport.Points, error) {
 	return w.made.Generate(x)
+}
+func (w *byProjections) tell(m run.Values) (string, error) {
+	m["noise"] = w.plan.NoiseStd
+	return "noise is the standard deviation of that on each projection of a record", nil
 }
 func (w *byProjections) promise() privacy.Plan                  { return w.plan }
 func (w *byProjections) close()                                 { w.made.Close() }

@@ -167,7 +167,7 @@ var ablation = table{
 }
 
 // boundByParameters is Δ where the gradient by parameters gets the noise.
-const boundByParameters = "0.5"
+const boundByParameters = "0.01"
 
 // settings are 002's Tables 4 and 5.
 var settings = table{

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"molehill/models/matching"
 	"molehill/pkg/dataset"
 	"molehill/pkg/metric/fairness"
 	"molehill/pkg/metric/utility"
@@ -45,7 +46,11 @@ func (t *training) finish(r *run.Run, test *Records) (result run.Result, err err
 	if err := r.WriteTable(predictions, withGroups(points, test), points.Dim+2); err != nil {
 		return result, err
 	}
-	m := run.Values{"steps": float64(t.config.Steps), "noise": t.NoiseStd}
+	m := run.Values{"steps": float64(t.config.Steps)}
+	told, err := matching.TellNoise(m, t.NoiseStd, t.learner.Parameters())
+	if err != nil {
+		return result, err
+	}
 	for _, loss := range losses {
 		m["task loss"] += float64(loss) / float64(len(losses))
 	}
@@ -54,7 +59,7 @@ func (t *training) finish(r *run.Run, test *Records) (result run.Result, err err
 	}
 	m["loss"] = (1-t.config.Alpha)*m["task loss"] + t.config.Alpha*m["distance"]
 	result.Metrics = m
-	result.Note = fmt.Sprintf("on %d records that the model has not seen; distance is the squared sliced W₂ of the loss, between outputs as they are; noise is the standard deviation of that on each number of a gradient", test.Len())
+	result.Note = fmt.Sprintf("on %d records that the model has not seen; distance is the squared sliced W₂ of the loss, between outputs as they are; %s", test.Len(), told)
 	return result, t.config.kind.measure(m, test, output, inner)
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"molehill/models/matching"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair/xian"
@@ -237,7 +238,11 @@ func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h xian
 	if err != nil {
 		return result, err
 	}
-	m := run.Values{"steps": float64(c.Steps), "noise": t.NoiseStd}
+	m := run.Values{"steps": float64(c.Steps)}
+	told, err := matching.TellNoise(m, t.NoiseStd, t.learner.Parameters())
+	if err != nil {
+		return result, err
+	}
 	if err := c.measure(m, func(name string) string { return name }, test, scores, target); err != nil {
 		return result, err
 	}
@@ -264,7 +269,7 @@ func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h xian
 		}
 	}
 	result.Metrics = m
-	result.Note = fmt.Sprintf("on %d records that the model has not seen, before the transport and after it with radius β; distance is the squared W₂ between predictions for both groups", test.Len())
+	result.Note = fmt.Sprintf("on %d records that the model has not seen, before the transport and after it with radius β; distance is the squared W₂ between predictions for both groups; %s", test.Len(), told)
 	return result, nil
 }
 

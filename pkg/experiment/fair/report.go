@@ -92,10 +92,15 @@ func (s sheet) atHand() bool {
 
 // table has a line for each cell.
 func (s sheet) table() viz.Table {
+	metrics := append([]string{"noise", "loss", "task loss", "distance"}, s.metrics...)
+	norm := ""
+	if s.tellsNorm() {
+		metrics, norm = slices.Insert(metrics, 1, "noise norm"), "; its norm is at most the noise norm with probability 0.95 (004, Corollary 4.2)"
+	}
 	t := viz.Table{
 		Title:   s.name,
-		Header:  append(append([]string{"ε, proved", "as published", "α", "noise", "loss", "task loss", "distance"}, s.metrics...), "seeds", "seconds"),
-		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step. As published: ε by 004's own accounting for the same noise. 004 prints its figures without numbers that could be set beside these.",
+		Header:  append(append([]string{"ε, proved", "as published", "α"}, metrics...), "seeds", "seconds"),
+		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise. 004 prints its figures without numbers that could be set beside these.",
 	}
 	for _, c := range s.cells {
 		statement := privacy.Statement{Claims: c.rows[0].Claims}
@@ -104,7 +109,7 @@ func (s sheet) table() viz.Table {
 			published = claim.Epsilon.String()
 		}
 		line := []any{statement.Epsilon().String(), published, strconv.FormatFloat(c.config.Alpha, 'g', -1, 64)}
-		for _, name := range append([]string{"noise", "loss", "task loss", "distance"}, s.metrics...) {
+		for _, name := range metrics {
 			line = append(line, experiment.ShowSpread(c.over(name)))
 		}
 		seconds := 0.
@@ -114,6 +119,14 @@ func (s sheet) table() viz.Table {
 		t.Add(append(line, len(c.rows), strconv.FormatFloat(seconds, 'f', 1, 64))...)
 	}
 	return t
+}
+
+// tellsNorm reports whether runs tell the norm of their noise, which older ones do not.
+func (s sheet) tellsNorm() bool {
+	return slices.ContainsFunc(s.cells, func(c cell) bool {
+		norm, _ := c.over("noise norm")
+		return !math.IsNaN(norm)
+	})
 }
 
 // trade is the loss of the task against the distance of groups, a line for each ε

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"molehill/models/matching"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -221,7 +222,11 @@ func (d *duel) finish(r *run.Run, p promise, test *Records) (result run.Result, 
 	if err := r.WriteTable(predictions, withGroups(points, test), 3); err != nil {
 		return result, err
 	}
-	m := run.Values{"steps": float64(d.config.Steps), "noise": p.NoiseStd}
+	m := run.Values{"steps": float64(d.config.Steps)}
+	told, err := matching.TellNoise(m, p.NoiseStd, len(d.weights)+len(d.dual))
+	if err != nil {
+		return result, err
+	}
 	for i, score := range scores {
 		m["task loss"] -= math.Log(math.Abs(float64(1-test.Label[i])-math.Min(math.Max(float64(score), 1e-6), 1-1e-6))) / float64(len(scores))
 	}
@@ -229,6 +234,6 @@ func (d *duel) finish(r *run.Run, p promise, test *Records) (result run.Result, 
 		return result, err
 	}
 	result.Metrics = m
-	result.Note = fmt.Sprintf("on %d records that the model has not seen; distance is the squared W₂ between scores of both groups", test.Len())
+	result.Note = fmt.Sprintf("on %d records that the model has not seen; distance is the squared W₂ between scores of both groups; %s", test.Len(), told)
 	return result, measureDecisions(m, test, scores, nil)
 }

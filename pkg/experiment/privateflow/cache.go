@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
@@ -20,26 +21,74 @@ import (
 // that only the user can read, named by what determines it. A cache that cannot
 // be read or written is only slow.
 func latentsOf(ctx context.Context, b *backend.Backend, model *network, images *dataset.Dataset, say func(run.Event)) ([]float32, error) {
-	path := cachePath(b, model, images)
-	if latents, err := readLatents(path, images.Len()*model.Shape.Code); err == nil {
+	return gallery{images: images, side: model.Shape.Side}.latents(ctx, b, model, say)
+}
+
+// gallery is some of a data set's images as a network takes them: in pieces, as a
+// padded copy of all of them may take more memory than everything else a run has.
+type gallery struct {
+	images *dataset.Dataset
+	rows   []int // nil for all
+	side   int   // padded to side×side
+}
+
+func (g gallery) count() int {
+	if g.rows == nil {
+		return g.images.Len()
+	}
+	return len(g.rows)
+}
+
+// pieces returns the images in order, a few at a time, by the number of the first.
+func (g gallery) pieces(yield func(from int, piece *dataset.Dataset) bool) {
+	for from := 0; from < g.count(); from += imagesAtOnce {
+		to := min(from+imagesAtOnce, g.count())
+		var piece *dataset.Dataset
+		if g.rows != nil {
+			piece = g.images.Subset(g.rows[from:to])
+		} else {
+			all := *g.images
+			all.X, all.Labels = all.X[from*all.Dim():to*all.Dim()], nil
+			piece = &all
+		}
+		if !yield(from, padded(piece, g.side)) {
+			return
+		}
+	}
+}
+
+// padded are images in a frame of side×side, themselves where they fill it.
+func padded(images *dataset.Dataset, side int) *dataset.Dataset {
+	if images.Height >= side && images.Width >= side {
+		return images
+	}
+	return images.Pad(side, side)
+}
+
+// latents are those of latentsOf.
+func (g gallery) latents(ctx context.Context, b *backend.Backend, model *network, say func(run.Event)) ([]float32, error) {
+	path := cachePath(b, model, g)
+	if latents, err := readLatents(path, g.count()*model.Shape.Code); err == nil {
 		return latents, nil
 	}
-	var latents []float32
+	latents := make([]float32, 0, g.count()*model.Shape.Code)
 	// No step of the run: a run that is continued forgets events beyond its
 	// checkpoint.
 	tell := func(done int) {
-		say(run.Event{Message: fmt.Sprintf("encoding images of %s on %s: %d of %d", images.Name, b.Name, done, images.Len())})
+		say(run.Event{Message: fmt.Sprintf("encoding images of %s on %s: %d of %d", g.images.Name, b.Name, done, g.count())})
 	}
-	for from := 0; from < images.Len(); from += imagesAtOnce {
+	for from, piece := range g.pieces {
 		tell(from)
-		to := min(from+imagesAtOnce, images.Len())
-		part, err := model.Encode(ctx, b, images.X[from*images.Dim():to*images.Dim()])
+		part, err := model.Encode(ctx, b, piece.X)
 		if err != nil {
 			return nil, err
 		}
 		latents = append(latents, part...)
+		// A heap may grow to twice of what it holds, which here are all images. This
+		// takes hundredths of a second, a piece takes seconds.
+		runtime.GC()
 	}
-	tell(images.Len())
+	tell(g.count())
 	if err := writeLatents(path, latents); err != nil && model.save != nil {
 		say(run.Event{Message: "the latents are not cached: " + err.Error()})
 	}
@@ -50,17 +99,28 @@ func latentsOf(ctx context.Context, b *backend.Backend, model *network, images *
 // autoencoder's batch.
 const imagesAtOnce = 2000
 
-func cachePath(b *backend.Backend, model *network, images *dataset.Dataset) string {
+func cachePath(b *backend.Backend, model *network, images gallery) string {
 	dir, err := os.UserCacheDir()
 	if err != nil || model.save == nil {
 		return "" // reading and writing "" fail, as they should
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "latents 1 %s %x ", b.Name, fingerprint(images.X))
+	fmt.Fprintf(h, "latents 1 %s %x ", b.Name, images.fingerprint())
 	if err := model.save(h); err != nil {
 		return ""
 	}
 	return filepath.Join(dir, "molehill", "latents", hex.EncodeToString(h.Sum(nil)[:16]))
+}
+
+// fingerprint is the SHA-256 of all pixels, little endian.
+func (g gallery) fingerprint() []byte {
+	h := sha256.New()
+	var text []byte
+	for _, piece := range g.pieces {
+		text = bytesOf(text[:0], piece.X)
+		h.Write(text)
+	}
+	return h.Sum(nil)
 }
 
 // A cache file is the values, little endian, and the SHA-256 of them.

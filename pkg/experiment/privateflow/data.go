@@ -2,7 +2,6 @@ package privateflow
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
@@ -15,6 +14,7 @@ import (
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fid"
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
 	"molehill/transport"
@@ -35,7 +35,7 @@ type Data struct {
 	Backend    *backend.Backend
 
 	model *network
-	test  []float32 // all held-out images, [·, Pixels]
+	test  *dataset.Dataset // all held-out images, as they were loaded
 }
 
 // Labels are the classes of the rows of Data, numbers below len(Classes).
@@ -71,32 +71,32 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 		return nil, err
 	}
 	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: splits.Train.Classes}
-	encode := func(images *dataset.Dataset) (transport.Points, error) {
-		padded := images.Pad(model.Shape.Side, model.Shape.Side)
-		latents, err := latentsOf(ctx, b, model, padded, say)
+	encode := func(images *dataset.Dataset, rows []int) (transport.Points, error) {
+		latents, err := gallery{images, rows, model.Shape.Side}.latents(ctx, b, model, say)
 		codes := transport.Points{Dim: model.Shape.Code, Data: latents}
 		if err == nil && model.save == nil {
 			codes.OnSphere() // where those of the autoencoder lie: like is compared with like
 		}
 		return codes, err
 	}
-	private := splits.Train.Subset(partition.Private)
-	if d.Private, err = encode(private); err != nil {
+	// The images for training, most of what there is, are not needed once they are
+	// encoded: nothing below holds on to them.
+	train, public := splits.Train, partition.Public[:min(splits.Test.Len(), len(partition.Public))]
+	d.test = splits.Test
+	d.Labels = Labels{labelsAt(train, partition.Private), labelsAt(train, public), d.test.Labels}
+	if d.Private, err = encode(train, partition.Private); err != nil {
 		return nil, err
 	}
-	if d.Test, err = encode(splits.Test); err != nil {
+	if d.Public, err = encode(train, public); err != nil {
 		return nil, err
 	}
-	public := splits.Train.Subset(partition.Public[:min(splits.Test.Len(), len(partition.Public))])
-	if d.Public, err = encode(public); err != nil {
+	if d.Test, err = encode(d.test, nil); err != nil {
 		return nil, err
 	}
-	d.Labels = Labels{private.Labels, public.Labels, splits.Test.Labels}
 	// A latent is on the sphere already; this bounds the ones that are not
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()
-	d.test = splits.Test.Pad(model.Shape.Side, model.Shape.Side).X
-	d.HeldOut = d.test[:min(sampleImages*d.Pixels, len(d.test))]
+	d.HeldOut = d.images(sampleImages).X
 	d.NotCovered = []string{
 		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),
 		fmt.Sprintf("other runs on the same records: each makes releases of its own, even one that differs in a setting after the release; `molehill budget status %s` tells what all of them cost together", name),
@@ -118,7 +118,11 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 func CheckImages(splits *dataset.Splits) error {
 	rows := map[uint64]bool{}
 	seed := maphash.MakeSeed()
-	sum := func(d *dataset.Dataset, i int) uint64 { return maphash.Comparable(seed, string(bytesOf(d.Row(i)))) }
+	var text []byte
+	sum := func(d *dataset.Dataset, i int) uint64 {
+		text = bytesOf(text[:0], d.Row(i))
+		return maphash.Bytes(seed, text)
+	}
 	for _, d := range []*dataset.Dataset{splits.Train, splits.Test} {
 		for i, v := range d.X {
 			if v < 0 || v > 1 {
@@ -141,9 +145,22 @@ func CheckImages(splits *dataset.Splits) error {
 	return nil
 }
 
-func bytesOf(values []float32) []byte {
-	text, _ := binary.Append(nil, binary.LittleEndian, values) // float32s always have an encoding
+// bytesOf appends values to text, little endian.
+func bytesOf(text []byte, values []float32) []byte {
+	text, _ = binary.Append(text, binary.LittleEndian, values) // float32s always have an encoding
 	return text
+}
+
+// labelsAt are the labels of some rows, nil if the rows have none.
+func labelsAt(d *dataset.Dataset, rows []int) []int {
+	if d.Labels == nil {
+		return nil
+	}
+	labels := make([]int, len(rows))
+	for i, row := range rows {
+		labels[i] = d.Labels[row]
+	}
+	return labels
 }
 
 // network is the model that images are seen through.
@@ -185,10 +202,6 @@ func load(name, weights string) (*autoencoder.Autoencoder, error) {
 	return autoencoder.Load(file)
 }
 
-func fingerprint(values []float32) [32]byte {
-	return sha256.Sum256(bytesOf(values))
-}
-
 // Decode returns the images of latents, [n·dim] to [n·Pixels].
 func (d *Data) Decode(latents []float32) ([]float32, error) {
 	return d.model.Decode(context.Background(), d.Backend, latents)
@@ -215,8 +228,11 @@ func (d *Data) floor(n int, seed uint64) (sliced.Distance, error) {
 }
 
 // Images returns the held-out images, as large as Decode makes them.
-func (d *Data) Images() *dataset.Dataset {
-	shape := d.model.Shape
-	return &dataset.Dataset{Name: "held-out", Origin: d.Origin, Height: shape.Side, Width: shape.Side, Channels: shape.Channels,
-		X: d.test, Labels: d.Labels.Test, Classes: d.Classes}
+func (d *Data) Images() *dataset.Dataset { return d.images(d.test.Len()) }
+
+// images returns the first of them.
+func (d *Data) images(count int) *dataset.Dataset {
+	images := *padded(fid.First(d.test, count), d.model.Shape.Side)
+	images.Name, images.Origin, images.Classes = "held-out", d.Origin, d.Classes
+	return &images
 }

@@ -1,6 +1,7 @@
 package privateflow
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -43,4 +44,42 @@ func diffused(c *Config, dim int, plan privacy.Plan, public noise.Source) (priva
 	result, err := accountant.Tightest{}.Epsilon(event, plan.Sensitivity.Relation, c.Delta)
 	return privacy.Claim{Label: "as proved", Accountant: result.Accountant, Epsilon: privacy.Epsilon(result.Epsilon), Sound: true,
 		Note: "of the particles alone, with their diffusion (docs/diffusion.md): no noisy projection is ever seen"}, err
+}
+
+// theorem3 is what 003's Theorem 3 says of a mechanism that its paper accounts for by
+// at, which returns the ε that is claimed at a δ: the diffusion of the last step turns
+// (ε, δ₀) into (ε, δ) with δ₀ above δ, so that the ε of the larger δ₀ can be claimed.
+// Our copy of 003 has lost the theorem's formulas; this is the reading of
+// docs/diffusion.md, which has the reasons why it is no bound: the displacement of one
+// particle between neighbours, at most h times their distance.
+func theorem3(c *Config, at func(delta float64) (float64, error)) (privacy.Claim, error) {
+	step := accountant.Diffusion{Displacement: latentDiameter * c.StepSize, NoiseStd: math.Sqrt(2 * c.Diffusion * c.StepSize)}
+	amplified := func(delta float64) (epsilon, after float64, err error) {
+		if epsilon, err = at(delta); err != nil {
+			return 0, 0, err
+		}
+		after, err = step.Amplify(epsilon, delta)
+		return epsilon, after, err
+	}
+	before, after, err := amplified(c.Delta)
+	if err != nil {
+		return privacy.Claim{}, err
+	}
+	claim := privacy.Claim{Label: "as published", Accountant: "003 Theorem 3", Epsilon: privacy.Epsilon(before),
+		Note: fmt.Sprintf("at ε = %.4g δ = %g falls to %.2g by the last step's diffusion; for one particle and neighbouring releases, which is no bound (docs/diffusion.md)", before, c.Delta, after)}
+	// The larger δ₀, the larger what is left of it.
+	low, high := math.Log(c.Delta), math.Log(0.5)
+	for range 40 {
+		middle := (low + high) / 2
+		epsilon, after, err := amplified(math.Exp(middle))
+		if err != nil {
+			return claim, err
+		}
+		if after > c.Delta {
+			high = middle
+			continue
+		}
+		low, claim.Epsilon = middle, privacy.Epsilon(max(0, epsilon))
+	}
+	return claim, nil
 }

@@ -10,6 +10,7 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
+	"molehill/privacy/published"
 	"molehill/privacy/sampling"
 	"molehill/transport"
 	"molehill/transport/flow"
@@ -37,7 +38,7 @@ type Records struct {
 }
 
 func init() {
-	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}, normal{}, embedded{}, dpswgen, once21, merf, harmonicGenerator, classes{}, classesGenerator} {
+	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}, normal{}, embedded{}, dpswgen, once21, merf, harmonicGenerator, sketchGenerator, classes{}, classesGenerator} {
 		Register(e)
 	}
 }
@@ -121,11 +122,7 @@ func (resampled) Config(preset experiment.Preset) *Config {
 		if !c.Published {
 			return nil
 		}
-		_, steps, err := publishedNoise(c.Epsilon)
-		if err == nil && (c.Stack || c.Directions != 70 || preset == experiment.Paper && c.Steps != steps) {
-			err = fmt.Errorf("003 takes 70 independent directions, and %d steps for ε = %v; add --set stack=false --set directions=70 --set steps=%d", steps, c.Epsilon, steps)
-		}
-		return err
+		return checkResampled(c, preset)
 	}
 	if preset == experiment.Quick {
 		c.StepSize = 1 // with few steps, small ones average more noise away
@@ -138,33 +135,34 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 	if batch > n {
 		return privacy.Plan{}, nil, fmt.Errorf("batch is %d of %d private records; draw at most all of them", batch, n)
 	}
+	var paper published.Flow
+	var paired published.FlowNoise
+	if c.Published {
+		var err error
+		if paper, paired, err = publishedFor(c, n, dim); err != nil {
+			return privacy.Plan{}, nil, err
+		}
+	}
 	worst, each, err := directions(c, public).Sensitivities(dim, c.Steps, latentDiameter)
 	if err != nil {
 		return privacy.Plan{}, nil, err
 	}
 	plan := privacy.Plan{Sensitivity: worst, Each: each, Sampler: sampling.FixedSize{Size: batch}, Records: n, Steps: c.Steps,
 		Budget: c.budget(), Coordinates: batch * c.Directions}
-	published := publishedSensitivity(c, dim)
-	if !c.Published {
-		plan, err = privacy.Calibrate(plan)
+	lemma := publishedSensitivity(c, dim, c.Delta)
+	var claims []privacy.Claim
+	if c.Published {
+		plan.NoiseStd = paired.Multiplier * lemma
+		claims = append(claims, privacy.Claim{Label: "as published", Accountant: "003 C.5", Epsilon: c.Epsilon,
+			Note: fmt.Sprintf("on %s, for σ = %g over %d steps", paper.Data, paired.Multiplier, paper.Steps(paired.Epochs))})
 	} else {
-		plan.NoiseStd, _, err = publishedNoise(c.Epsilon)
-		plan.NoiseStd *= published
+		plan, err = privacy.Calibrate(plan)
 	}
 	if err != nil || plan.NoiseStd == 0 {
 		return plan, nil, err
 	}
 	event := accountant.SelfComposed{Count: c.Steps, Event: accountant.PoissonSampled{
-		Rate: float64(batch) / float64(n), Event: accountant.Gaussian{NoiseMultiplier: plan.NoiseStd / published}}}
-	var claims []privacy.Claim
-	if c.Published {
-		multiplier, steps, err := publishedNoise(c.Epsilon)
-		if err != nil {
-			return plan, nil, err
-		}
-		claims = append(claims, privacy.Claim{Label: "as published", Accountant: "003 C.5", Epsilon: c.Epsilon,
-			Note: fmt.Sprintf("for σ = %g over %d steps", multiplier, steps)})
-	}
+		Rate: float64(batch) / float64(n), Event: accountant.Gaussian{NoiseMultiplier: plan.NoiseStd / lemma}}}
 	for _, m := range []accountant.Moments{{}, {Cumulative: true}} {
 		result, err := m.Epsilon(event, privacy.AddRemove, c.Delta)
 		if err != nil {
@@ -179,6 +177,13 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 			return plan, nil, err
 		}
 		claims = slices.Insert(claims, 0, claim) // to the other sound ones
+		if claim, err = theorem3(c, func(delta float64) (float64, error) {
+			result, err := accountant.Moments{}.Epsilon(event, privacy.AddRemove, delta)
+			return result.Epsilon, err
+		}); err != nil {
+			return plan, nil, err
+		}
+		claims = append(claims, claim)
 	}
 	return plan, claims, nil
 }
@@ -200,10 +205,10 @@ func (presampled) Config(preset experiment.Preset) *Config {
 	c.SmoothParticles = true
 	c.Directions, c.PerStep = 32, 24 // the paper's 31 and 25, stacked
 	c.check = func(c *Config) error {
-		if c.Published && (c.Stack || c.Directions != 31) {
-			return fmt.Errorf("003 takes 31 independent directions, 25 a step; add --set stack=false --set directions=31 --set per_step=25")
+		if !c.Published {
+			return nil
 		}
-		return nil
+		return checkPresampled(c)
 	}
 	if preset == experiment.Paper {
 		c.Steps = 1500
@@ -217,6 +222,11 @@ func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan
 	if err := sliced.CheckMemory(n, c.Directions); err != nil {
 		return privacy.Plan{}, nil, err
 	}
+	if c.Published {
+		if _, _, err := publishedFor(c, n, dim); err != nil {
+			return privacy.Plan{}, nil, err
+		}
+	}
 	worst, _, err := directions(c, public).Sensitivities(dim, 1, latentDiameter)
 	if err != nil {
 		return privacy.Plan{}, nil, err
@@ -224,7 +234,10 @@ func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan
 	plan := privacy.Plan{Sensitivity: worst, Records: n, Steps: 1,
 		Budget: c.budget(), Coordinates: n * c.Directions}
 	// The public code spends half of δ on Lemma 1 and half on the noise.
-	classical := math.Sqrt(2*math.Log(1.25/(c.Delta/2))) * publishedSensitivity(c, dim)
+	std := func(delta float64) float64 {
+		return math.Sqrt(2*math.Log(1.25/(delta/2))) * publishedSensitivity(c, dim, delta)
+	}
+	classical := std(c.Delta)
 	if c.Published && plan.Budget.Private() {
 		plan.NoiseStd = classical / float64(c.Epsilon)
 	} else if plan, err = privacy.Calibrate(plan); err != nil {
@@ -237,8 +250,16 @@ func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan
 	if c.Published {
 		label = "as published"
 	}
-	return plan, []privacy.Claim{{Label: label, Accountant: "classical Gaussian", Epsilon: privacy.Epsilon(classical / plan.NoiseStd),
-		Note: "Lemma 1's sensitivity; the formula is proved for ε ≤ 1 only"}}, nil
+	claims := []privacy.Claim{{Label: label, Accountant: "classical Gaussian", Epsilon: privacy.Epsilon(classical / plan.NoiseStd),
+		Note: "Lemma 1's sensitivity; the formula is proved for ε ≤ 1 only"}}
+	if c.Diffusion > 0 {
+		claim, err := theorem3(c, func(delta float64) (float64, error) { return std(delta) / plan.NoiseStd, nil })
+		if err != nil {
+			return plan, nil, err
+		}
+		claims = append(claims, claim)
+	}
+	return plan, claims, nil
 }
 
 func (presampled) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {
@@ -289,20 +310,6 @@ func (sketched) Guide(c *Config, records Records, release *privacy.Releaser, pub
 
 // publishedSensitivity is 2·√w(N_θ, δ): Lemma 1 for unit-norm rows, at δ/2 a
 // side as in the public code.
-func publishedSensitivity(c *Config, dim int) float64 {
-	return latentDiameter * math.Sqrt(sliced.PublishedBound(c.Directions, dim, c.Delta))
-}
-
-// publishedNoise returns the noise multiplier and the number of steps that 003
-// C.5 pairs with ε on MNIST and Fashion-MNIST: 35 or 20 epochs of 120 batches.
-func publishedNoise(e privacy.Epsilon) (multiplier float64, steps int, err error) {
-	switch {
-	case math.IsInf(float64(e), 1):
-		return 0, 4200, nil
-	case e == 10:
-		return 0.68, 4200, nil
-	case e == 5:
-		return 0.9, 2400, nil
-	}
-	return 0, 0, fmt.Errorf("the paper gives no noise for ε = %v, only for inf, 10 and 5; leave published=false to calibrate it", e)
+func publishedSensitivity(c *Config, dim int, delta float64) float64 {
+	return latentDiameter * math.Sqrt(sliced.PublishedBound(c.Directions, dim, delta))
 }

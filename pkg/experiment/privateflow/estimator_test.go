@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/noise"
@@ -139,6 +141,117 @@ func TestPublishedNoiseIsThatOfThePaper(t *testing.T) {
 	}
 	if s, err := plan.Statement(noise.Seeded(1), published); err != nil || s.Epsilon() < 3 || s.Epsilon() > 6 {
 		t.Errorf("proved: ε = %v, %v", s.Epsilon(), err)
+	}
+}
+
+// The paper's noise is that of the data set, and for the paper's settings alone.
+func TestPublishedNoiseIsForThePapersSettings(t *testing.T) {
+	mnist := func(c *Config) { c.Stack, c.Directions = false, 70 }
+	faces := func(c *Config) { c.Dataset, c.Stack, c.Directions, c.Steps, c.Delta = "celeba", false, 300, 9780, 1e-6 }
+	fixed := func(c *Config) { c.Stack, c.Directions, c.PerStep = false, 31, 25 }
+	for _, test := range []struct {
+		e       Estimator
+		changes []func(*Config)
+		want    string
+	}{
+		{resampled{}, []func(*Config){mnist}, ""},
+		{resampled{}, []func(*Config){mnist, func(c *Config) { c.Dataset = "fashion-mnist" }}, ""},
+		{resampled{}, []func(*Config){mnist, func(c *Config) { c.Epsilon, c.Steps = 5, 2400 }}, ""},
+		{resampled{}, []func(*Config){mnist, func(c *Config) { c.Epsilon = 5 }}, "add --set steps=2400"},
+		{resampled{}, []func(*Config){mnist, func(c *Config) { c.Epsilon = 1 }}, "only for inf, 10 and 5"},
+		{resampled{}, []func(*Config){mnist, func(c *Config) { c.Delta = 1e-6 }}, "add --set delta=1e-05,"},
+		{resampled{}, []func(*Config){mnist, func(c *Config) { c.Batch = 500 }}, "add --set batch=250,"},
+		{resampled{}, []func(*Config){mnist, func(c *Config) { c.Dataset = "glyphs" }}, `no noise for the data set "glyphs"`},
+		{resampled{}, []func(*Config){mnist, func(c *Config) { c.Dataset = "celeba" }}, "directions=300, batch=250, delta=1e-06, steps=9780; add --set directions=300 --set delta=1e-06 --set steps=9780, or"},
+		{resampled{}, []func(*Config){faces}, ""},
+		{dpswgen, []func(*Config){faces}, ""},
+		{presampled{}, []func(*Config){fixed}, ""},
+		{presampled{}, []func(*Config){fixed, func(c *Config) { c.Epsilon = 7 }}, "only for inf, 10 and 5"},
+		{presampled{}, []func(*Config){fixed, func(c *Config) { c.Dataset = "celeba" }}, "add --set directions=250 --set per_step=220 --set delta=1e-06"},
+	} {
+		c := test.e.Config(experiment.Paper)
+		c.Published = true
+		for _, change := range test.changes {
+			change(c)
+		}
+		if err := c.Check(); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s on %s, ε = %v: error %v, want it to say %q", test.e.Describe().Name, c.Dataset, c.Epsilon, err, test.want)
+		}
+	}
+	// A quick run stops early, and is told the paper's steps all the same.
+	c := resampled{}.Config(experiment.Quick)
+	c.Published = true
+	mnist(c)
+	if err := c.Check(); err != nil {
+		t.Error(err)
+	}
+	if c.Batch = 300; c.Check() == nil || !strings.Contains(c.Check().Error(), "steps=4200; add --set batch=250, or") {
+		t.Error(c.Check())
+	}
+	if c.Batch, c.Steps = 250, 4201; c.Check() == nil {
+		t.Error("more steps than the paper's have its noise")
+	}
+	c = resampled{}.Config(experiment.Paper)
+	c.Published, c.Epsilon = true, 10
+	faces(c)
+	if _, _, err := (resampled{}).Plan(c, 800, 48, noise.Seeded(1)); err == nil || !strings.Contains(err.Error(), "81385 private records") {
+		t.Errorf("the paper's noise for 800 records: %v", err)
+	}
+	c.Steps = 3 // directions of all 9,780 take a while, and the noise is that of any number
+	plan, published, err := resampled{}.Plan(c, 81_385, 48, noise.Seeded(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 2·√w at δ/2 a side, by Lemma 1: N_θ = 300, d = 48, δ = 10⁻⁶.
+	z := distuv.UnitNormal.Quantile(1 - 1e-6/2)
+	want := 0.59 * 2 * math.Sqrt(300./48+z/48*math.Sqrt(2*300*47./50))
+	if math.Abs(plan.NoiseStd/want-1) > 1e-9 || published[0].Label != "as published" || !strings.Contains(published[0].Note, "CelebA, for σ = 0.59 over 9780 steps") {
+		t.Errorf("noise of %v, want %v; %+v", plan.NoiseStd, want, published[0])
+	}
+}
+
+// Theorem 3 as 003 has it: with its noise on MNIST at λ = 0.1, h = 3 δ falls from 10⁻⁵
+// to 8.3·10⁻⁶ at ε = 10 (docs/diffusion.md).
+func TestTheorem3IsClaimedAsPublished(t *testing.T) {
+	c := resampled{}.Config(experiment.Paper)
+	c.Diffusion = 0.1
+	ten, err := theorem3(c, func(float64) (float64, error) { return 10, nil })
+	if err != nil || !strings.Contains(ten.Note, "δ = 1e-05 falls to 8.3e-06") || ten.Sound {
+		t.Errorf("%+v, %v", ten, err)
+	}
+	for _, e := range []Estimator{resampled{}, presampled{}} {
+		name := e.Describe().Name
+		last := math.Inf(1)
+		for _, lambda := range []float64{0, 1e-3, 0.1, 1} {
+			c := e.Config(experiment.Paper)
+			c.Diffusion, c.Steps = lambda, min(c.Steps, 400)
+			plan, published, err := e.Plan(c, 30_000, 8, noise.Seeded(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := plan.Statement(noise.Seeded(1), published)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(s.Claims, func(c privacy.Claim) bool { return c.Accountant == "003 Theorem 3" })
+			if (at >= 0) != (lambda > 0) {
+				t.Fatalf("%s, λ = %v: Theorem 3 is claimed: %v\n%v", name, lambda, at >= 0, s)
+			}
+			if at < 0 {
+				continue
+			}
+			claim, before := s.Claims[at], s.Claims[slices.IndexFunc(s.Claims, func(c privacy.Claim) bool { return !c.Sound })]
+			if claim.Sound || claim.Epsilon > before.Epsilon*1.0001 || float64(claim.Epsilon) > last {
+				t.Errorf("%s, λ = %v: %+v after %+v; want it unsound, below that, and falling with λ", name, lambda, claim, before)
+			}
+			if lambda == 1e-3 && claim.Epsilon < before.Epsilon*0.999 {
+				t.Errorf("%s: next to no diffusion takes ε from %v to %v", name, before.Epsilon, claim.Epsilon)
+			}
+			if lambda == 1 && claim.Epsilon > before.Epsilon*0.9 {
+				t.Errorf("%s: with λ = 1 ε = %v is claimed, without %v", name, claim.Epsilon, before.Epsilon)
+			}
+			last = float64(claim.Epsilon)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func (d *Data) fid(ctx context.Context, r *run.Run, x transport.Points, say func
 	}
 	name, count := score.Name(), min(x.Len(), d.Test.Len())
 	measured := experiment.Measured{Values: run.Values{}, Rows: count}
-	held := fid.First(d.Images(), count)
+	held := d.images(count)
 	decoded := func(latents transport.Points) (*dataset.Dataset, error) {
 		images := *held
 		images.X, err = d.Decode(latents.Data[:count*latents.Dim])

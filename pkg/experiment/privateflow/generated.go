@@ -35,7 +35,9 @@ func (c *Config) rate(step int) float64 {
 	return c.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(c.Steps)))
 }
 
-// The generators of 003 and of those that it compares with.
+// The generators of 003 and of those that it compares with; and ours, which train on
+// the release that a flow made, or make one like it: what follows a release costs
+// nothing (Config.Release).
 var (
 	dpswgen = generated{resampled{}, plugin.Info{Name: "dpswgen", Version: "2", Source: "003 Section 5, C.5",
 		Summary: "private generator: trained on the guide of dpswflow-r, fresh noise at each step"}}
@@ -46,4 +48,6 @@ var (
 		Summary: "private generator: trained on a mean embedding by random Fourier features, released once"}}
 	harmonicGenerator = generated{spherical{}, plugin.Info{Name: "harmonic-generator", Version: "3", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private generator: trained on the release of harmonic-flow, at no further cost"}}
+	sketchGenerator = generated{sketched{}, plugin.Info{Name: "sketch-generator", Version: "1", Source: "Molehill: docs/quantile-sketch.md",
+		Summary: "private generator: trained on the release of sketch-flow, at no further cost"}}
 )

@@ -13,7 +13,7 @@ import (
 
 // Measures implements experiment.Measurer.
 func (e Experiment) Measures() []string {
-	names := []string{"fid", "copies"}
+	names := []string{"fid", "copies", "pixels"}
 	for _, m := range metric.Registry.All() {
 		if _, ofImages := m.(metric.Frechet); !ofImages {
 			names = append(names, m.Describe().Name)
@@ -23,8 +23,9 @@ func (e Experiment) Measures() []string {
 }
 
 // Measure implements experiment.Measurer: "fid" of decoded images (fid or
-// fid-768, as the network is), "copies" of latents (metric.CheckCopies), and the
-// registered metrics between generated and held-out latents.
+// fid-768, as the network is), "copies" of latents (metric.CheckCopies), "pixels", the
+// sliced W₂ of decoded images, and the registered metrics between generated and
+// held-out latents.
 func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, rows int, say func(run.Event)) (experiment.Measured, error) {
 	c := config.(*Config)
 	values, dim, err := r.Table("particles.npy")
@@ -39,8 +40,11 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	if dim != data.Test.Dim {
 		return experiment.Measured{}, fmt.Errorf("particles of dimension %d, and an autoencoder of %s with latents of %d; measure with the weights of the run", dim, c.Dataset, data.Test.Dim)
 	}
-	if name == "fid" {
+	switch name {
+	case "fid":
 		return data.fid(ctx, r, x, say)
+	case "pixels":
+		return data.pixels(ctx, c.Dataset, x, r.Spec.Seed, say)
 	}
 	if name != "copies" {
 		v, err := metric.Measure(name, x, data.Test, rand.New(rand.NewPCG(r.Spec.Seed, 0x6d6574)))

@@ -178,6 +178,40 @@ func TestAReleaseIsUsedAgain(t *testing.T) {
 	}
 }
 
+// A generator trains on the sketch that a flow paid for, and looks at no record.
+func TestAGeneratorFollowsASketch(t *testing.T) {
+	store := run.Store{Dir: t.TempDir()}
+	t.Setenv("MOLEHILL_RUNS", store.Dir)
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	first, err := made(t, store, "sketch-flow", map[string]string{"epsilon": "2", "bins": "8", "directions": "72", "per_step": "72"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	generator, err := made(t, store, "sketch-generator", map[string]string{"release": first.ID, "generated": "20", "per_step": "72"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Config
+	if err := json.Unmarshal(generator.Spec.Config, &c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Epsilon != 2 || c.Bins != 8 || c.Learner != Generator {
+		t.Errorf("ε = %v, %d bins, learner %s; want those of the release, and a generator", c.Epsilon, c.Bins, c.Learner)
+	}
+	if text, err := generator.Privacy(); err != nil || !strings.Contains(string(text), first.ID) {
+		t.Errorf("%v: the statement does not name the run that released:\n%s", err, text)
+	}
+	if _, err := generator.Artefact(releaseFile); err == nil {
+		t.Error("a run that releases nothing kept a release")
+	}
+	if values, _, err := generator.Table("particles.npy"); err != nil || len(values) == 0 {
+		t.Errorf("%d values of what was generated, %v", len(values), err)
+	}
+	if _, err := made(t, store, "harmonic-generator", map[string]string{"release": first.ID}); err == nil || !strings.Contains(err.Error(), "cannot read") {
+		t.Errorf("harmonics were read from a sketch: %v", err)
+	}
+}
+
 // A finished run is measured once: the second answer is the first one, kept.
 func TestARunIsMeasuredOnce(t *testing.T) {
 	store := run.Store{Dir: t.TempDir()}
@@ -200,15 +234,19 @@ func TestARunIsMeasuredOnce(t *testing.T) {
 	if err != nil || fmt.Sprint(again) != fmt.Sprint(found) || told != before {
 		t.Errorf("again: %+v, %v, told %d times more", again, err, told-before)
 	}
+	pixels, err := experiment.Measure(ctx, r, "pixels", 40, say)
+	if ratio := pixels.Values["pixel sliced W₂"] / pixels.Values["pixel sliced W₂ floor"]; err != nil || pixels.NonPrivate || pixels.Rows != 40 || !(ratio > 0.5 && ratio < 4) {
+		t.Errorf("found %+v, %v; want a value and a floor of one order", pixels, err)
+	}
 	all, err := experiment.AllMeasured(r)
-	if err != nil || len(all) != 1 {
+	if err != nil || len(all) != 2 {
 		t.Errorf("measured %v, %v", all, err)
 	}
 	for _, bad := range []struct {
 		name string
 		rows int
 		want string
-	}{{"beauty", 40, "fid, copies"}, {"copies", 1, "at least 2"}} {
+	}{{"beauty", 40, "fid, copies, pixels"}, {"copies", 1, "at least 2"}} {
 		if _, err := experiment.Measure(ctx, r, bad.name, bad.rows, say); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s of %d: %v, want it to say %q", bad.name, bad.rows, err, bad.want)
 		}

@@ -60,34 +60,48 @@ func (c cell) seconds() float64 {
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
 
-// frechet is a Fréchet distance by the network that computed it and by the number of
-// images: neither compares with another.
-type frechet struct {
+// further is a distance between images that runs were measured by afterwards. Fréchet
+// distances compare by network and number of images only, sliced ones by the number.
+type further struct {
 	name string
 	rows int
 }
 
-func (f frechet) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows) }
+func (f further) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows) }
 
-func (f frechet) of() experiment.Metric { return experiment.FurtherMetric(f.name, f.rows) }
+func (f further) of() experiment.Metric { return experiment.FurtherMetric(f.name, f.rows) }
 
-// fids returns those that any of the runs was measured by, in order.
-func fids(cells []cell) []frechet {
-	found := map[frechet]bool{}
+// distances are those between images, in the order of their columns.
+var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Name, pixelDistance}
+
+// measured returns those that any of the runs was measured by, in order.
+func measured(cells []cell) []further {
+	found := map[further]bool{}
 	for _, c := range cells {
 		for _, row := range c.rows {
 			for _, m := range row.Measured {
-				for _, name := range []string{metric.FID.Describe().Name, metric.FID768.Describe().Name} {
+				for _, name := range distances {
 					if _, ok := m.Values[name]; ok {
-						found[frechet{name, m.Rows}] = true
+						found[further{name, m.Rows}] = true
 					}
 				}
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b frechet) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), -cmp.Compare(a.rows, b.rows))
+	return slices.SortedFunc(maps.Keys(found), func(a, b further) int {
+		return cmp.Or(cmp.Compare(slices.Index(distances, a.name), slices.Index(distances, b.name)), -cmp.Compare(a.rows, b.rows))
 	})
+}
+
+// beside is a value that stands beside a measured one for comparison, the same for all
+// methods: that of the first cell that has it, false if none does.
+func (f further) beside(cells []cell, suffix string) (float64, bool) {
+	for _, c := range cells {
+		if mean, _ := c.over(further{f.name + suffix, f.rows}.of()); !math.IsNaN(mean) {
+			return mean, true
+		}
+	}
+	return 0, false
 }
 
 // paperSays is the ε of the paper's own accounting for the noise of the runs.
@@ -138,8 +152,10 @@ func (table1) Report(rows []experiment.Row, samples experiment.Samples) (experim
 		for _, m := range []struct{ file, title, metric string }{
 			{"sliced", "Sliced W₂ to held-out latents", "sliced W₂"}, {"neighbour", "How often the nearest neighbour knows", "1-NN accuracy"},
 		} {
-			if figure := curveOf(here, m.metric, m.title+", "+dataset); len(figure.Lines) > 0 {
-				r.Figures[dataset+"-"+m.file+".png"] = figure
+			for _, g := range groups {
+				if figure, ok := curveOf(here, g, m.metric, m.title+", "+dataset); ok {
+					r.Figures[dataset+"-"+m.file+g.suffix+".png"] = figure
+				}
 			}
 		}
 	}
@@ -147,20 +163,20 @@ func (table1) Report(rows []experiment.Row, samples experiment.Samples) (experim
 }
 
 func tableOf(dataset string, cells []cell) viz.Table {
-	distances := fids(cells)
+	columns := measured(cells)
 	t := viz.Table{
 		Title:  dataset,
 		Header: []string{"method", "proved ε", "paper's way", "sliced W₂", "1-NN", "classes"},
 		Caption: "Lower is better; 1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, best at 0.5; classes is the total variation between the classes of generated and held-out latents. " +
 			"The paper's way is the ε that its own accounting gives for the same noise; a published FID is for a published ε of that size, with other noise, and on another scale than fid-768. Seconds are the median.",
 	}
-	for _, f := range distances {
+	for _, f := range columns {
 		t.Header = append(t.Header, f.String())
 	}
 	t.Header = append(t.Header, "published FID", "seeds", "seconds")
 	for _, c := range cells {
 		line := []any{c.method, c.epsilon.String(), c.paperSays(), experiment.ShowSpread(c.metric("sliced W₂")), experiment.ShowSpread(c.metric("1-NN accuracy")), experiment.ShowSpread(c.metric("class total variation"))}
-		for _, f := range distances {
+		for _, f := range columns {
 			line = append(line, experiment.ShowSpread(c.over(f.of())))
 		}
 		t.Add(append(line, c.published(), len(c.rows), strconv.FormatFloat(c.seconds(), 'f', 0, 64))...)
@@ -174,13 +190,12 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	floor, _ := cells[0].metric("sliced W₂ floor")
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
 	t.Caption += fmt.Sprintf(" As many real public latents are at %.4g in sliced W₂, uniform points of the sphere at %.4g.", floor, nothing)
-	for _, f := range distances {
-		rebuilt := frechet{f.name + " of reconstructions", f.rows}
-		for _, c := range cells {
-			if mean, _ := c.over(rebuilt.of()); !math.IsNaN(mean) {
-				t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)
-				break
-			}
+	for _, f := range columns {
+		if mean, ok := f.beside(cells, " of reconstructions"); ok {
+			t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)
+		}
+		if mean, ok := f.beside(cells, " floor"); ok {
+			t.Caption += fmt.Sprintf(" As many real public images are at %v = %.4g.", f, mean)
 		}
 	}
 	return t
@@ -233,34 +248,70 @@ func picturesOf(dataset string, cells []cell, samples experiment.Samples) (viz.P
 	return f, found
 }
 
-// curveOf draws a metric over finite ε, and what is reached without privacy.
-func curveOf(cells []cell, metric, title string) viz.Curves {
-	// No more lines than there are colours to tell them apart; a generator that
-	// follows the guide of a flow beside it is in the table.
-	left := []string{"harmonic-generator", "harmonic-classes", "dpswgen"}
-	f := viz.Curves{Title: title, X: viz.Axis{Label: "ε, proved", Log: true}, Y: viz.Axis{Label: metric, Log: true}, Height: 440}
-	for _, method := range methods {
-		if slices.Contains(left, method) {
-			continue
-		}
-		line := viz.Line{Name: method}
-		for _, c := range cells {
-			mean, deviation := c.metric(metric)
-			switch {
-			case c.method != method || math.IsNaN(mean):
-			case !math.IsInf(float64(c.epsilon), 1):
-				if math.IsNaN(deviation) {
-					deviation = 0
-				}
-				line.X, line.Y = append(line.X, float64(c.epsilon)), append(line.Y, mean)
-				line.Low, line.High = append(line.Low, mean-deviation), append(line.High, mean+deviation)
-			case method == "swflow":
-				f.References = append(f.References, viz.Reference{Name: method + ", no privacy", Value: mean})
-			}
-		}
-		if len(line.X) > 0 {
-			f.Lines = append(f.Lines, line)
+// group is a part of the methods: no more lines than a reader tells apart.
+type group struct {
+	suffix  string // of the file
+	title   string
+	methods []string
+	beside  string // of the other group, to be compared with; "" for none
+}
+
+// groups are the methods by what they release.
+var groups = []group{
+	{"", "averages, released once", []string{"harmonic-flow", "harmonic-classes", "harmonic-generator", "sketch-flow", "private-normal", "dp-merf"}, ""},
+	{"-projections", "every record's projections", []string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, "harmonic-flow"},
+}
+
+// curveOf draws a metric over ε for a group of methods. ε = ∞ is the last place of the
+// axis, beyond a dashed line. It returns false if none of them has a value at a finite ε.
+func curveOf(cells []cell, g group, metric, title string) (f viz.Annotated, found bool) {
+	least, most := math.Inf(1), 0. // of the finite ε of all methods, so that groups compare
+	for _, c := range cells {
+		if !math.IsInf(float64(c.epsilon), 1) {
+			least, most = min(least, float64(c.epsilon)), max(most, float64(c.epsilon))
 		}
 	}
-	return f
+	never := 4 * most // where ∞ stands
+	low, high := math.Inf(1), 0.
+	for _, method := range append([]string{g.beside}, g.methods...) {
+		line := lineOf(cells, method, metric, never)
+		if !slices.ContainsFunc(line.X, func(x float64) bool { return x < never }) {
+			continue
+		}
+		f.Lines, found = append(f.Lines, line), found || method != g.beside
+		low, high = min(low, slices.Min(line.Y)), max(high, slices.Max(line.High))
+	}
+	for _, c := range cells {
+		if c.method == "swflow" {
+			if mean, _ := c.metric(metric); !math.IsNaN(mean) {
+				f.References = append(f.References, viz.Reference{Name: "swflow, no privacy", Value: mean})
+				low = min(low, mean)
+			}
+		}
+	}
+	f.Title, f.Height = title+": "+g.title, 440
+	room := math.Log(high / low)
+	low, high = low*math.Exp(-0.12*room), high*math.Exp(0.03*room) // below, for the word on ∞
+	f.X = viz.Axis{Label: "ε, proved", Log: true, Min: min(least, 0.1) / 1.2, Max: 2 * never}
+	f.Y = viz.Axis{Label: metric, Log: true, Min: low, Max: high}
+	f.Verticals = []float64{never / 2}
+	f.Notes = []viz.Note{{X: never / 1.26, Y: low, Text: "ε = ∞"}} // centred
+	return f, found
+}
+
+// lineOf is a method's metric over ε, with ∞ at never.
+func lineOf(cells []cell, method, metric string, never float64) viz.Line {
+	line := viz.Line{Name: method}
+	for _, c := range cells {
+		mean, deviation := c.metric(metric)
+		if c.method != method || math.IsNaN(mean) {
+			continue
+		}
+		if math.IsNaN(deviation) {
+			deviation = 0
+		}
+		line.X = append(line.X, min(float64(c.epsilon), never))
+		line.Y, line.Low, line.High = append(line.Y, mean), append(line.Low, mean-deviation), append(line.High, mean+deviation)
+	}
+	return line
 }

@@ -2,7 +2,11 @@ package privateflow
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +68,85 @@ func TestFacesHaveWholeBases(t *testing.T) {
 	}
 }
 
+// Of CelebA the papers' methods have the paper's settings: 000 D, and 30 epochs of
+// ⌈81,385/250⌉ batches.
+func TestFacesAreThePapers(t *testing.T) {
+	for method, want := range map[string]Config{
+		"dpswflow-r": {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 9780, StepSize: 5},
+		"dpswgen":    {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 9780, StepSize: 5},
+		"dpswflow":   {Delta: 1e-6, Directions: 240, PerStep: 192, Steps: 2000, StepSize: 5},
+		"swflow":     {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 400, StepSize: 5},
+	} {
+		e, err := Estimators.Lookup(method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := e.Config(experiment.Paper)
+		if err := experiment.Apply(c, faces(method)); err != nil {
+			t.Fatal(err)
+		}
+		if got := (Config{Delta: c.Delta, Directions: c.Directions, PerStep: c.PerStep, Steps: c.Steps, StepSize: c.StepSize}); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %+v, want %+v", method, got, want)
+		}
+	}
+}
+
+// The lines of 003's Table 1: ε of ∞, 10 and 5 on MNIST, Fashion-MNIST and CelebA.
+func TestPublishedFIDIsThePapersTable(t *testing.T) {
+	for method, line := range map[string][9]float64{
+		"dpswgen":    {114, 124, 198, 138, 170, 199, 171, 209, 214},
+		"dpswflow-r": {21, 70, 114, 42, 88, 98, 57, 132, 197},
+		"dpswflow":   {73, 118, 171, 96, 98, 129, 134, 262, 292},
+	} {
+		for i, want := range line {
+			c := cell{method: method, dataset: []string{"mnist", "fashion-mnist", "celeba"}[i/3],
+				epsilon: []privacy.Epsilon{privacy.Epsilon(math.Inf(1)), 10, 5}[i%3]}
+			if got := c.published(); got != fmt.Sprint(want) {
+				t.Errorf("%s on %s at ε = %v: FID %q, want %v", method, c.dataset, c.epsilon, got, want)
+			}
+		}
+	}
+}
+
+// Every method of the table but the one that has no ε stands in a curve, with all its
+// values, ∞ to the right of all others.
+func TestCurvesHaveAllMethods(t *testing.T) {
+	var all []cell
+	for _, epsilon := range []privacy.Epsilon{privacy.Epsilon(math.Inf(1)), 10, 1, 0.1} {
+		for i, method := range methods {
+			all = append(all, cell{method: method, dataset: "mnist", epsilon: epsilon,
+				rows: []experiment.Row{{Metrics: run.Values{"sliced W₂": float64(i+1) / 100}}}})
+		}
+	}
+	drawn := map[string]bool{}
+	for _, g := range groups {
+		f, ok := curveOf(all, g, "sliced W₂", "title")
+		if !ok || len(f.Lines) > 7 {
+			t.Fatalf("%d lines, %v", len(f.Lines), ok)
+		}
+		for _, line := range f.Lines {
+			drawn[line.Name] = true
+			if len(line.X) != 4 || !(line.X[0] > f.Verticals[0] && f.Verticals[0] > 10 && f.X.Max > line.X[0]) || fmt.Sprint(line.X[1:]) != "[10 1 0.1]" {
+				t.Errorf("%s at %v, ∞ beyond %v", line.Name, line.X, f.Verticals)
+			}
+			if want := float64(slices.Index(methods, line.Name)+1) / 100; line.Y[0] != want || f.Y.Min >= want || f.Y.Max <= want {
+				t.Errorf("%s is %v, want %v, on an axis from %v to %v", line.Name, line.Y, want, f.Y.Min, f.Y.Max)
+			}
+		}
+		if err := f.PNG(io.Discard); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, method := range methods {
+		if drawn[method] == (method == "swflow") {
+			t.Errorf("%s is drawn: %v", method, drawn[method])
+		}
+	}
+	if _, ok := curveOf(all[:len(methods)], groups[0], "sliced W₂", "title"); ok {
+		t.Error("a curve of ε = ∞ alone")
+	}
+}
+
 // Seeds are averaged, methods stand in the table's order with the noisiest ε last,
 // and what the paper's accounting says and its FID stand beside what is proved.
 func TestTable1Report(t *testing.T) {
@@ -100,13 +183,14 @@ func TestTable1Report(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if len(r.Figures) != 1 {
-		t.Errorf("figures: %v; want the one of sliced W₂", r.Figures)
+	if got := slices.Sorted(maps.Keys(r.Figures)); !slices.Equal(got, []string{"mnist-sliced-projections.png", "mnist-sliced.png"}) {
+		t.Errorf("figures: %v; want those of sliced W₂", got)
 	}
 	// Pictures, where they are at hand, by method and ε; a FID stands in a column of
 	// its network and number of images.
 	measured := row("harmonic-flow", 1, 0.02)
-	measured.Measured = []experiment.Measured{{Rows: 500, Values: run.Values{"fid-768": 0.25, "fid-768 of reconstructions": 0.125}}}
+	measured.Measured = []experiment.Measured{{Rows: 500, Values: run.Values{"fid-768": 0.25, "fid-768 of reconstructions": 0.125}},
+		{Rows: 300, Values: run.Values{"pixel sliced W₂": 0.75, "pixel sliced W₂ floor": 0.0625}}}
 	r, err = (table1{}).Report([]experiment.Row{row("swflow", inf, 0.015), measured, row("dpswflow-r", 10, 0.06)}, func(q experiment.Row) (viz.Images, bool) {
 		return viz.Images{X: make([]float32, 20*4), Height: 2, Width: 2}, q.Experiment != "dpswflow-r"
 	})
@@ -122,7 +206,7 @@ func TestTable1Report(t *testing.T) {
 			t.Errorf("cell %d: %v", i, cell)
 		}
 	}
-	if text := r.Tables[0].Markdown(); !strings.Contains(text, "fid-768 (500)") || !strings.Contains(text, "| 0.25 |") || !strings.Contains(text, "= 0.125") {
+	if text := r.Tables[0].Markdown(); !strings.Contains(text, "| fid-768 (500) | pixel sliced W₂ (300) |") || !strings.Contains(text, "| 0.25 | 0.75 |") || !strings.Contains(text, "at pixel sliced W₂ (300) = 0.0625") || !strings.Contains(text, "= 0.125") {
 		t.Errorf("no FID in\n%s", text)
 	}
 	if _, err := (table1{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {

@@ -21,8 +21,9 @@ const (
 	byNeighbours  = ", labels by private neighbours"
 )
 
-// finish measures and draws what the autoencoder has learned.
-func finish(ctx context.Context, r *run.Run, t *training, labels *labeller) (result run.Result, err error) {
+// finish measures and draws what the autoencoder has learned by gradients with noise of a
+// standard deviation.
+func finish(ctx context.Context, r *run.Run, t *training, labels *labeller, std float64) (result run.Result, err error) {
 	held := t.data.held
 	if result.Metrics, err = t.quality(held.Len()); err != nil {
 		return result, err
@@ -37,6 +38,10 @@ func finish(ctx context.Context, r *run.Run, t *training, labels *labeller) (res
 	}
 	result.Metrics[labelAccuracy] = agreement(found, held.Labels)
 	result.Metrics["steps"] = float64(t.config.Steps)
+	told, err := matching.TellNoise(result.Metrics, std, t.learner.Parameters())
+	if err != nil {
+		return result, err
+	}
 	if err := t.picture(r, codes); err != nil {
 		return result, err
 	}
@@ -51,8 +56,8 @@ func finish(ctx context.Context, r *run.Run, t *training, labels *labeller) (res
 	for name, value := range accuracies {
 		result.Metrics[name] = value
 	}
-	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and prior; %s of their codes",
-		held.Len(), made.Len(), reconstruction, toPrior, labelAccuracy)
+	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and prior; %s of their codes; %s",
+		held.Len(), made.Len(), reconstruction, toPrior, labelAccuracy, told)
 	return result, nil
 }
 

@@ -101,7 +101,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.WriteFile(labelsFile, func(to io.Writer) error { return labels.learner.Save(to, c.Labels) }); err != nil {
 		return result, err
 	}
-	if result, err = finish(ctx, r, t, labels); err != nil {
+	if result, err = finish(ctx, r, t, labels, plan.NoiseStd); err != nil {
 		return result, err
 	}
 	return result, paid.Commit(ctx)

@@ -1,7 +1,6 @@
 package swae
 
 import (
-	"fmt"
 	"io"
 
 	"molehill/pkg/run"
@@ -45,12 +44,14 @@ func (t *training) picture(r *run.Run, codes []float32) error {
 	for k, i := range earliest {
 		ends[k] = codes[i*dim : (i+1)*dim]
 	}
-	lines, err := t.learner.Outer(interpolate(ends, dim))
+	along, err := t.learner.Outer(interpolate(ends, dim))
 	if err != nil {
 		return err
 	}
-	if err := save(r, "interpolations", shade(lines), pixels, viz.Images{X: lines, Height: side, Width: side, Cols: 3 * between,
-		Title: "Between each two of the first held-out images of a class", Scale: 1}); err != nil {
+	if err := save(r, interpolationsName, shade(along), pixels, lines(along)); err != nil {
+		return err
+	}
+	if err := t.classes(r); err != nil {
 		return err
 	}
 	return t.scatter(r, codes)
@@ -94,8 +95,7 @@ func interpolate(ends [][]float32, dim int) []float32 {
 	return all
 }
 
-// scatter shows codes of held-out images over points of the prior, two coordinates at a
-// time.
+// scatter shows codes of held-out images over points of the prior.
 func (t *training) scatter(r *run.Run, codes []float32) error {
 	dim := t.config.Latent
 	n := min(scattered, len(codes)/dim)
@@ -103,22 +103,9 @@ func (t *training) scatter(r *run.Run, codes []float32) error {
 	for i := range n {
 		table = append(append(table, codes[i*dim:(i+1)*dim]...), float32(t.data.held.Labels[i]))
 	}
-	below := prior(n, dim, t.public.Stream("prior to look at", 0)).Data
-	figure := viz.Panels{Title: "Codes of held-out images (green) over the prior (grey)"}
-	for k := 0; k+1 < dim; k += 2 {
-		figure.Cols = append(figure.Cols, fmt.Sprintf("coordinates %d and %d", k+1, k+2))
-		figure.Cells = append(figure.Cells, viz.Particles{X: two(codes[:n*dim], dim, k), Target: two(below, dim, k)})
+	figure, ok := Codes{dim, table, t.data.held.Classes, r.Spec.Seed}.Figure()
+	if !ok { // one coordinate has no plane
+		return r.WriteTable(codesName+".npy", table, dim+1)
 	}
-	if figure.Cells == nil { // one coordinate has no plane
-		return r.WriteTable("codes.npy", table, dim+1)
-	}
-	return save(r, "codes", table, dim+1, figure)
-}
-
-// two are coordinates k and k+1 of points.
-func two(x []float32, dim, k int) (plane []float32) {
-	for i := 0; i < len(x); i += dim {
-		plane = append(plane, x[i+k], x[i+k+1])
-	}
-	return plane
+	return save(r, codesName, table, dim+1, figure)
 }

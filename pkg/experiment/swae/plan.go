@@ -19,6 +19,13 @@ func (c *Config) query(published bool) matching.Query {
 	return q
 }
 
+// sensitivity is that of every release.
+func (c *Config) sensitivity() (privacy.Sensitivity, error) {
+	s, err := c.clipping().Sensitivity(c.query(false))
+	s.Query += fmt.Sprintf(" (%d releases), and of the loss of a classifier of codes (%d releases), clipped to the same", c.Steps, c.Labels)
+	return s, err
+}
+
 // plan is the promise of a training: gradients of so many coordinates, the
 // autoencoder's and then the classifier's, each of a batch drawn without replacement;
 // and what 004 would claim for the same noise.
@@ -26,11 +33,10 @@ func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, 
 	if c.Batch > records {
 		return privacy.Plan{}, nil, fmt.Errorf("batch is %d of %d private records; draw at most all of them", c.Batch, records)
 	}
-	sensitivity, err := c.clipping().Sensitivity(c.query(false))
+	sensitivity, err := c.sensitivity()
 	if err != nil {
 		return privacy.Plan{}, nil, err
 	}
-	sensitivity.Query += fmt.Sprintf(" (%d releases), and of the loss of a classifier of codes (%d releases), clipped to the same", c.Steps, c.Labels)
 	plan := privacy.Plan{Sensitivity: sensitivity, Sampler: sampling.FixedSize{Size: c.Batch}, Records: records,
 		Steps: c.Steps + c.Labels, Budget: c.budget(), Coordinates: coordinates}
 	if !plan.Budget.Private() {

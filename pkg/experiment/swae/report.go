@@ -98,8 +98,8 @@ func columnsIn(all []measured) []column {
 	return append(columns, further...)
 }
 
-// Report implements experiment.Sweep: for each data set a table, a figure, and a
-// picture of each line.
+// Report implements experiment.Sweep: for each data set a table, a figure, and pictures
+// of each line.
 func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
 	all, err := t.found(rows)
 	if err != nil {
@@ -123,11 +123,43 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 			if grid, ok := samples(m.rows[0]); ok {
 				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset, t.name(m)), columns, 1
 				grid.Caption = "Held-out images, the same reconstructed, and generated ones."
-				r.Figures[file(dataset, t.name(m))] = grid
+				r.Figures[file(dataset, t.name(m), "samples")] = grid
+			}
+		}
+		for _, m := range here {
+			if err := t.looks(r.Figures, m); err != nil {
+				return r, err
 			}
 		}
 	}
 	return r, nil
+}
+
+// looks adds what a line's first run has left of its codes, if it is at hand: where they
+// lie, and images between them.
+func (t table) looks(figures map[string]viz.Figure, m measured) error {
+	one, ok := m.rows[0].Opened()
+	if !ok {
+		return nil
+	}
+	title := fmt.Sprintf("%s, %s", m.config.Dataset, t.name(m))
+	codes, err := codesOf(one)
+	if err != nil {
+		return err
+	}
+	if f, ok := codes.Figure(); ok {
+		f.Caption = f.Title + ". 004's Figures 3 and 9 show such codes."
+		f.Title = title + ": codes"
+		figures[file(m.config.Dataset, t.name(m), codesName)] = f
+	}
+	f, err := Interpolations(one)
+	if err != nil {
+		return err
+	}
+	f.Caption = f.Title + ", along the line between their codes (004, Figures 7 and 11)."
+	f.Title = title + ": interpolations"
+	figures[file(m.config.Dataset, t.name(m), interpolationsName)] = f
+	return nil
 }
 
 // name tells a line from others of the table.
@@ -139,9 +171,9 @@ func (t table) name(m measured) string {
 	return name
 }
 
-// file is the name of a picture's file: what names a line, in letters that every
-// system takes.
-func file(dataset, name string) string {
+// file is the name of a picture's file: what names a line and what it shows, in letters
+// that every system takes.
+func file(dataset, name, shows string) string {
 	var clean strings.Builder
 	for _, r := range strings.ToLower(strings.NewReplacer("∞", "inf", "×", "x", "÷", "d", "ε", "e").Replace(dataset + "-" + name)) {
 		switch {
@@ -152,7 +184,7 @@ func file(dataset, name string) string {
 		}
 	}
 	parts := strings.FieldsFunc(clean.String(), func(r rune) bool { return r == '-' })
-	return strings.Join(parts, "-") + "-samples.png"
+	return strings.Join(parts, "-") + "-" + shows + ".png"
 }
 
 // of is the table of a data set's lines.

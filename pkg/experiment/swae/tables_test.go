@@ -125,7 +125,7 @@ func TestFileNames(t *testing.T) {
 		"L × 0.25, ε = 5":             "mnist-l-x-0.25-e-5-samples.png",
 		"batch ×4, steps ÷4 at ε = 1": "mnist-batch-x4-steps-d4-at-e-1-samples.png",
 	} {
-		if got := file("mnist", name); got != want {
+		if got := file("mnist", name, "samples"); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

@@ -1,0 +1,82 @@
+package fair
+
+import (
+	"fmt"
+	"slices"
+
+	"molehill/models/backend"
+	"molehill/models/matching"
+	"molehill/pkg/experiment"
+	"molehill/pkg/run"
+	"molehill/privacy"
+	"molehill/privacy/audit"
+)
+
+// Game implements experiment.Auditable: the worst neighbours of one group that are known,
+// in place of people, through the first of the training's steps.
+func (e Experiment) Game(_ *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
+	return config.(*Config).game(statement)
+}
+
+// Game implements experiment.Auditable for the training, as Experiment does. What is
+// claimed is of the histograms too.
+func (p PostProcessed) Game(_ *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
+	g, err := config.(*PostConfig).game(statement)
+	g.NotTested = append(g.NotTested, "the histograms of predictions, for which a part of ε is claimed")
+	return g, err
+}
+
+func (c *Config) game(statement privacy.Statement) (audit.Game, error) {
+	on, err := backend.Open()
+	if err != nil {
+		return audit.Game{}, err
+	}
+	taken, err := matching.Taken(statement)
+	if err != nil || len(taken) != len(groups(c.Criterion)) {
+		return audit.Game{}, fmt.Errorf("its statement says %q of samples, which are not of %d groups; audit it with the version that made it", statement.Sampler, len(groups(c.Criterion)))
+	}
+	t := matching.Training{Clipping: c.clipping(), Outputs: c.kind.model(c, 1).Outputs, Steps: c.Steps}
+	t.Query = c.query(taken, t.Outputs)
+	if t.Sensitivity, err = t.Clipping.Sensitivity(t.Query); err != nil {
+		return audit.Game{}, err
+	}
+	return t.Game(on, statement)
+}
+
+// Game implements experiment.Auditable: people who all earn little and have features far
+// beyond what clipping leaves of their gradients, and one of them who earns much in the
+// second world. Both are made into gradients before the first step.
+func (s Saddle) Game(_ *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
+	c := config.(*SaddleConfig)
+	taken, err := matching.Taken(statement)
+	if err != nil || len(taken) != len(groups(Parity)) {
+		return audit.Game{}, fmt.Errorf("its statement says %q of samples, which are not of two groups; audit it with the version that made it", statement.Sampler)
+	}
+	batch := taken[0] + taken[1]
+	if s, err := c.sensitivity(batch); err != nil || s != statement.Sensitivity {
+		return audit.Game{}, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v (%v); audit it with the version that made it", statement.Sensitivity, s, err)
+	}
+	plan, rate, err := matching.Audited(statement, min(c.Steps, matching.AuditedSteps), 0)
+	if err != nil {
+		return audit.Game{}, err
+	}
+	people, rows := &Records{Dim: 1, Label: make([]int, batch), Group: make([]int, batch)}, make([]int, batch)
+	for i := range batch {
+		rows[i] = i
+		people.X = append(people.X, float32(1e4*(1+c.LossLimit)))
+		if i >= taken[0] {
+			people.Group[i] = 1
+		}
+	}
+	var worlds [2][]float64
+	for world := range worlds {
+		people.Label = slices.Clone(people.Label)
+		people.Label[0] = world
+		worlds[world] = newDuel(c, people).gradient(rows)
+	}
+	plan.Coordinates = len(worlds[0])
+	n := audit.Neighbours{Plan: plan, Rate: rate, Worlds: worlds, Release: matching.Drawn(plan, worlds)}
+	return n.Game(matching.AuditedRuns,
+		fmt.Sprintf("a record of one of two labels, whose gradients before the first step clipping leaves opposite, seen as if at each of the first %d steps; the attacker knows both gradients, and not which steps drew the record", plan.Steps),
+		matching.NotAudited(plan.Steps, statement.Steps)...), nil
+}

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Provenance says where, when and by what program a run was computed. What a
+// run of an older program did not write down is empty.
+type Provenance struct {
+	Started  time.Time         `json:"started"`
+	Host     string            `json:"host"`
+	OS       string            `json:"os"`
+	Arch     string            `json:"arch"`
+	CPU      string            `json:"cpu,omitempty"` // the processor's name, where the system tells it
+	Cores    int               `json:"cores"`
+	Go       string            `json:"go"`                 // toolchain, with its experiments
+	Versions map[string]string `json:"versions,omitempty"` // of GoMLX's modules, by path
+	Module   string            `json:"module,omitempty"`   // path and version of the main module
+	Revision string            `json:"revision,omitempty"` // of its repository; "+changes" when files differed from it
+	Backend  string            `json:"backend,omitempty"`  // what executed graphs; see Describe
+	Data     string            `json:"data,omitempty"`     // where the records came from; see Describe
+}
+
+// provenance describes this process.
+func provenance() Provenance {
+	p := Provenance{
+		Started: time.Now(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Cores: runtime.NumCPU(), Go: runtime.Version(),
+	}
+	p.Host, _ = os.Hostname()                   // stays empty where a machine has no name
+	processors, _ := os.ReadFile(processorFile) // stays empty where there is none
+	p.CPU = processorName(string(processors))
+	if build, ok := debug.ReadBuildInfo(); ok {
+		p.Versions = graphVersions(build.Deps)
+		p.Module = strings.TrimSpace(build.Main.Path + " " + build.Main.Version)
+		for _, setting := range build.Settings {
+			switch {
+			case setting.Key == "vcs.revision":
+				p.Revision = setting.Value + p.Revision
+			case setting.Key == "vcs.modified" && setting.Value == "true":
+				p.Revision += "+changes"
+			}
+		}
+	}
+	return p
+}
+
+// processorFile is where Linux tells of its processors.
+const processorFile = "/proc/cpuinfo"
+
+// processorName is the name of the first processor in the text of processorFile, ""
+// if none is named there, as on ARM.
+func processorName(text string) string {
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// graphVersions picks the modules of GoMLX, which build and execute graphs and so
+// decide the last digits. One that is replaced counts as what replaces it; one
+// that is replaced by a folder has no version.
+func graphVersions(dependencies []*debug.Module) map[string]string {
+	var found map[string]string
+	for _, m := range dependencies {
+		if !strings.HasPrefix(m.Path, "github.com/gomlx/") {
+			continue
+		}
+		if found == nil {
+			found = map[string]string{}
+		}
+		found[m.Path] = m.Version
+		if m.Replace != nil {
+			found[m.Path] = m.Replace.Version
+		}
+	}
+	return found
+}
+
+// Provenance returns one entry for each process that computed this run, oldest
+// first: more than one where it was interrupted and resumed.
+func (r *Run) Provenance() ([]Provenance, error) {
+	record, err := readRecord(r.Dir)
+	return record.Provenance, err
+}
