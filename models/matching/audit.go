@@ -52,7 +52,7 @@ func (t Training) Game(on *backend.Backend, statement privacy.Statement) (audit.
 	plan.Coordinates = len(worlds[0])
 	n := audit.Neighbours{Plan: plan, Rate: rate, Worlds: worlds, Release: Drawn(plan, worlds)}
 	return n.Game(AuditedRuns,
-		fmt.Sprintf("one of two records whose outputs, Jacobians and losses clipping leaves as far apart as we know how to, %.0f %% of the sensitivity, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", 100*apart(worlds)/t.Sensitivity.Value, plan.Steps),
+		fmt.Sprintf("one of two records whose outputs, Jacobians and losses clipping leaves as far apart as we know how to, %.0f %% of the sensitivity, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", 100*Apart(worlds)/t.Sensitivity.Value, plan.Steps),
 		append([]string{"the network itself: one of two parameters, which has whatever outputs and Jacobians the attacker wants, stands in its place"}, NotAudited(plan.Steps, statement.Steps)...)...), nil
 }
 
@@ -123,8 +123,8 @@ func drawn(sampler string) (taken, sizes []int, err error) {
 	return taken, sizes, nil
 }
 
-// apart is how far two worlds are from each other.
-func apart(worlds [2][]float64) (distance float64) {
+// Apart is how far two worlds are from each other.
+func Apart(worlds [2][]float64) (distance float64) {
 	for i, v := range worlds[0] {
 		distance = math.Hypot(distance, worlds[1][i]-v)
 	}

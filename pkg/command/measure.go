@@ -31,6 +31,7 @@ kept with the run, and asked again it is there at once.
   logistic, mlp, cnn
            accuracy on held-out images of a classifier that has learned from
            generated ones alone: of generators of labelled images
+  bias     bias and variance of DP-Sinkhorn's gradient as its debiasing varies
   copies   how near generated rows are to private rows and to held-out ones; it
            looks at private rows and charges nothing, so it is for their keeper`,
 		Example: "  molehill measure harmonic-flow-3d fid --rows 1000\n  molehill measure harmonic-flow-3d copies",

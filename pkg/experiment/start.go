@@ -25,5 +25,8 @@ func CheckStart(start string, steps int) error {
 	if !source.Public() {
 		return fmt.Errorf("start is %q, whose records are not public by construction; the network learns it without noise, take one such as glyphs", start)
 	}
+	if _, pinned := source.(dataset.Pinned); !pinned {
+		return fmt.Errorf("start is %q, whose rows no version fixes; a training that goes on would begin elsewhere, take one such as glyphs", start)
+	}
 	return nil
 }

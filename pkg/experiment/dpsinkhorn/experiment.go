@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"molehill/pkg/experiment"
@@ -39,7 +40,8 @@ const checkpointEvery = 20 * time.Second
 
 // Run implements experiment.Experiment. It leaves the artefacts generator.npz (the
 // network), samples.npy and .png ([classes·8, pixels], a row of each class), and the
-// curve "sliced W₂" of rows as they are generated to held-out ones.
+// curve "sliced W₂" of rows as they are generated to held-out ones; where it protects
+// nobody also "marginal error, non-private" of the plans.
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	say := func(e run.Event) { _ = r.Emit(e) } // progress that cannot be told is no reason to stop
@@ -78,15 +80,18 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
 		return result, err
 	}
-	paid, err := experiment.Reserve(ctx, r, c.Dataset, plan)
-	if err != nil {
-		return result, err
-	}
+	// Nothing is paid before the first step on records: one on public rows may fail.
+	pay := sync.OnceValues(func() (experiment.Payment, error) { return experiment.Reserve(ctx, r, c.Dataset, plan) })
 	steps := c.Steps
 	if plan.Sampler != nil { // every step is paid for
 		steps = plan.Steps
 	}
-	private := course{func() (teacher, error) { return enrol(ctx, plan.Releaser(secret), say) }, steps}
+	private := course{steps: steps, enrol: func() (teacher, error) {
+		if _, err := pay(); err != nil {
+			return nil, err
+		}
+		return enrol(ctx, plan.Releaser(secret), say)
+	}}
 	if err := learn(ctx, r, s, s.begin(start), private); err != nil {
 		return result, err
 	}
@@ -94,6 +99,10 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	if result, err = finish(ctx, r, s, steps); err != nil {
+		return result, err
+	}
+	paid, err := pay() // what a run that had made all its steps has paid
+	if err != nil {
 		return result, err
 	}
 	return result, paid.Commit(ctx)

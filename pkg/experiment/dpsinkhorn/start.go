@@ -18,6 +18,9 @@ func (s *student) startBatch(ctx context.Context, say func(run.Event)) (b Batch,
 	if name == "" {
 		return b, nil
 	}
+	if _, err := s.loss(); err != nil { // which a mean embedding has no other use for
+		return b, err
+	}
 	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed, N: startRows, Progress: func(what string, done, total int) {
 		say(run.Event{Message: fmt.Sprintf("%s: %d of %d", what, done, total)})
 	}})

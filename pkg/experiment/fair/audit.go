@@ -74,9 +74,13 @@ func (s Saddle) Game(_ *run.Run, config experiment.Config, statement privacy.Sta
 		people.Label[0] = world
 		worlds[world] = newDuel(c, people).gradient(rows)
 	}
+	share := matching.Apart(worlds) / statement.Sensitivity.Value
+	if share == 0 {
+		return audit.Game{}, fmt.Errorf("with alpha = %v the first step follows the penalty alone, which no label moves, and no attack is known; audit a run with a smaller alpha", c.Alpha)
+	}
 	plan.Coordinates = len(worlds[0])
 	n := audit.Neighbours{Plan: plan, Rate: rate, Worlds: worlds, Release: matching.Drawn(plan, worlds)}
 	return n.Game(matching.AuditedRuns,
-		fmt.Sprintf("a record of one of two labels, whose gradients before the first step clipping leaves opposite, seen as if at each of the first %d steps; the attacker knows both gradients, and not which steps drew the record", plan.Steps),
+		fmt.Sprintf("a record of one of two labels, whose gradients before the first step are %.0f %% of the sensitivity apart, seen as if at each of the first %d steps; the attacker knows both gradients, and not which steps drew the record", 100*share, plan.Steps),
 		matching.NotAudited(plan.Steps, statement.Steps)...), nil
 }

@@ -78,6 +78,7 @@ type Config struct {
 	OnSphere bool `json:"on_sphere"`
 
 	check     func(*Config) error // what the estimator asks for beyond; nil for nothing
+	ask       func(*Config) error // and of new runs with Published, which older ones may not have
 	estimator Estimator
 	preset    func() *Config // the settings that were changed
 }
@@ -124,6 +125,11 @@ func (c *Config) Check() error {
 
 // Pin implements experiment.Pinner.
 func (c *Config) Pin() error {
+	if c.Published && c.ask != nil {
+		if err := c.ask(c); err != nil {
+			return err
+		}
+	}
 	if c.Release != "" {
 		store, err := run.DefaultStore()
 		if err != nil {

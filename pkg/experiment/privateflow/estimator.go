@@ -119,11 +119,9 @@ func (resampled) Config(preset experiment.Preset) *Config {
 		if c.Batch < 1 {
 			return fmt.Errorf("batch is %d; a release needs at least 1 record", c.Batch)
 		}
-		if !c.Published {
-			return nil
-		}
-		return checkResampled(c, preset)
+		return nil
 	}
+	c.ask = func(c *Config) error { return checkResampled(c, preset) }
 	if preset == experiment.Quick {
 		c.StepSize = 1 // with few steps, small ones average more noise away
 	}
@@ -204,12 +202,7 @@ func (presampled) Config(preset experiment.Preset) *Config {
 	c := base(preset)
 	c.SmoothParticles = true
 	c.Directions, c.PerStep = 32, 24 // the paper's 31 and 25, stacked
-	c.check = func(c *Config) error {
-		if !c.Published {
-			return nil
-		}
-		return checkPresampled(c)
-	}
+	c.ask = checkPresampled
 	if preset == experiment.Paper {
 		c.Steps = 1500
 	} else {

@@ -174,7 +174,11 @@ func TestPublishedNoiseIsForThePapersSettings(t *testing.T) {
 		for _, change := range test.changes {
 			change(c)
 		}
-		if err := c.Check(); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+		err := c.Check()
+		if err == nil {
+			err = c.ask(c)
+		}
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s on %s, ε = %v: error %v, want it to say %q", test.e.Describe().Name, c.Dataset, c.Epsilon, err, test.want)
 		}
 	}
@@ -182,13 +186,13 @@ func TestPublishedNoiseIsForThePapersSettings(t *testing.T) {
 	c := resampled{}.Config(experiment.Quick)
 	c.Published = true
 	mnist(c)
-	if err := c.Check(); err != nil {
+	if err := c.ask(c); err != nil {
 		t.Error(err)
 	}
-	if c.Batch = 300; c.Check() == nil || !strings.Contains(c.Check().Error(), "steps=4200; add --set batch=250, or") {
-		t.Error(c.Check())
+	if c.Batch = 300; c.ask(c) == nil || !strings.Contains(c.ask(c).Error(), "steps=4200; add --set batch=250, or") {
+		t.Error(c.ask(c))
 	}
-	if c.Batch, c.Steps = 250, 4201; c.Check() == nil {
+	if c.Batch, c.Steps = 250, 4201; c.ask(c) == nil {
 		t.Error("more steps than the paper's have its noise")
 	}
 	c = resampled{}.Config(experiment.Paper)

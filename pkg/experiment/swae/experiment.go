@@ -3,6 +3,7 @@ package swae
 import (
 	"context"
 	"io"
+	"sync"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -76,12 +77,14 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
 		return result, err
 	}
-	paid, err := experiment.Reserve(ctx, r, c.Dataset, plan)
-	if err != nil {
+	// Nothing is paid before the first step on records: one on public images may fail.
+	pay := sync.OnceValues(func() (experiment.Payment, error) { return experiment.Reserve(ctx, r, c.Dataset, plan) })
+	release := plan.Releaser(secret)
+	if err := t.all(ctx, r, pay, release, plan.Sensitivity); err != nil {
 		return result, err
 	}
-	release := plan.Releaser(secret)
-	if err := t.all(ctx, r, release, plan.Sensitivity); err != nil {
+	paid, err := pay() // what a run that had made all those steps has paid
+	if err != nil {
 		return result, err
 	}
 	steps := c.StartSteps + c.Steps

@@ -9,6 +9,7 @@ import (
 
 	"molehill/models/layer"
 	"molehill/models/matching"
+	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -86,8 +87,9 @@ func follow(l *matching.Learner, gradient []float32, release *privacy.Releaser, 
 // checkpointEvery is how much time a killed training may have to compute again.
 const checkpointEvery = 20 * time.Second
 
-// all makes the steps from the last checkpoint on, public ones first.
-func (t *training) all(ctx context.Context, r *run.Run, release *privacy.Releaser, s privacy.Sensitivity) error {
+// all makes the steps from the last checkpoint on, public ones first, and pays before
+// the first of the others.
+func (t *training) all(ctx context.Context, r *run.Run, pay func() (experiment.Payment, error), release *privacy.Releaser, s privacy.Sensitivity) error {
 	c := t.config
 	var start *beginner
 	defer func() {
@@ -132,7 +134,7 @@ func (t *training) all(ctx context.Context, r *run.Run, release *privacy.Release
 		var g *matching.Gradient
 		if start != nil {
 			err = start.learn(done)
-		} else {
+		} else if _, err = pay(); err == nil {
 			g, err = t.learn(release, s, done-c.StartSteps)
 		}
 		if err != nil {

@@ -140,6 +140,6 @@ func (m *modelled) says() string {
 // leavesOut implements code.
 func (m *modelled) leavesOut() []string {
 	out := []string{fmt.Sprintf("what the model %s has learned from, which is public: if some of your images were among it, the promise does not hold for them", m.model.Name),
-		fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises", m.model.Name)}
+		fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises, but for the rounding of its place in a batch", m.model.Name)}
 	return out
 }
