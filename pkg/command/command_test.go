@@ -107,7 +107,7 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"particles is 0":                     {"run", "sketch-flow", "--set", "particles=0"},
 		"keeps no privacy, ε = 3 cannot be":  {"run", "swflow", "--epsilon", "3", "--set", "dataset=glyphs"},
 		"003 has no noise for this method":   {"run", "sketch-flow", "--set", "published=true", "--set", "dataset=glyphs"},
-		"no noise for the data set":             {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "3", "--set", "dataset=glyphs"},
+		"no noise for the data set":          {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "3", "--set", "dataset=glyphs"},
 		"add --set stack=false":              {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "10"},
 		"give one of them":                   {"run", "sketch-flow", "--epsilon", "2", "--set", "epsilon=3"},
 		"bins is 0":                          {"run", "sketch-flow", "--set", "bins=0"},
