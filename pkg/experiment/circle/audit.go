@@ -40,7 +40,7 @@ func projectionsGame(c *Config, seed uint64, statement privacy.Statement) (audit
 	if s := sliced.ProjectionSensitivity(directions, 2*c.Limit); s != statement.Sensitivity {
 		return audit.Game{}, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v; audit it with the version that made it", statement.Sensitivity, s)
 	}
-	plan, rate, err := matching.Audited(statement, 1, 0)
+	plan, rate, err := audit.Stated(statement, 1, 0)
 	if err != nil {
 		return audit.Game{}, err
 	}
@@ -62,10 +62,7 @@ func projectionsGame(c *Config, seed uint64, statement privacy.Statement) (audit
 			worlds[world] = append(worlds[world], float64(line[0]))
 		}
 	}
-	plan.Coordinates = len(worlds[0])
-	n := audit.Neighbours{Plan: plan, Rate: rate, Worlds: worlds, Release: matching.Drawn(plan, worlds)}
-	return n.Game(matching.AuditedRuns,
+	return audit.Sampled(plan, rate, worlds).Game(audit.Executions,
 		"a point of Z at the limit of the norm, along the direction that the projections stretch most, or at the antipode, seen through the noisy projections of its row; the attacker knows the directions, and not whether the release drew the point",
-		"the sample X, of which nothing is claimed", "the other rows, which have noise of their own",
-		"the run's own noise, whose key is erased", "timing, memory, and what else a machine gives away"), nil
+		append([]string{"the sample X, of which nothing is claimed", "the other rows, which have noise of their own"}, audit.NotTested(plan.Steps, statement.Steps)...)...), nil
 }

@@ -31,7 +31,7 @@ func (c *Config) game(statement privacy.Statement) (audit.Game, error) {
 	if err != nil {
 		return audit.Game{}, err
 	}
-	taken, err := matching.Taken(statement)
+	taken, err := audit.Taken(statement)
 	if err != nil || len(taken) != len(groups(c.Criterion)) {
 		return audit.Game{}, fmt.Errorf("its statement says %q of samples, which are not of %d groups; audit it with the version that made it", statement.Sampler, len(groups(c.Criterion)))
 	}
@@ -48,7 +48,7 @@ func (c *Config) game(statement privacy.Statement) (audit.Game, error) {
 // second world. Both are made into gradients before the first step.
 func (s Saddle) Game(_ *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
 	c := config.(*SaddleConfig)
-	taken, err := matching.Taken(statement)
+	taken, err := audit.Taken(statement)
 	if err != nil || len(taken) != len(groups(Parity)) {
 		return audit.Game{}, fmt.Errorf("its statement says %q of samples, which are not of two groups; audit it with the version that made it", statement.Sampler)
 	}
@@ -56,7 +56,7 @@ func (s Saddle) Game(_ *run.Run, config experiment.Config, statement privacy.Sta
 	if s, err := c.sensitivity(batch); err != nil || s != statement.Sensitivity {
 		return audit.Game{}, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v (%v); audit it with the version that made it", statement.Sensitivity, s, err)
 	}
-	plan, rate, err := matching.Audited(statement, min(c.Steps, matching.AuditedSteps), 0)
+	plan, rate, err := audit.Stated(statement, min(c.Steps, audit.Steps), 0)
 	if err != nil {
 		return audit.Game{}, err
 	}
@@ -74,13 +74,12 @@ func (s Saddle) Game(_ *run.Run, config experiment.Config, statement privacy.Sta
 		people.Label[0] = world
 		worlds[world] = newDuel(c, people).gradient(rows)
 	}
-	share := matching.Apart(worlds) / statement.Sensitivity.Value
+	n := audit.Sampled(plan, rate, worlds)
+	share := n.Apart() / statement.Sensitivity.Value
 	if share == 0 {
 		return audit.Game{}, fmt.Errorf("with alpha = %v the first step follows the penalty alone, which no label moves, and no attack is known; audit a run with a smaller alpha", c.Alpha)
 	}
-	plan.Coordinates = len(worlds[0])
-	n := audit.Neighbours{Plan: plan, Rate: rate, Worlds: worlds, Release: matching.Drawn(plan, worlds)}
-	return n.Game(matching.AuditedRuns,
+	return n.Game(audit.Executions,
 		fmt.Sprintf("a record of one of two labels, whose gradients before the first step are %.0f %% of the sensitivity apart, seen as if at each of the first %d steps; the attacker knows both gradients, and not which steps drew the record", 100*share, plan.Steps),
-		matching.NotAudited(plan.Steps, statement.Steps)...), nil
+		audit.NotTested(plan.Steps, statement.Steps)...), nil
 }

@@ -17,13 +17,6 @@ import (
 	"molehill/pkg/run"
 )
 
-// latentsOf encodes images, or finds their latents in the user's cache: a file
-// that only the user can read, named by what determines it. A cache that cannot
-// be read or written is only slow.
-func latentsOf(ctx context.Context, b *backend.Backend, model *network, images *dataset.Dataset, say func(run.Event)) ([]float32, error) {
-	return gallery{images: images, side: model.Shape.Side}.latents(ctx, b, model, say)
-}
-
 // gallery is some of a data set's images as a network takes them: in pieces, as a
 // padded copy of all of them may take more memory than everything else a run has.
 type gallery struct {
@@ -65,7 +58,9 @@ func padded(images *dataset.Dataset, side int) *dataset.Dataset {
 	return images.Pad(side, side)
 }
 
-// latents are those of latentsOf.
+// latents encodes the images, or finds their latents in the user's cache: a file
+// that only the user can read, named by what determines it. A cache that cannot
+// be read or written is only slow.
 func (g gallery) latents(ctx context.Context, b *backend.Backend, model *network, say func(run.Event)) ([]float32, error) {
 	path := cachePath(b, model, g)
 	if latents, err := readLatents(path, g.count()*model.Shape.Code); err == nil {

@@ -16,7 +16,7 @@ func (d *Data) Latents(ctx context.Context, images *dataset.Dataset, say func(ru
 	if images.Channels != shape.Channels || images.Height > shape.Side || images.Width > shape.Side {
 		return transport.Points{}, fmt.Errorf("images of %s are %d×%d×%d; the autoencoder is for at most %d×%[5]d×%d", images.Name, images.Height, images.Width, images.Channels, shape.Side, shape.Channels)
 	}
-	latents, err := latentsOf(ctx, d.Backend, d.model, images, say)
+	latents, err := gallery{images: images, side: shape.Side}.latents(ctx, d.Backend, d.model, say)
 	codes := transport.Points{Dim: shape.Code, Data: latents}
 	if err == nil {
 		codes.OnSphere()

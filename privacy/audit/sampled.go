@@ -1,0 +1,94 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"molehill/privacy"
+	"molehill/privacy/sampling"
+)
+
+// How much an audit plays of a plan that releases something of a sample at each step.
+const (
+	Steps      = 100 // at most
+	Executions = 2000
+)
+
+// Sampled returns the neighbours of a plan whose releases look at samples: each sees the
+// record that the worlds differ in, the first, where the plan's own sampler draws it,
+// with probability rate.
+func Sampled(plan privacy.Plan, rate float64, worlds [2][]float64) Neighbours {
+	plan.Coordinates = len(worlds[0])
+	return Neighbours{Plan: plan, Rate: rate, Worlds: worlds, Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
+		if world == 1 {
+			rows, err := release.Draw(step)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(rows, 0) {
+				world = 0
+			}
+		}
+		values := slices.Clone(worlds[world])
+		return values, release.Release(values, plan.Sensitivity, step)
+	}}
+}
+
+// Apart is how far the two worlds are from each other before any noise.
+func (n Neighbours) Apart() (distance float64) {
+	for i, v := range n.Worlds[0] {
+		distance = math.Hypot(distance, n.Worlds[1][i]-v)
+	}
+	return distance
+}
+
+// Stated is the plan of a statement, of so many of its first steps, for one of the
+// categories of its records: steps draw those of each without regard to others. Rate is the
+// share of the category that a step draws.
+func Stated(statement privacy.Statement, steps, category int) (plan privacy.Plan, rate float64, err error) {
+	taken, sizes, err := drawn(statement.Sampler)
+	if err != nil || category >= len(sizes) || taken[category] < 1 || taken[category] > sizes[category] {
+		return plan, 0, fmt.Errorf("its statement says %q of samples, which is not what its settings draw; audit it with the version that made it", statement.Sampler)
+	}
+	plan = privacy.Plan{Sensitivity: statement.Sensitivity, Steps: min(steps, statement.Steps), NoiseStd: statement.NoiseStd,
+		Records: sizes[category], Sampler: sampling.FixedSize{Size: taken[category]},
+		Budget: privacy.Budget{Epsilon: float64(statement.Epsilon()), Delta: statement.Delta}}
+	return plan, float64(taken[category]) / float64(sizes[category]), nil
+}
+
+// Taken is how many records of each category a step of a statement's plan draws.
+func Taken(statement privacy.Statement) ([]int, error) {
+	taken, _, err := drawn(statement.Sampler)
+	return taken, err
+}
+
+// drawn reads how many records of each category a sampler takes, and of how many.
+func drawn(sampler string) (taken, sizes []int, err error) {
+	var size, n int
+	if _, err := fmt.Sscanf(sampler, "FixedSize(%d) of %d records", &size, &n); err == nil {
+		return []int{size}, []int{n}, nil
+	}
+	inside, _, _ := strings.Cut(strings.TrimPrefix(sampler, "Stratified("), ";")
+	for _, part := range strings.Split(inside, ",") {
+		if _, err := fmt.Sscanf(part, "%d of %d", &size, &n); err != nil {
+			return nil, nil, err
+		}
+		taken, sizes = append(taken, size), append(sizes, n)
+	}
+	return taken, sizes, nil
+}
+
+// NotTested is what an audit of the first of so many steps of a training does not look
+// at.
+func NotTested(audited, steps int) []string {
+	not := []string{
+		"the records themselves, and the run's own noise, whose key is erased",
+		"timing, memory, and what else a machine gives away",
+	}
+	if audited < steps {
+		not = append(not, fmt.Sprintf("steps after the first %d of %d", audited, steps))
+	}
+	return not
+}
