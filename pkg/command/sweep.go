@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,7 +34,7 @@ func sweep() *cobra.Command {
 		only    []string
 		out     string
 		missing bool
-		fid     int
+		further []string
 		detach  bool
 		asJSON  bool
 	)
@@ -68,6 +69,10 @@ them: a grid of 12 costs as much as 12 runs.`,
 			if p.requests, err = chosen(p.requests, only); err != nil {
 				return err
 			}
+			measures, err := measuresOf(further, p.requests)
+			if err != nil {
+				return err
+			}
 			store, err := run.DefaultStore()
 			if err != nil {
 				return err
@@ -96,7 +101,7 @@ them: a grid of 12 costs as much as 12 runs.`,
 			if out == "" {
 				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", p.name+"-"+asked.preset)
 			}
-			return p.write(cmd, store, runs, broken, out, fid)
+			return p.write(cmd, store, runs, broken, out, measures)
 		},
 	}
 	flags := cmd.Flags()
@@ -108,7 +113,7 @@ them: a grid of 12 costs as much as 12 runs.`,
 	flags.StringArrayVar(&only, "only", nil, "NAME=VALUE: only runs with this setting, or experiment=NAME (repeatable; values of one name add up)")
 	flags.StringVar(&out, "out", "", "folder for the results (default: beside the runs)")
 	flags.BoolVar(&missing, "finished", false, "make no run, only the table of those that are finished")
-	flags.IntVar(&fid, "fid", 0, "measure the runs' FID by this many images each, 10000 for publications (most of a tenth of a second an image on two cores)")
+	flags.StringArrayVar(&further, "measure", nil, "measure each run afterwards, as molehill measure does, by `NAME=ROWS`: fid=10000 for publications (repeatable)")
 	flags.BoolVar(&detach, "detach", false, "do not watch")
 	flags.BoolVar(&asJSON, "json", false, "with --detach, print the sweep as JSON")
 	return cmd
@@ -215,6 +220,31 @@ func finishedOf(store run.Store, requests []experiment.Request) (runs []*run.Run
 		}
 	}
 	return runs, nil
+}
+
+// wanted is a measure of finished runs, and how many generated rows it takes of each.
+type wanted struct {
+	name string
+	rows int
+}
+
+// measuresOf reads NAME=ROWS, and refuses what not all of the runs can be measured by
+// before any is made.
+func measuresOf(texts []string, requests []experiment.Request) (all []wanted, err error) {
+	for _, text := range texts {
+		name, count, _ := strings.Cut(text, "=")
+		rows, err := strconv.Atoi(count)
+		if err != nil {
+			return nil, fmt.Errorf("--measure %s: expected NAME=ROWS, such as fid=10000", text)
+		}
+		for _, q := range requests {
+			if err := experiment.CheckMeasure(q.Experiment, name, rows); err != nil {
+				return nil, fmt.Errorf("--measure %s: %w", text, err)
+			}
+		}
+		all = append(all, wanted{name, rows})
+	}
+	return all, nil
 }
 
 // measureAll measures the runs that have not been, and returns their rows with it.

@@ -236,7 +236,7 @@ func computeSweep() *cobra.Command {
 
 // write writes the results of those that are finished into a folder, and says why
 // the others are not.
-func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, broken []error, out string, fid int) error {
+func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, broken []error, out string, measures []wanted) error {
 	var rows []experiment.Row
 	for _, r := range runs {
 		if state, err := r.State(); err != nil || state != run.Finished {
@@ -249,8 +249,8 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 		rows = append(rows, row)
 	}
 	var err error
-	if fid > 0 {
-		if rows, err = measureAll(cmd, store, rows, "fid", fid); err != nil {
+	for _, m := range measures {
+		if rows, err = measureAll(cmd, store, rows, m.name, m.rows); err != nil {
 			return err
 		}
 	}

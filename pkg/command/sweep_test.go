@@ -27,3 +27,18 @@ func TestChosen(t *testing.T) {
 		}
 	}
 }
+
+// What a sweep's runs cannot be measured by is refused before any is made.
+func TestMeasuresOfASweep(t *testing.T) {
+	requests := []experiment.Request{{Experiment: "sketch-flow"}, {Experiment: "swflow"}}
+	if all, err := measuresOf([]string{"fid=1000", "copies=200"}, requests); err != nil || len(all) != 2 || all[0] != (wanted{"fid", 1000}) {
+		t.Errorf("%v, %v", all, err)
+	}
+	for text, says := range map[string]string{
+		"fid": "NAME=ROWS", "fid=many": "NAME=ROWS", "fid=1": "at least 2", "beauty=10": `sketch-flow has no measure "beauty"; it has fid`,
+	} {
+		if _, err := measuresOf([]string{text}, requests); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("--measure %s: %v; want an error that says %q", text, err, says)
+		}
+	}
+}

@@ -37,30 +37,43 @@ type Measured struct {
 	Seconds    float64 `json:"seconds"`
 }
 
-// Measure measures a finished run, or finds that it has been, and keeps what it
-// found among the run's artefacts.
-func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(run.Event)) (found Measured, err error) {
-	e, config, err := decode(r.Spec)
+// CheckMeasure returns an error unless runs of an experiment have a measure that can
+// look at so many rows.
+func CheckMeasure(experiment, name string, rows int) error {
+	e, err := Registry.Lookup(experiment)
 	if err != nil {
-		return found, err
+		return err
 	}
 	m, ok := e.(Measurer)
 	if !ok {
-		return found, fmt.Errorf("runs of %s have no further measures", r.Spec.Experiment)
+		return fmt.Errorf("runs of %s have no further measures", experiment)
 	}
 	var names []string
-	err = plugin.Guard(kind, r.Spec.Experiment, "Measures", func() error {
+	err = plugin.Guard(kind, experiment, "Measures", func() error {
 		names = m.Measures()
 		return nil
 	})
 	if err != nil {
-		return found, err
+		return err
 	}
 	if !slices.Contains(names, name) {
-		return found, fmt.Errorf("%s has no measure %q; it has %s", r.Spec.Experiment, name, strings.Join(names, ", "))
+		return fmt.Errorf("%s has no measure %q; it has %s", experiment, name, strings.Join(names, ", "))
 	}
 	if rows < 2 {
-		return found, fmt.Errorf("%s of %d rows; measure at least 2", name, rows)
+		return fmt.Errorf("%s of %d rows; measure at least 2", name, rows)
+	}
+	return nil
+}
+
+// Measure measures a finished run, or finds that it has been, and keeps what it
+// found among the run's artefacts.
+func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(run.Event)) (found Measured, err error) {
+	if err := CheckMeasure(r.Spec.Experiment, name, rows); err != nil {
+		return found, err
+	}
+	e, config, err := decode(r.Spec)
+	if err != nil {
+		return found, err
 	}
 	if state, err := r.State(); err != nil {
 		return found, err
@@ -72,7 +85,7 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	}
 	began := time.Now()
 	err = plugin.Guard(kind, r.Spec.Experiment, "Measure", func() error {
-		found, err = m.Measure(ctx, r, config, name, rows, say)
+		found, err = e.(Measurer).Measure(ctx, r, config, name, rows, say)
 		return err
 	})
 	if err != nil {

@@ -30,7 +30,7 @@ func TestJointFitFindsWhatNoiseHides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const std = 0.03
+	const std = 0.02
 	noisy := *truth
 	noisy.Means = append([]float64(nil), truth.Means...)
 	for i := range noisy.Means {

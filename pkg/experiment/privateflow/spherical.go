@@ -14,7 +14,7 @@ import (
 type spherical struct{}
 
 func (spherical) Describe() plugin.Info {
-	return plugin.Info{Name: "harmonic-flow", Version: "2", Source: "Molehill: docs/harmonic-sketch.md",
+	return plugin.Info{Name: "harmonic-flow", Version: "3", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private flow: means of spherical harmonics, released once, from which every direction's quantiles follow"}
 }
 

@@ -60,8 +60,8 @@ func (c cell) seconds() float64 {
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
 
-// further is a distance between images that runs were measured by afterwards. Fréchet
-// distances compare by network and number of images only, sliced ones by the number.
+// further is what runs were measured by afterwards. Fréchet distances compare by network
+// and number of images only, the others by the number.
 type further struct {
 	name string
 	rows int
@@ -71,8 +71,12 @@ func (f further) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows)
 
 func (f further) of() experiment.Metric { return experiment.FurtherMetric(f.name, f.rows) }
 
-// distances are those between images, in the order of their columns.
-var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Name, pixelDistance}
+// distances are what runs may have been measured by, in the order of their columns.
+var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Name, pixelDistance, nearerPrivate}
+
+// nearerPrivate is the share of points that are nearer to a private row than to any
+// held-out one: a column of its own, without a distance.
+const nearerPrivate = "nearer a private row"
 
 // measured returns those that any of the runs was measured by, in order.
 func measured(cells []cell) []further {
@@ -193,6 +197,9 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	for _, f := range columns {
 		if mean, ok := f.beside(cells, " of reconstructions"); ok {
 			t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)
+		}
+		if mean, ok := f.beside(cells, " without copying"); ok {
+			t.Caption += fmt.Sprintf(" Without copying %v is %.4g.", f, mean)
 		}
 		if mean, ok := f.beside(cells, " floor"); ok {
 			t.Caption += fmt.Sprintf(" As many real public images are at %v = %.4g.", f, mean)

@@ -19,9 +19,16 @@ import (
 // Every request of the table is one that can be run, and no two are the same run.
 func TestTable1AsksForRunsThatExist(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
-	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+	for _, c := range []struct {
+		sweep  string
+		preset experiment.Preset
+	}{{"flows-table1", experiment.Quick}, {"flows-table1", experiment.Paper}, {"flows-celeba", experiment.Quick}} {
+		sweep, err := experiment.Sweeps.Lookup(c.sweep)
+		if err != nil {
+			t.Fatal(err)
+		}
 		seen := map[string]bool{}
-		for _, q := range (table1{}).Requests(preset, 2) {
+		for _, q := range sweep.Requests(c.preset, 2) {
 			if q.Settings["dataset"] == "celeba" { // which may not be here
 				q.Settings["dataset"] = "glyphs"
 			}
@@ -56,7 +63,7 @@ func TestFacesHaveWholeBases(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := e.Config(experiment.Paper)
-		if err := experiment.Apply(c, faces(method)); err != nil {
+		if err := experiment.Apply(c, faces(method, experiment.Paper)); err != nil {
 			t.Fatal(err)
 		}
 		if method == "dp-merf" {
@@ -82,7 +89,7 @@ func TestFacesAreThePapers(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := e.Config(experiment.Paper)
-		if err := experiment.Apply(c, faces(method)); err != nil {
+		if err := experiment.Apply(c, faces(method, experiment.Paper)); err != nil {
 			t.Fatal(err)
 		}
 		if got := (Config{Delta: c.Delta, Directions: c.Directions, PerStep: c.PerStep, Steps: c.Steps, StepSize: c.StepSize}); fmt.Sprint(got) != fmt.Sprint(want) {
