@@ -62,6 +62,33 @@ func (t table1) Requests(preset experiment.Preset, seeds int) (requests []experi
 					})
 				}
 			}
+			if preset == experiment.Paper && dataset != "celeba" { // whose copies have other numbers of records
+				requests = append(requests, claimed(dataset, uint64(seed))...)
+			}
+		}
+	}
+	return requests
+}
+
+// claimed are 003's methods on a data set with its own directions and noise, under the
+// ε that it claims for them.
+func claimed(dataset string, seed uint64) (requests []experiment.Request) {
+	paper, _ := published.FlowOn(dataset)
+	for _, noise := range paper.Noise {
+		if noise.Multiplier == 0 {
+			continue // without privacy
+		}
+		for _, method := range []string{"dpswflow-r", "dpswflow", "dpswgen"} {
+			settings := map[string]string{"dataset": dataset, "epsilon": strconv.FormatFloat(noise.Epsilon, 'g', -1, 64), "on_sphere": "true",
+				"published": "true", "stack": "false", "delta": strconv.FormatFloat(paper.Delta, 'g', -1, 64)}
+			if method == "dpswflow" {
+				settings["directions"], settings["per_step"] = strconv.Itoa(paper.Fixed), strconv.Itoa(paper.FixedPerStep)
+				settings["steps"] = strconv.Itoa(paper.FixedSteps)
+			} else {
+				settings["directions"], settings["batch"] = strconv.Itoa(paper.Resampled), strconv.Itoa(paper.Batch)
+				settings["steps"] = strconv.Itoa(paper.Steps(noise.Epochs))
+			}
+			requests = append(requests, experiment.Request{Experiment: method, Preset: experiment.Paper, Seed: seed, Research: true, Settings: settings})
 		}
 	}
 	return requests

@@ -18,8 +18,33 @@ import (
 // cell is what runs of one method, data set and ε have in common.
 type cell struct {
 	method, dataset string
-	epsilon         privacy.Epsilon
+	epsilon         privacy.Epsilon // that was asked for
+	published       bool            // with the paper's noise: epsilon is what it claims
 	rows            []experiment.Row
+}
+
+// name is what the table calls it.
+func (c cell) name() string {
+	if c.published {
+		return c.method + ", the paper's noise"
+	}
+	return c.method
+}
+
+// proved is the ε that holds: the largest of the runs', whose directions differ.
+func (c cell) proved() string {
+	if !c.published {
+		return c.epsilon.String()
+	}
+	var most privacy.Epsilon
+	for _, row := range c.rows {
+		for _, claim := range row.Claims {
+			if claim.Sound {
+				most = max(most, claim.Epsilon)
+			}
+		}
+	}
+	return most.String()
 }
 
 func cells(rows []experiment.Row) ([]cell, error) {
@@ -30,11 +55,11 @@ func cells(rows []experiment.Row) ([]cell, error) {
 			return nil, fmt.Errorf("%s: %w", row.Run, err)
 		}
 		same := func(o cell) bool {
-			return o.method == row.Experiment && o.dataset == c.Dataset && o.epsilon == c.Epsilon
+			return o.method == row.Experiment && o.dataset == c.Dataset && o.epsilon == c.Epsilon && o.published == c.Published
 		}
 		k := slices.IndexFunc(all, same)
 		if k < 0 {
-			k, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon})
+			k, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published})
 		}
 		all[k].rows = append(all[k].rows, row)
 	}
@@ -118,7 +143,7 @@ func (c cell) paperSays() string {
 	return ""
 }
 
-func (c cell) published() string {
+func (c cell) publishedFID() string {
 	if fid, ok := publishedFID[c.dataset][c.method][c.epsilon]; ok {
 		return strconv.FormatFloat(fid, 'f', -1, 64)
 	}
@@ -179,11 +204,11 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	}
 	t.Header = append(t.Header, "published FID", "seeds", "seconds")
 	for _, c := range cells {
-		line := []any{c.method, c.epsilon.String(), c.paperSays(), experiment.ShowSpread(c.metric("sliced W₂")), experiment.ShowSpread(c.metric("1-NN accuracy")), experiment.ShowSpread(c.metric("class total variation"))}
+		line := []any{c.name(), c.proved(), c.paperSays(), experiment.ShowSpread(c.metric("sliced W₂")), experiment.ShowSpread(c.metric("1-NN accuracy")), experiment.ShowSpread(c.metric("class total variation"))}
 		for _, f := range columns {
 			line = append(line, experiment.ShowSpread(c.over(f.of())))
 		}
-		t.Add(append(line, c.published(), len(c.rows), strconv.FormatFloat(c.seconds(), 'f', 0, 64))...)
+		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(c.seconds(), 'f', 0, 64))...)
 	}
 	if len(cells) == 0 {
 		return t
@@ -241,7 +266,7 @@ func picturesOf(dataset string, cells []cell, samples experiment.Samples) (viz.P
 		row := make([]viz.Figure, len(budgets))
 		any := false
 		for _, c := range cells {
-			if c.method != method {
+			if c.method != method || c.published {
 				continue
 			}
 			if grid, ok := samples(c.rows[0]); ok {
@@ -311,7 +336,7 @@ func lineOf(cells []cell, method, metric string, never float64) viz.Line {
 	line := viz.Line{Name: method}
 	for _, c := range cells {
 		mean, deviation := c.metric(metric)
-		if c.method != method || math.IsNaN(mean) {
+		if c.method != method || c.published || math.IsNaN(mean) {
 			continue
 		}
 		if math.IsNaN(deviation) {

@@ -108,7 +108,7 @@ func TestPublishedFIDIsThePapersTable(t *testing.T) {
 		for i, want := range line {
 			c := cell{method: method, dataset: []string{"mnist", "fashion-mnist", "celeba"}[i/3],
 				epsilon: []privacy.Epsilon{privacy.Epsilon(math.Inf(1)), 10, 5}[i%3]}
-			if got := c.published(); got != fmt.Sprint(want) {
+			if got := c.publishedFID(); got != fmt.Sprint(want) {
 				t.Errorf("%s on %s at ε = %v: FID %q, want %v", method, c.dataset, c.epsilon, got, want)
 			}
 		}
@@ -215,6 +215,26 @@ func TestTable1Report(t *testing.T) {
 	}
 	if text := r.Tables[0].Markdown(); !strings.Contains(text, "| fid-768 (500) | pixel sliced W₂ (300) |") || !strings.Contains(text, "| 0.25 | 0.75 |") || !strings.Contains(text, "at pixel sliced W₂ (300) = 0.0625") || !strings.Contains(text, "= 0.125") {
 		t.Errorf("no FID in\n%s", text)
+	}
+	// Under the paper's noise ε is what it claims, and a line of its own says what is
+	// proved, of the runs the largest.
+	claimed := func(proved privacy.Epsilon) experiment.Row {
+		r := row("dpswflow-r", 10, 0.2)
+		if r.Config, err = json.Marshal(Config{Dataset: "mnist", Epsilon: 10, Published: true}); err != nil {
+			t.Fatal(err)
+		}
+		r.Claims = []privacy.Claim{{Epsilon: proved, Sound: true}, {Label: "paper's way", Epsilon: 9.9}}
+		return r
+	}
+	r, err = (table1{}).Report([]experiment.Row{row("dpswflow-r", 10, 0.06), claimed(9.1), claimed(9.25)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = r.Tables[0].Markdown()
+	for _, want := range []string{"| dpswflow-r | 10 | 51.3 | 0.06 |", "| dpswflow-r, the paper's noise | 9.25 | 9.9 | 0.2 ± 0 |"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 	if _, err := (table1{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {
 		t.Error("a row of another experiment was taken")
