@@ -303,7 +303,7 @@ func BenchmarkQuantiles(b *testing.B) {
 		b.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(9, 31))
-	s, err := NewSketch(sphere(rng, 1000, 8), made)
+	s, err := NewSketch(clusters(rng, 1000, 8, 10), made)
 	if err != nil {
 		b.Fatal(err)
 	}

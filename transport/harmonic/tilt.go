@@ -3,8 +3,10 @@ package harmonic
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // Densities are added up on intervals of φ in [0, π], t = cos φ: for the fit at
@@ -60,18 +62,20 @@ func newAngles(b *Basis, intervals int, shift float64) *angles {
 // projection.
 type tilt struct {
 	*angles
-	fine    *angles
-	lambda  []float64
-	mass    []float64 // over φ, of sum 1, [fitIntervals]
-	mean    []float64 // E P_l
-	hessian *mat.SymDense
-	step    *mat.VecDense
+	fine     *angles
+	lambda   []float64
+	mass     []float64 // over φ, of sum 1, [fitIntervals]
+	mean     []float64 // E P_l
+	hessian  blas64.Symmetric
+	gradient []float64 // downhill
+	step     []float64
 }
 
 func newTilt(fit, read *angles) *tilt {
 	degree := len(fit.values)
 	return &tilt{angles: fit, fine: read, lambda: make([]float64, degree), mass: make([]float64, len(fit.at)),
-		mean: make([]float64, degree), hessian: mat.NewSymDense(degree, nil), step: mat.NewVecDense(degree, nil)}
+		mean: make([]float64, degree), gradient: make([]float64, degree), step: make([]float64, degree),
+		hessian: blas64.Symmetric{Uplo: blas.Upper, N: degree, Stride: degree, Data: make([]float64, degree*degree)}}
 }
 
 // fit finds the λ that minimise
@@ -90,7 +94,7 @@ func (t *tilt) fit(c, v []float64) {
 		at := 0 // in products
 		for a := range c {
 			gradient := t.mean[a] - c[a] + v[a]*t.lambda[a]
-			t.step.SetVec(a, -gradient)
+			t.step[a] = -gradient
 			far = max(far, math.Abs(gradient))
 			for b := a; b < len(c); b++ {
 				sum := floats.Dot(t.mass, t.products[at]) - t.mean[a]*t.mean[b]
@@ -98,27 +102,25 @@ func (t *tilt) fit(c, v []float64) {
 				if a == b {
 					sum += v[a]
 				}
-				t.hessian.SetSym(a, b, sum)
+				t.hessian.Data[a*len(c)+b] = sum
 			}
 		}
 		if far < 1e-7 {
 			return
 		}
-		var cholesky mat.Cholesky
-		if !cholesky.Factorize(t.hessian) {
+		// Not mat.Cholesky, for which estimating the condition of so small a matrix is
+		// most of the work.
+		factor, ok := lapack64.Potrf(t.hessian)
+		if !ok {
 			return // as near as rounding allows
 		}
-		gradient := mat.VecDenseCopyOf(t.step)
-		if err := cholesky.SolveVecTo(t.step, t.step); err != nil {
-			if _, imprecise := err.(mat.Condition); !imprecise {
-				return
-			}
-		}
-		decrease := mat.Dot(gradient, t.step) // Newton's decrement², ≥ 0
+		copy(t.gradient, t.step)
+		lapack64.Potrs(factor, blas64.General{Rows: len(c), Cols: 1, Stride: 1, Data: t.step})
+		decrease := floats.Dot(t.gradient, t.step) // Newton's decrement², ≥ 0
 		copy(trial, t.lambda)
 		for size := 1.; ; size /= 2 {
 			for a := range t.lambda {
-				t.lambda[a] = trial[a] + size*t.step.AtVec(a)
+				t.lambda[a] = trial[a] + size*t.step[a]
 			}
 			if next := t.evaluate(c, v); next <= value-1e-4*size*decrease || size < 1e-6 {
 				value = next

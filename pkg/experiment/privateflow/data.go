@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -147,7 +148,9 @@ func CheckImages(splits *dataset.Splits) error {
 
 // bytesOf appends values to text, little endian.
 func bytesOf(text []byte, values []float32) []byte {
-	text, _ = binary.Append(text, binary.LittleEndian, values) // float32s always have an encoding
+	for _, v := range values { // several times faster than binary.Append
+		text = binary.LittleEndian.AppendUint32(text, math.Float32bits(v))
+	}
 	return text
 }
 
