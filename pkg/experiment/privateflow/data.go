@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"math"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 
