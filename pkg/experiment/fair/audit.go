@@ -1,15 +1,20 @@
 package fair
 
 import (
+	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 
 	"molehill/models/backend"
 	"molehill/models/matching"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fair/xian"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
+	"molehill/privacy/noise"
 )
 
 // Game implements experiment.Auditable: the worst neighbours of one group that are known,
@@ -18,12 +23,54 @@ func (e Experiment) Game(_ *run.Run, config experiment.Config, statement privacy
 	return config.(*Config).game(statement)
 }
 
-// Game implements experiment.Auditable for the training, as Experiment does. What is
-// claimed is of the histograms too.
+// Game implements experiment.Auditable: the training as Experiment does, followed by the
+// histograms, in which the record that differs is predicted to be at one end or at the
+// other.
 func (p PostProcessed) Game(_ *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
-	g, err := config.(*PostConfig).game(statement)
-	g.NotTested = append(g.NotTested, "the histograms of predictions, for which a part of ε is claimed")
-	return g, err
+	c := config.(*PostConfig)
+	g, err := c.game(statement)
+	if err != nil {
+		return g, err
+	}
+	training := g.Play
+	g.Gaussian = false // there is Laplace noise, too
+	g.Tested += "; then the histograms of predictions, which put that record into the first bin or into the last; the attacker knows the predictions of all others"
+	g.Play = func(ctx context.Context, bits []bool, secret noise.Source) ([]float64, error) {
+		scores, err := training(ctx, bits, secret)
+		if err != nil {
+			return nil, err
+		}
+		ratio, err := c.histogramRatio(bits[0], secret.Stream("histogram", 0))
+		if err != nil {
+			return nil, err
+		}
+		scores[0] += ratio
+		return scores, nil
+	}
+	return g, nil
+}
+
+// histogramRatio releases the counts of a record whose prediction is at the end of the
+// bins if last, else at their start, and returns the log-likelihood ratio of the two.
+func (c *PostConfig) histogramRatio(last bool, secret *rand.Rand) (ratio float64, err error) {
+	bins, epsilon := c.bins(), float64(c.HistogramEpsilon)
+	at := []float64{bins.Low}
+	if last {
+		at[0] = bins.High
+	}
+	counts, err := xian.NoisyCounts(at, []int{0}, bins, epsilon, secret)
+	if err != nil {
+		return 0, err
+	}
+	for i, count := range counts[0] {
+		switch i {
+		case bins.Of(bins.Low):
+			ratio += epsilon / 2 * (math.Abs(count-1) - math.Abs(count))
+		case bins.Of(bins.High):
+			ratio += epsilon / 2 * (math.Abs(count) - math.Abs(count-1))
+		}
+	}
+	return ratio, nil
 }
 
 func (c *Config) game(statement privacy.Statement) (audit.Game, error) {

@@ -66,7 +66,7 @@ const leastWeight = 1e-6
 // What follows looks at the noisy counts alone: a group's cumulated shares are made
 // increasing by the nearest such sequence in ℓ∞, as there, and cut to [0, 1].
 func Release(scores []float64, group []int, b Bins, epsilon float64, secret *rand.Rand) (Histogram, error) {
-	counts, err := noisyCounts(scores, group, b, epsilon, secret)
+	counts, err := NoisyCounts(scores, group, b, epsilon, secret)
 	if err != nil {
 		return Histogram{}, err
 	}
@@ -83,9 +83,9 @@ func Release(scores []float64, group []int, b Bins, epsilon float64, secret *ran
 	return h, nil
 }
 
-// noisyCounts returns how many records of each group are in each bin, [2, Count], with
-// noise.
-func noisyCounts(scores []float64, group []int, b Bins, epsilon float64, secret *rand.Rand) (counts [2][]float64, err error) {
+// NoisyCounts returns how many records of each group are in each bin, [2, Count], with
+// the noise of Release, which looks at nothing else.
+func NoisyCounts(scores []float64, group []int, b Bins, epsilon float64, secret *rand.Rand) (counts [2][]float64, err error) {
 	if err := b.Check(); err != nil {
 		return counts, err
 	}

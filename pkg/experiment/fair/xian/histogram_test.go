@@ -119,7 +119,7 @@ func TestCountsHaveTheirNoise(t *testing.T) {
 	const epsilon = 1.5
 	b, zeros, r := Bins{Low: 0, High: 1, Count: 64}, 0.0, seeded(3)
 	for range 100 {
-		counts, err := noisyCounts([]float64{0.5}, []int{1}, b, epsilon, r)
+		counts, err := NoisyCounts([]float64{0.5}, []int{1}, b, epsilon, r)
 		if err != nil {
 			t.Fatal(err)
 		}
