@@ -39,9 +39,11 @@ func LabelledSize(dim, degree, classes int) int {
 	return classes * size
 }
 
-// LabelledWeights returns w_0, which is explained at Labelled, and Weights.
+// LabelledWeights returns w_0, which is explained at Labelled, and after it the weights
+// that are best for points which are spread evenly (Weights). One class alone is
+// crowded too, but its noise is so much that nothing better was found.
 func LabelledWeights(dim, degree int) []float64 {
-	w := Weights(dim, degree)
+	w := falling(dim, degree, even)
 	lowest, _ := newKernel(dim, w).lowest()
 	return append([]float64{math.Sqrt(-lowest)}, w...) // K is 0 in the mean, so min K < 0
 }
@@ -103,8 +105,8 @@ func (s *Labelled) row(class int) []float64 {
 
 // LabelledSensitivity returns the ℓ₂-sensitivity of a labelled sketch of n points
 // of the sphere of R^dim up to a degree, when one of them is replaced, its label
-// included. It is that of a Sketch without labels: replacing (x, y) by (x′, y′)
-// moves n times the sketch by the root of
+// included. It is that of a sketch without labels and with the same weights:
+// replacing (x, y) by (x′, y′) moves n times the sketch by the root of
 //
 //	2·(K(1) − K(⟨x, x′⟩)) ≤ 2·(K(1) − min K)    if y′ = y,
 //	2·(K(1) + w_0²)       = 2·(K(1) − min K)    if not,
@@ -115,7 +117,7 @@ func LabelledSensitivity(dim, degree, classes, n int) (privacy.Sensitivity, erro
 	if err := checkClasses(classes); err != nil {
 		return privacy.Sensitivity{}, err
 	}
-	s, err := Sensitivity(dim, degree, n)
+	s, err := sensitivityOf(dim, degree, n, even)
 	if err != nil {
 		return s, err
 	}
@@ -130,5 +132,5 @@ func LabelledDegree(dim, classes, n int, noiseMultiplier float64) (int, error) {
 	if err := checkClasses(classes); err != nil {
 		return 0, err
 	}
-	return Degree(dim, max(1, n/classes), noiseMultiplier)
+	return degreeFor(dim, max(1, n/classes), noiseMultiplier, even)
 }

@@ -51,10 +51,15 @@ func (s *Sketch) each(visit func(l int, means []float64)) { s.Basis.each(s.Means
 // the factorisation of a basis loses no more than its condition times 10⁻¹⁶, and
 // the condition is checked.
 func Sensitivity(dim, degree, n int) (privacy.Sensitivity, error) {
+	return sensitivityOf(dim, degree, n, crowded)
+}
+
+// sensitivityOf is that of a sketch with weights that fall with an exponent.
+func sensitivityOf(dim, degree, n int, exponent float64) (privacy.Sensitivity, error) {
 	if dim < 2 || degree < 1 || n < 1 {
 		return privacy.Sensitivity{}, fmt.Errorf("harmonic: a sketch up to degree %d of %d records of dimension %d; take at least degree 1, 1 record and 2 dimensions", degree, n, dim)
 	}
-	k := newKernel(dim, Weights(dim, degree))
+	k := newKernel(dim, falling(dim, degree, exponent))
 	lowest, _ := k.lowest()
 	const rounding = 1 + 1e-4
 	return privacy.Sensitivity{

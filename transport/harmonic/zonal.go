@@ -100,7 +100,7 @@ func eigenvalue(dim, l int) float64 { return float64(l) * float64(l+dim-2) }
 
 // Weights returns the weights w_1 … w_L of the degrees in a release, [L], with
 //
-//	w_l² = (Count(dim, l)·l·(l+dim−2))^(−falling).
+//	w_l² = (Count(dim, l)·l·(l+dim−2))^(−0.7).
 //
 // An exponent of ½ is the best for the sliced distance of points that are spread
 // evenly: noise of variance τ² on every harmonic of degree l then moves SW₂² by about
@@ -108,18 +108,21 @@ func eigenvalue(dim, l int) float64 { return float64(l) * float64(l+dim-2) }
 // times the integral of Count·P_l, and Sturm and Liouville say what that is). A
 // release with weights w has τ_l = s/w_l and a squared sensitivity ∝ Σ
 // Count(l)·w_l², so Σ 1/(w_l²·l(l+dim−2))·Σ Count(l)·w_l² is to be least, and by
-// Cauchy–Schwarz it is with these. Points that crowd ask for surer low degrees.
-func Weights(dim, degree int) []float64 {
+// Cauchy–Schwarz it is with these. Points that crowd ask for surer low degrees, as
+// images' latents do: 0.7 was measured to be better on them (docs/harmonic-sketch.md).
+func Weights(dim, degree int) []float64 { return falling(dim, degree, crowded) }
+
+// The exponents of sketches without labels and with them.
+const crowded, even = 0.7, 0.5
+
+// falling are weights that fall with an exponent, [degree].
+func falling(dim, degree int, exponent float64) []float64 {
 	w := make([]float64, degree)
 	for l := 1; l <= degree; l++ {
-		w[l-1] = math.Pow(Count(dim, l)*eigenvalue(dim, l), -falling/2)
+		w[l-1] = math.Pow(Count(dim, l)*eigenvalue(dim, l), -exponent/2)
 	}
 	return w
 }
-
-// falling is how fast weights fall with the degree. Images' latents crowd, and 0.7 was
-// measured to be better on them than ½ (docs/harmonic-sketch.md).
-const falling = 0.7
 
 // kernel is K(t) = Σ_l w_l²·Count(l)·P_l(t), the inner product of what a release
 // holds of two points with ⟨x, x′⟩ = t.
@@ -191,13 +194,18 @@ const MaxSize = 3000
 // what latents of images have. The noise of a degree is never taken for worse
 // than its absence, for shrinking sees to that.
 func Degree(dim, n int, noiseMultiplier float64) (int, error) {
+	return degreeFor(dim, n, noiseMultiplier, crowded)
+}
+
+// degreeFor is Degree for weights that fall with an exponent.
+func degreeFor(dim, n int, noiseMultiplier, exponent float64) (int, error) {
 	if dim < 2 || n < 1 || !(noiseMultiplier >= 0) {
 		return 0, fmt.Errorf("harmonic: %d records of dimension %d with noise %v; need at least 1, of at least 2 dimensions, with noise of at least 0", n, dim, noiseMultiplier)
 	}
 	const energy, highest = 4, 12
 	best, least := 1, math.Inf(1)
 	for degree := 1; degree <= highest && Count(dim, degree) <= MaxSize; degree++ {
-		weights := Weights(dim, degree)
+		weights := falling(dim, degree, exponent)
 		s := noiseMultiplier * math.Sqrt(2*newKernel(dim, weights).norm()) / float64(n)
 		var total float64
 		for l := 1; l <= highest; l++ {
