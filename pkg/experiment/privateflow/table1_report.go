@@ -99,10 +99,6 @@ func (f further) of() experiment.Metric { return experiment.FurtherMetric(f.name
 // distances are what runs may have been measured by, in the order of their columns.
 var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Name, pixelDistance, nearerPrivate}
 
-// nearerPrivate is the share of points that are nearer to a private row than to any
-// held-out one: a column of its own, without a distance.
-const nearerPrivate = "nearer a private row"
-
 // measured returns those that any of the runs was measured by, in order.
 func measured(cells []cell) []further {
 	found := map[further]bool{}
@@ -225,6 +221,9 @@ func tableOf(dataset string, cells []cell) viz.Table {
 		}
 		if mean, ok := f.beside(cells, " without copying"); ok {
 			t.Caption += fmt.Sprintf(" Without copying %v is %.4g.", f, mean)
+		}
+		if mean, ok := f.beside(cells, ofPublic); ok {
+			t.Caption += fmt.Sprintf(" Of real public latents %.4g are, from which nothing was copied.", mean)
 		}
 		if mean, ok := f.beside(cells, " floor"); ok {
 			t.Caption += fmt.Sprintf(" As many real public images are at %v = %.4g.", f, mean)
