@@ -73,6 +73,9 @@ them: a grid of 12 costs as much as 12 runs.`,
 			if err != nil {
 				return err
 			}
+			if detach && measures != nil {
+				return fmt.Errorf("--measure with --detach: runs are measured when they are finished, which --detach does not wait for; say it without --measure, and then with --finished in place of --detach")
+			}
 			store, err := run.DefaultStore()
 			if err != nil {
 				return err

@@ -190,6 +190,9 @@ func TestHereIsTheExperimentItself(t *testing.T) {
 	if _, err := experiment.Measure(t.Context(), r, "weight", 10, func(run.Event) {}); err != nil {
 		t.Errorf("its measure: %v", err)
 	}
+	if err := experiment.CheckMeasure("faulty-here", "weight", 10); err != nil {
+		t.Errorf("before it is made: %v", err)
+	}
 	if spec, err := (experiment.Request{Experiment: "example"}).Spec(); err != nil || experiment.OfCell(spec) {
 		t.Errorf("the example is of a cell: %v, %v", spec, err)
 	}

@@ -44,12 +44,19 @@ func CheckMeasure(experiment, name string, rows int) error {
 	if err != nil {
 		return err
 	}
+	if here, ok := e.(Here); ok {
+		e = here.Experiment
+	}
+	return checkMeasure(e, experiment, name, rows)
+}
+
+func checkMeasure(e Experiment, experiment, name string, rows int) error {
 	m, ok := e.(Measurer)
 	if !ok {
 		return fmt.Errorf("runs of %s have no further measures", experiment)
 	}
 	var names []string
-	err = plugin.Guard(kind, experiment, "Measures", func() error {
+	err := plugin.Guard(kind, experiment, "Measures", func() error {
 		names = m.Measures()
 		return nil
 	})
@@ -68,11 +75,11 @@ func CheckMeasure(experiment, name string, rows int) error {
 // Measure measures a finished run, or finds that it has been, and keeps what it
 // found among the run's artefacts.
 func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(run.Event)) (found Measured, err error) {
-	if err := CheckMeasure(r.Spec.Experiment, name, rows); err != nil {
-		return found, err
-	}
 	e, config, err := decode(r.Spec)
 	if err != nil {
+		return found, err
+	}
+	if err := checkMeasure(e, r.Spec.Experiment, name, rows); err != nil {
 		return found, err
 	}
 	if state, err := r.State(); err != nil {

@@ -40,8 +40,8 @@ func LabelledSize(dim, degree, classes int) int {
 }
 
 // LabelledWeights returns w_0, which is explained at Labelled, and after it the weights
-// that are best for points which are spread evenly (Weights). One class alone is
-// crowded too, but its noise is so much that nothing better was found.
+// that are best for points which are spread evenly (Weights). Steeper ones were better
+// for classes of Fashion-MNIST at large ε and worse for those of MNIST at 1.
 func LabelledWeights(dim, degree int) []float64 {
 	w := falling(dim, degree, even)
 	lowest, _ := newKernel(dim, w).lowest()

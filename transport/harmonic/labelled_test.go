@@ -55,7 +55,7 @@ func TestLabelledSensitivityIsNeverExceededAndReached(t *testing.T) {
 		for i := range 41 { // every angle, and the worst
 			sin, cos := math.Sincos(math.Pi * float64(i) / 39)
 			if i == 40 {
-				cos = Farthest(c.dim, c.degree)
+				_, cos = newKernel(c.dim, LabelledWeights(c.dim, c.degree)[1:]).lowest()
 				sin = math.Sqrt(1 - cos*cos)
 			}
 			pair.Row(0)[0], pair.Row(1)[0], pair.Row(1)[1] = 1, float32(cos), float32(sin)

@@ -175,7 +175,7 @@ func (k kernel) lowest() (bound, at float64) {
 }
 
 // Farthest returns the inner product of two points of the sphere of R^dim whose
-// exchange moves a sketch up to a degree the most: those that reach Sensitivity.
+// exchange moves a sketch without labels up to a degree the most: those that reach Sensitivity.
 // The antipode is not among them if even degrees have a part.
 func Farthest(dim, degree int) float64 {
 	_, at := newKernel(dim, Weights(dim, degree)).lowest()

@@ -38,11 +38,7 @@ func (c cell) proved() string {
 	}
 	var most privacy.Epsilon
 	for _, row := range c.rows {
-		for _, claim := range row.Claims {
-			if claim.Sound {
-				most = max(most, claim.Epsilon)
-			}
-		}
+		most = max(most, privacy.Statement{Claims: row.Claims}.Epsilon())
 	}
 	return most.String()
 }
@@ -131,12 +127,13 @@ func (f further) beside(cells []cell, suffix string) (float64, bool) {
 
 // paperSays is the ε of the paper's own accounting for the noise of the runs.
 func (c cell) paperSays() string {
-	for _, claim := range c.rows[0].Claims {
-		if !claim.Sound {
-			return fmt.Sprintf("%.3g", float64(claim.Epsilon))
-		}
+	claims := slices.DeleteFunc(slices.Clone(c.rows[0].Claims), func(claim privacy.Claim) bool { return claim.Sound })
+	if len(claims) == 0 {
+		return ""
 	}
-	return ""
+	// With the paper's own noise what it prints may stand before what its formulas say.
+	own := max(0, slices.IndexFunc(claims, func(claim privacy.Claim) bool { return claim.Label == "paper's way" }))
+	return fmt.Sprintf("%.3g", float64(claims[own].Epsilon))
 }
 
 func (c cell) publishedFID() string {
@@ -208,6 +205,12 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	}
 	if len(cells) == 0 {
 		return t
+	}
+	if slices.ContainsFunc(cells, func(c cell) bool { return c.published }) {
+		t.Caption += " Lines of the paper's noise have that and its directions, under what is proved of them; what it claims is the ε of the published FID."
+	}
+	if slices.ContainsFunc(columns, func(f further) bool { return f.name == nearerPrivate }) {
+		t.Caption += " How many points are " + nearerPrivate + " than any held-out one is no release: private rows were looked at, outside of ε."
 	}
 	if origin := cells[0].rows[0].Computed.Data; origin != "" && origin != dataset {
 		t.Caption += " The data: " + origin + "."
