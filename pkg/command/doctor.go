@@ -96,12 +96,15 @@ func installation() []finding {
 	if err != nil {
 		return []finding{{Subject: "kernel", Found: err.Error(), Advice: "make lab"}}
 	}
-	advice := strings.Join(found.Problems, "; ")
+	python, advice := "", strings.Join(found.Problems, "; ")
 	if advice != "" {
 		advice += "; `make lab` sets it up"
 	}
+	if found.PythonVersion == "" || found.JupyterLab == "" {
+		python = "`make lab` installs JupyterLab beside the sources, with the Python that is there"
+	}
 	return []finding{
-		{Subject: "python", OK: found.PythonVersion != "", Found: "python " + or(found.PythonVersion, "not found") + ", JupyterLab " + or(found.JupyterLab, "not installed")},
+		{Subject: "python", OK: python == "", Found: "python " + or(found.PythonVersion, "not found") + ", JupyterLab " + or(found.JupyterLab, "not installed"), Advice: python},
 		{Subject: "kernel", OK: found.Kernel, Found: "GoNB " + or(found.GoNB, "not built") + ", kernel " + map[bool]string{true: "installed", false: "not installed"}[found.Kernel], Advice: advice},
 	}
 }
