@@ -47,11 +47,10 @@ func Check(network layer.Layer) error {
 			}
 		}
 		return nil
+	case layer.Branches:
+		return Check(layer.Sequence(l))
 	case layer.Residual:
-		if err := Check(l.Main); err != nil {
-			return err
-		}
-		return Check(l.Shortcut)
+		return Check(layer.Sequence{l.Main, l.Shortcut})
 	case layer.Unbiased:
 		return Check(l.Layer)
 	case layer.PerExample:
@@ -100,6 +99,13 @@ func (t *Trace) apply(network layer.Layer, x *graph.Node, weights []*graph.Node)
 			x, weights = t.apply(inner, x, weights[:n]), weights[n:]
 		}
 		return x
+	case layer.Branches:
+		values := make([]*graph.Node, len(l))
+		for i, inner := range l {
+			n := len(inner.Params())
+			values[i], weights = t.apply(inner, x, weights[:n]), weights[n:]
+		}
+		return layer.Beside(values)
 	case layer.Residual:
 		n := len(l.Main.Params())
 		return graph.Add(t.apply(l.Main, x, weights[:n]), t.apply(l.Shortcut, x, weights[n:]))

@@ -49,6 +49,13 @@ var networks = []struct {
 		},
 		layer.Flatten, layer.Dense{Name: "b", In: 18, Out: 2},
 	}},
+	{"branches", []int{3, 3, 2}, layer.Sequence{
+		layer.Branches{
+			layer.Conv2D{Name: "a", In: 2, Out: 2, Kernel: 3, Stride: 1, Padding: 1},
+			layer.Sequence{layer.Flatten, layer.Dense{Name: "b", In: 18, Out: 4}, layer.ReLU},
+		},
+		layer.Dense{Name: "c", In: 22, Out: 3},
+	}},
 }
 
 // drawn are parameters that are nowhere 0 or 1.
@@ -239,6 +246,7 @@ func TestCheckNamesTheLayer(t *testing.T) {
 		`layer "enc.norm" is a BatchNorm: its batch statistics couple the examples, and no clipping of single gradients bounds what one does; put a layer.LayerNorm`: layer.Sequence{
 			layer.Dense{Name: "enc.a", In: 2, Out: 2}, layer.BatchNorm{Name: "enc.norm", Channels: 2}},
 		`layer "odd", a ghost_test.odd, has no rule`: layer.Residual{Main: layer.Sequence{}, Shortcut: odd{}},
+		`layer "odd", a ghost_test.odd`:              layer.Branches{layer.Flatten, layer.Sequence{odd{}}},
 	} {
 		err := ghost.Check(network)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -46,7 +46,7 @@ func BenchmarkStep(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer start.trainer.Close()
-				if err := start.compile(c.model()); err != nil {
+				if err := start.compile(c.model(0)); err != nil {
 					b.Fatal(err)
 				}
 				step = start.learn

@@ -198,7 +198,7 @@ func lines(x []float32) viz.Images {
 	return viz.Images{X: x, Height: side, Width: side, Cols: 3 * between, Title: "Between each two of the first held-out images of a class", Scale: 1}
 }
 
-// classes leaves the names of classes.
-func (t *training) classes(r *run.Run) error {
+// tellClasses leaves the names of classes.
+func (t *training) tellClasses(r *run.Run) error {
 	return r.WriteFile(classesFile, func(to io.Writer) error { return json.NewEncoder(to).Encode(t.data.held.Classes) })
 }

@@ -54,8 +54,11 @@ type Config struct {
 	Schedule     string  `json:"schedule"` // of the learning rate: constant or cosine
 
 	// Labels is how many further steps, of the same noise and sample, train the
-	// classifier of codes that labels generated images.
+	// classifier of codes that labels generated images. With Supervision there are none.
 	Labels int `json:"labels"`
+	// Supervision is what the cross-entropy of an image's class, told from its code,
+	// counts in the loss, in units of that of its pixels, summed. 0 is 004's.
+	Supervision float64 `json:"supervision"`
 
 	Start      string `json:"start"`       // data set, public by construction, that the network learns first; "" for none
 	StartSteps int    `json:"start_steps"` // without noise
@@ -96,7 +99,7 @@ func (c *Config) Check() error {
 		value, minimum int
 	}{
 		{"latent", c.Latent, 1}, {"batch", c.Batch, 1}, {"steps", c.Steps, 1}, {"projections", c.Projections, 1},
-		{"labels", c.Labels, 1}, {"samples", c.Samples, 100},
+		{"samples", c.Samples, 100},
 	} {
 		if field.value < field.minimum {
 			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
@@ -109,6 +112,12 @@ func (c *Config) Check() error {
 		if !(field.value > 0) || math.IsInf(field.value, 0) {
 			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
 		}
+	}
+	if !(c.Supervision >= 0) || math.IsInf(c.Supervision, 0) {
+		return fmt.Errorf("supervision is %v; it must be finite, 0 for 004's loss or more", c.Supervision)
+	}
+	if supervised := c.Supervision > 0; supervised != (c.Labels == 0) || c.Labels < 0 {
+		return fmt.Errorf("labels is %d and supervision %v; give labels a number of steps from 1 on, or with supervision, where the autoencoder itself learns the classes, labels=0", c.Labels, c.Supervision)
 	}
 	if !(c.Alpha >= 0 && c.Alpha <= 1) {
 		return fmt.Errorf("alpha is %v; it weighs the distance to the prior from 0 to 1", c.Alpha)

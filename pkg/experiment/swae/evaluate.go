@@ -23,7 +23,7 @@ const (
 
 // finish measures and draws what the autoencoder has learned by gradients with noise of a
 // standard deviation.
-func finish(ctx context.Context, r *run.Run, t *training, labels *labeller, std float64) (result run.Result, err error) {
+func finish(ctx context.Context, r *run.Run, t *training, std float64) (result run.Result, err error) {
 	held := t.data.held
 	if result.Metrics, err = t.quality(held.Len()); err != nil {
 		return result, err
@@ -32,7 +32,7 @@ func finish(ctx context.Context, r *run.Run, t *training, labels *labeller, std 
 	if err != nil {
 		return result, err
 	}
-	found, err := labels.label(codes)
+	found, err := t.label(codes)
 	if err != nil {
 		return result, err
 	}
@@ -45,7 +45,7 @@ func finish(ctx context.Context, r *run.Run, t *training, labels *labeller, std 
 	if err := t.picture(r, codes); err != nil {
 		return result, err
 	}
-	made, err := t.generate(t.config.Samples, labels.label)
+	made, err := t.generate(t.config.Samples, t.label)
 	if err != nil {
 		return result, err
 	}
@@ -74,23 +74,23 @@ func agreement(a, b []int) float64 {
 
 // generate decodes points of the prior, always the same ones, and labels them by their
 // codes.
-func (t *training) generate(count int, label func(codes []float32) ([]int, error)) (*dataset.Dataset, error) {
+func (t *training) generate(count int, label classify) (*dataset.Dataset, error) {
 	z := prior(count, t.config.Latent, t.public.Stream("samples", 0)).Data
-	x, err := t.learner.Outer(z)
+	x, err := t.images(z)
 	if err != nil {
 		return nil, err
 	}
 	labels, err := label(z)
 	made := *t.data.held
-	made.Name, made.Origin, made.X, made.Labels = "generated", "an autoencoder", shade(x), labels
+	made.Name, made.Origin, made.X, made.Labels = "generated", "an autoencoder", x, labels
 	return &made, err
 }
 
 // reconstruct returns a data set as the autoencoder makes it again.
 func (t *training) reconstruct(d *dataset.Dataset) (*dataset.Dataset, error) {
-	x, err := t.learner.Output(d.X)
+	x, err := t.again(d.X)
 	again := *d
-	again.X = shade(x)
+	again.X = x
 	return &again, err
 }
 
@@ -129,7 +129,7 @@ const neighbours = 5
 
 // byRecords returns 004's labels: those of the nearest private codes. They tell of
 // records at no charge.
-func (t *training) byRecords() (func(codes []float32) ([]int, error), error) {
+func (t *training) byRecords() (classify, error) {
 	codes, err := t.learner.Inner(t.data.private.X)
 	if err != nil {
 		return nil, err
@@ -146,14 +146,13 @@ func (Experiment) Measures() []string {
 
 // Measure implements experiment.Measurer.
 func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {
-	d, t, labels, err := open(ctx, r, config.(*Config), say)
+	d, t, err := open(ctx, r, config.(*Config), say)
 	if err != nil {
 		return found, err
 	}
-	defer t.learner.Close()
-	defer labels.learner.Close()
+	defer t.close()
 	found = experiment.Measured{Values: run.Values{}, Rows: count}
-	label := labels.label
+	label := classify(t.label)
 	if name == "knn" {
 		found.NonPrivate, found.Note = true, fmt.Sprintf("labels are those of the %d nearest private codes, which no budget was charged for", neighbours)
 		if label, err = t.byRecords(); err != nil {
@@ -184,42 +183,46 @@ func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Con
 }
 
 // open restores what a finished run has learned.
-func open(ctx context.Context, r *run.Run, c *Config, say func(run.Event)) (*data, *training, *labeller, error) {
+func open(ctx context.Context, r *run.Run, c *Config, say func(run.Event)) (*data, *training, error) {
 	d, err := load(ctx, c, say)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	t, err := newTraining(c, d, noise.Seeded(r.Spec.Seed))
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	sensitivity, err := c.clipping().Sensitivity(c.query(false))
+	if err := t.reopen(r); err != nil {
+		t.close()
+		return nil, nil, err
+	}
+	return d, t, nil
+}
+
+// reopen reads what a run's networks have learned.
+func (t *training) reopen(r *run.Run) error {
+	c := t.config
+	s, err := c.sensitivity()
+	if err == nil {
+		err = t.withLabels(s)
+	}
+	if err == nil {
+		err = read(r, autoencoderFile, t.learner, c.StartSteps+c.Steps)
+	}
+	if err == nil && t.labels != nil {
+		err = read(r, labelsFile, t.labels.learner, c.Labels)
+	}
+	return err
+}
+
+// read restores a network from a run's artefact.
+func read(r *run.Run, name string, of *matching.Learner, steps int) error {
+	file, err := r.Artefact(name)
 	if err != nil {
-		t.learner.Close()
-		return nil, nil, nil, err
+		return err
 	}
-	labels, err := newLabeller(t, sensitivity)
-	if err != nil {
-		t.learner.Close()
-		return nil, nil, nil, err
-	}
-	for _, saved := range []struct {
-		name  string
-		of    *matching.Learner
-		steps int
-	}{{autoencoderFile, t.learner, c.StartSteps + c.Steps}, {labelsFile, labels.learner, c.Labels}} {
-		file, err := r.Artefact(saved.name)
-		if err == nil {
-			err = restore(saved.of, file, saved.steps)
-			_ = file.Close() // it was only read
-		}
-		if err != nil {
-			t.learner.Close()
-			labels.learner.Close()
-			return nil, nil, nil, err
-		}
-	}
-	return d, t, labels, nil
+	defer file.Close()
+	return restore(of, file, steps)
 }
 
 // distance is the FID to as many held-out images.

@@ -35,7 +35,7 @@ const (
 )
 
 // Run implements experiment.Experiment. It leaves the networks, autoencoder.npz and
-// labels.npz, what they make of held-out images and of the prior's points (picture),
+// labels.npz (without supervision), what they make of held-out images and of the prior's points (picture),
 // and the curves "reconstruction loss", in nats a pixel, and "sliced W₂" between codes
 // and prior, of held-out images.
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
@@ -57,16 +57,14 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	defer func() { t.learner.Close() }() // it may be another by then
+	defer t.close()
 	plan, claims, err := c.plan(d.private.Len(), t.learner.Parameters())
 	if err != nil {
 		return result, err
 	}
-	labels, err := newLabeller(t, plan.Sensitivity)
-	if err != nil {
+	if err := t.withLabels(plan.Sensitivity); err != nil {
 		return result, err
 	}
-	defer labels.learner.Close()
 	statement, err := plan.Statement(secret, claims, d.notCovered...)
 	if err != nil {
 		return result, err
@@ -90,21 +88,23 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	steps := c.StartSteps + c.Steps
 	// The classifier has no checkpoint: going on, it makes the same few steps again,
 	// by the same releases.
-	if err := labels.learn(t, release, plan.Sensitivity, func(done int) error {
-		if err := ctx.Err(); err != nil {
-			return err
+	if t.labels != nil {
+		if err := t.labels.learn(t, release, plan.Sensitivity, func(done int) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return r.Emit(run.Event{Step: steps + done, Total: steps + c.Labels})
+		}); err != nil {
+			return result, err
 		}
-		return r.Emit(run.Event{Step: steps + done, Total: steps + c.Labels})
-	}); err != nil {
-		return result, err
+		if err := r.WriteFile(labelsFile, func(to io.Writer) error { return t.labels.learner.Save(to, c.Labels) }); err != nil {
+			return result, err
+		}
 	}
 	if err := r.WriteFile(autoencoderFile, func(to io.Writer) error { return t.learner.Save(to, steps) }); err != nil {
 		return result, err
 	}
-	if err := r.WriteFile(labelsFile, func(to io.Writer) error { return labels.learner.Save(to, c.Labels) }); err != nil {
-		return result, err
-	}
-	if result, err = finish(ctx, r, t, labels, plan.NoiseStd); err != nil {
+	if result, err = finish(ctx, r, t, plan.NoiseStd); err != nil {
 		return result, err
 	}
 	return result, paid.Commit(ctx)

@@ -3,10 +3,12 @@ package swae
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +40,7 @@ func untrained(t *testing.T, c *Config, d *data) *training {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { tr.learner.Close() })
+	t.Cleanup(func() { tr.close() })
 	return tr
 }
 
@@ -167,6 +169,74 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	}
 }
 
+// With supervision one network learns images and their classes, through an interruption
+// and from a public start too, and there is no other to label with.
+func TestSupervisionNeedsNoLabeller(t *testing.T) {
+	t.Setenv(run.IntervalVariable, "0s")
+	settings := map[string]string{"start": "nobodys-glyphs", "start_steps": "4", "steps": "3", "supervision": "30", "labels": "0"}
+	done := compute(t, settings, 5)
+	result, err := done.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{reconstruction, labelAccuracy, "mlp accuracy", "mlp accuracy" + through} {
+		if v, ok := result.Metrics[name]; !ok || !(v >= 0) {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+	names, err := done.Artefacts()
+	if err != nil || slices.Contains(names, labelsFile) || !slices.Contains(names, autoencoderFile) {
+		t.Errorf("artefacts %v, %v", names, err)
+	}
+	again, err := experiment.Measure(t.Context(), done, "mlp", 100, func(run.Event) {})
+	if err != nil || again.Values["mlp accuracy"] != result.Metrics["mlp accuracy"] {
+		t.Errorf("measured again: %+v, %v; first %v", again, err, result.Metrics)
+	}
+	d, tr, err := open(t.Context(), done, supervised(t, done), func(run.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	codes, err := tr.learner.Inner(first(d.held, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := tr.learner.Outer(codes)
+	if err != nil || len(values) != 2*(pixels+10) {
+		t.Fatalf("%d values, %v; want images and ten scores", len(values), err)
+	}
+	odds, scores, err := tr.decode(codes)
+	if err != nil || !slices.Equal(odds, slices.Concat(values[:pixels], values[pixels+10:2*pixels+10])) || !slices.Equal(scores[10:], values[2*pixels+10:]) {
+		t.Errorf("decoded into %d log odds and %d scores, %v", len(odds), len(scores), err)
+	}
+	target := targets(d.held, []int{0, 1}, pixels, 10)
+	losses, err := tr.learner.Losses(first(d.held, 2), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, loss := range losses {
+		var sum float64
+		for _, s := range scores[10*i : 10*i+10] {
+			sum += math.Exp(float64(s))
+		}
+		surprise := math.Log(sum) - float64(scores[10*i+d.held.Labels[i]])
+		want := pixels*perPixel(odds[i*pixels:(i+1)*pixels], d.held.Row(i)) + 30*surprise
+		if math.Abs(float64(loss)/want-1) > 1e-5 {
+			t.Errorf("the loss of image %d is %v, want %v", i, loss, want)
+		}
+	}
+}
+
+// supervised are the settings of a run.
+func supervised(t *testing.T, r *run.Run) *Config {
+	t.Helper()
+	c := config(experiment.Quick)
+	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
 // Without noise the autoencoder learns: what it reconstructs is nearer, and its codes
 // come to lie like the prior. With a budget of next to nothing it does not.
 func TestItLearns(t *testing.T) {
@@ -184,6 +254,12 @@ func TestItLearns(t *testing.T) {
 	loss, distance := quality(settings)
 	if !(loss < 0.45) || !(distance < 0.3) { // log 2 = 0.69 and √(1/8) = 0.354, untrained
 		t.Errorf("reconstruction loss %v, sliced W₂ %v", loss, distance)
+	}
+	told := maps.Clone(settings)
+	told["supervision"], told["labels"] = "100", "0"
+	result, err := compute(t, told, 0).Result()
+	if err != nil || !(result.Metrics[labelAccuracy] > 0.5) { // of ten classes
+		t.Errorf("with supervision labels are right on %v of codes, %v", result.Metrics[labelAccuracy], err)
 	}
 	settings["epsilon"] = "0.01"
 	if noisy, _ := quality(settings); !(noisy > loss+0.05) {
@@ -291,19 +367,17 @@ func TestLabelsAreLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels, err := newLabeller(tr, plan.Sensitivity)
-	if err != nil {
+	if err := tr.withLabels(plan.Sensitivity); err != nil {
 		t.Fatal(err)
 	}
-	defer labels.learner.Close()
-	if err := labels.learn(tr, plan.Releaser(noise.Seeded(3)), plan.Sensitivity, func(int) error { return nil }); err != nil {
+	if err := tr.labels.learn(tr, plan.Releaser(noise.Seeded(3)), plan.Sensitivity, func(int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	codes, err := tr.learner.Inner(d.private.X[:10*pixels])
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := labels.label(codes)
+	found, err := tr.label(codes)
 	if err != nil {
 		t.Fatal(err)
 	}

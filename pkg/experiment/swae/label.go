@@ -3,13 +3,14 @@ package swae
 import (
 	"fmt"
 
-	. "github.com/gomlx/gomlx/core/graph"
-
 	"molehill/models/layer"
 	"molehill/models/matching"
 	"molehill/pkg/dataset"
 	"molehill/privacy"
 )
+
+// classify names the class of each code, [n, latent].
+type classify func(codes []float32) ([]int, error)
 
 // labeller says which class a code is of. 004 (B, Table 1) asks the neighbours among
 // the private codes, which tells of records at no charge (see neighbours in
@@ -22,29 +23,32 @@ type labeller struct {
 	limit   float64 // C of its gradients
 }
 
-// hidden units of the network, and the rate at which it learns.
-const (
-	hidden    = 64
-	labelRate = 1e-2
-)
+// labelRate is the rate at which it learns at first.
+const labelRate = 1e-2
+
+// withLabels gives a training without supervision an untrained labeller, whose gradients
+// have the sensitivity s.
+func (t *training) withLabels(s privacy.Sensitivity) (err error) {
+	if t.classes == 0 {
+		t.labels, err = newLabeller(t, s)
+	}
+	return err
+}
 
 // newLabeller returns an untrained one for codes of a training, whose gradients have
 // the sensitivity s.
 func newLabeller(t *training, s privacy.Sensitivity) (*labeller, error) {
 	dim, classes := t.config.Latent, len(t.data.private.Classes)
-	m := matching.Model{
-		Input: []int{dim}, Outputs: classes, Target: []int{classes},
-		Inner: layer.Sequence{layer.Dense{Name: "labels.dense1", In: dim, Out: hidden}, layer.ReLU, layer.Dense{Name: "labels.dense2", In: hidden, Out: classes}},
-		Loss: func(output, target *Node) *Node {
-			return Neg(ReduceSum(Mul(target, LogSoftmax(output, -1)), 1))
-		},
-	}
+	m := matching.Model{Input: []int{dim}, Outputs: classes, Target: []int{classes}, Inner: Classifier(dim, classes), Loss: classEntropy}
 	unit, err := matching.Clipping{Output: 1, Jacobian: 1, Loss: 1}.Sensitivity(matching.Query{Records: t.config.Batch})
 	if err != nil {
 		return nil, err
 	}
 	learner, err := matching.New(t.data.backend, m, layer.Init(m.Network(), t.public.Stream("labels", 0).Uint64()), t.config.optimizer())
-	return &labeller{learner, classes, s.Value / unit.Value * (1 - 1e-12)}, err
+	if err != nil {
+		return nil, err
+	}
+	return &labeller{learner, classes, s.Value / unit.Value * (1 - 1e-12)}, nil
 }
 
 // learn makes all steps, the plan's last.
@@ -60,7 +64,7 @@ func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensi
 		if err != nil {
 			return err
 		}
-		g, err := l.learner.Gradient(matching.Batch{X: codes, Target: l.targets(t.data.private, at)}, clipping)
+		g, err := l.learner.Gradient(matching.Batch{X: codes, Target: targets(t.data.private, at, 0, l.classes)}, clipping)
 		if err != nil {
 			return err
 		}
@@ -75,29 +79,42 @@ func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensi
 	return nil
 }
 
-// targets are the labels of some images, a one among zeros each.
-func (l *labeller) targets(d *dataset.Dataset, at []int) []float32 {
-	y := make([]float32, len(at)*l.classes)
-	for k, i := range at {
-		y[k*l.classes+d.Labels[i]] = 1
+// label is a classify within the budget: with supervision the network's own, and
+// otherwise the labeller's.
+func (t *training) label(codes []float32) ([]int, error) {
+	if t.labels == nil {
+		_, scores, err := t.decode(codes)
+		return likeliest(scores, t.classes), err
 	}
-	return y
+	scores, err := t.labels.learner.Inner(codes)
+	return likeliest(scores, t.labels.classes), err
 }
 
-// label returns the class of each code, the first of equally probable ones.
-func (l *labeller) label(codes []float32) ([]int, error) {
-	scores, err := l.learner.Inner(codes)
-	if err != nil {
-		return nil, err
-	}
-	labels := make([]int, len(scores)/l.classes)
+// likeliest is the class of each row of scores, the first of equal ones.
+func likeliest(scores []float32, classes int) []int {
+	labels := make([]int, len(scores)/classes)
 	for i := range labels {
-		row := scores[i*l.classes : (i+1)*l.classes]
+		row := scores[i*classes : (i+1)*classes]
 		for k, v := range row {
 			if v > row[labels[i]] {
 				labels[i] = k
 			}
 		}
 	}
-	return labels, nil
+	return labels
+}
+
+// targets are the first width pixels of some images, each followed by a one among zeros
+// for its label.
+func targets(d *dataset.Dataset, at []int, width, classes int) []float32 {
+	y := make([]float32, 0, len(at)*(width+classes))
+	for _, i := range at {
+		y = append(y, d.Row(i)[:width]...)
+		one := make([]float32, classes)
+		if classes > 0 {
+			one[d.Labels[i]] = 1
+		}
+		y = append(y, one...)
+	}
+	return y
 }

@@ -9,6 +9,7 @@ import (
 
 	"molehill/models/layer"
 	"molehill/models/matching"
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
@@ -23,11 +24,24 @@ type training struct {
 	data    *data
 	learner *matching.Learner
 	public  noise.Source
+	classes int       // that the network tells; 0 without supervision
+	labels  *labeller // nil with supervision
+}
+
+func (t *training) close() {
+	t.learner.Close()
+	if t.labels != nil {
+		t.labels.learner.Close()
+	}
 }
 
 // newTraining returns an autoencoder with parameters from the public source.
 func newTraining(c *Config, d *data, public noise.Source) (*training, error) {
-	m := c.model()
+	classes := 0
+	if c.Supervision > 0 {
+		classes = len(d.private.Classes)
+	}
+	m := c.model(classes)
 	start := layer.Init(m.Network(), public.Stream("autoencoder", 0).Uint64())
 	for _, p := range start {
 		for i := range p.Value {
@@ -37,19 +51,19 @@ func newTraining(c *Config, d *data, public noise.Source) (*training, error) {
 		}
 	}
 	learner, err := matching.New(d.backend, m, start, c.optimizer())
-	return &training{c, d, learner, public}, err
+	return &training{c, d, learner, public, classes, nil}, err
 }
 
-// batch completes images to what a gradient is of: with fresh points of the prior, as
-// many, and fresh directions. The step is counted over all that learn.
-func (t *training) batch(x []float32, step int) matching.Batch {
-	n, rng := len(x)/pixels, t.public.Stream("prior and directions", step)
+// batch is what a gradient is of: some images, fresh points of the prior, as many, and
+// fresh directions. The step is counted over all that learn.
+func (t *training) batch(d *dataset.Dataset, at []int, step int) matching.Batch {
+	n, rng := len(at), t.public.Stream("prior and directions", step)
 	source := make([]int, n)
 	for i := range source {
 		source[i] = i
 	}
 	return matching.Batch{
-		X: x, Target: x, Alpha: t.config.Alpha,
+		X: rows(d, at), Target: targets(d, at, pixels, t.classes), Alpha: t.config.Alpha,
 		Pairs:      []matching.Pair{{A: source, Points: prior(n, t.config.Latent, rng).Data}},
 		Directions: sliced.Orthonormal(t.config.Latent, t.config.stacks(), rng),
 	}
@@ -62,7 +76,7 @@ func (t *training) learn(release *privacy.Releaser, s privacy.Sensitivity, step 
 	if err != nil {
 		return nil, err
 	}
-	g, err := t.learner.Gradient(t.batch(rows(t.data.private, at), c.StartSteps+step), c.clipping())
+	g, err := t.learner.Gradient(t.batch(t.data.private, at, c.StartSteps+step), c.clipping())
 	if err != nil {
 		return nil, err
 	}
@@ -201,29 +215,61 @@ const (
 // reconstructed, and the sliced W₂ between codes and as many points of the prior.
 func (t *training) quality(count int) (run.Values, error) {
 	x := first(t.data.held, count)
-	losses, err := t.learner.Losses(x, x)
-	if err != nil {
-		return nil, err
-	}
-	var sum float64
-	for _, l := range losses {
-		sum += float64(l)
-	}
-	loss := sum / float64(len(losses))
-	if t.config.Reduction == Sum {
-		loss /= pixels
-	}
-	if loss-loss != 0 {
-		return nil, fmt.Errorf("the loss is no longer finite; train with a smaller learning_rate than %v", t.config.LearningRate)
-	}
 	codes, err := t.learner.Inner(x)
 	if err != nil {
 		return nil, err
 	}
+	odds, _, err := t.decode(codes)
+	if err != nil {
+		return nil, err
+	}
+	loss := perPixel(odds, x)
+	if loss-loss != 0 {
+		return nil, fmt.Errorf("the loss is no longer finite; train with a smaller learning_rate than %v", t.config.LearningRate)
+	}
 	dim, rng := t.config.Latent, t.public.Stream("prior for the distance", 0)
-	distance, err := metric.SlicedW2{Stacks: metric.DefaultStacks}.Measure(points(codes, dim), prior(len(losses), dim, rng), rng)
+	distance, err := metric.SlicedW2{Stacks: metric.DefaultStacks}.Measure(points(codes, dim), prior(len(codes)/dim, dim, rng), rng)
 	if err != nil {
 		return nil, err
 	}
 	return run.Values{reconstruction: loss, toPrior: math.Max(0, distance.Value)}, nil
+}
+
+// perPixel is the mean cross-entropy of pixels in [0, 1] under log odds; see
+// crossEntropy.
+func perPixel(odds, x []float32) float64 {
+	var sum float64
+	for i, l := range odds {
+		l := float64(l)
+		sum += max(l, 0) - l*float64(x[i]) + math.Log1p(math.Exp(-math.Abs(l)))
+	}
+	return sum / float64(len(x))
+}
+
+// decode makes of codes images, as log odds, [n, 784], and, with supervision, scores of
+// classes, [n, classes].
+func (t *training) decode(codes []float32) (odds, scores []float32, err error) {
+	values, err := t.learner.Outer(codes)
+	if err != nil || t.classes == 0 {
+		return values, nil, err
+	}
+	for width := pixels + t.classes; len(values) > 0; values = values[width:] {
+		odds, scores = append(odds, values[:pixels]...), append(scores, values[pixels:width]...)
+	}
+	return odds, scores, nil
+}
+
+// images are those that the decoder makes of codes, with pixels in [0, 1].
+func (t *training) images(codes []float32) ([]float32, error) {
+	odds, _, err := t.decode(codes)
+	return shade(odds), err
+}
+
+// again are images as the autoencoder makes them again.
+func (t *training) again(x []float32) ([]float32, error) {
+	codes, err := t.learner.Inner(x)
+	if err != nil {
+		return nil, err
+	}
+	return t.images(codes)
 }

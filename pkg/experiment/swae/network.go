@@ -4,7 +4,8 @@
 //
 // The gradient of both is clipped inside and gets noise (models/matching); the labels
 // of generated images come from a classifier of codes that learns within the same
-// budget.
+// budget: after the autoencoder, or (ours, with Config.Supervision) together with it, so
+// that codes of a class lie together.
 package swae
 
 import (
@@ -59,16 +60,50 @@ func Decoder(latent int) layer.Sequence {
 	}
 }
 
-// model is the autoencoder with its loss.
-func (c *Config) model() matching.Model {
-	scale := 1.
+// hidden units of a classifier of codes.
+const hidden = 64
+
+// Classifier makes of codes [n, latent] scores of classes [n, classes], which LogSoftmax
+// makes log probabilities.
+func Classifier(latent, classes int) layer.Sequence {
+	return layer.Sequence{
+		layer.Dense{Name: "labels.dense1", In: latent, Out: hidden}, layer.ReLU,
+		layer.Dense{Name: "labels.dense2", In: hidden, Out: classes},
+	}
+}
+
+// model is the autoencoder with its loss. Of a number of classes it has the classifier
+// beside the decoder, [n, 784 + classes], and is trained on images with a one among
+// zeros for the class behind; of none it is 004's.
+func (c *Config) model(classes int) matching.Model {
+	m := matching.Model{Input: []int{side, side, 1}, Inner: Encoder(c.Latent), Outputs: c.Latent, Outer: Decoder(c.Latent), Target: []int{side, side, 1}}
+	if classes > 0 {
+		m.Outer, m.Target = layer.Sequence{layer.Branches{m.Outer, Classifier(c.Latent, classes)}}, []int{pixels + classes}
+	}
+	m.Loss = func(output, target *Node) *Node {
+		if classes == 0 {
+			return MulScalar(crossEntropy(output, target), c.scale())
+		}
+		image, class := AxisRange(0, pixels), AxisRangeToEnd(pixels)
+		part := func(x *Node, of SliceAxisSpec) *Node { return Slice(x, AxisRange(), of) }
+		surprise := classEntropy(part(output, class), part(target, class))
+		return MulScalar(Add(crossEntropy(part(output, image), part(target, image)), MulScalar(surprise, c.Supervision)), c.scale())
+	}
+	return m
+}
+
+// scale is what the loss of an image is multiplied with.
+func (c *Config) scale() float64 {
 	if c.Reduction == Mean {
-		scale = 1. / pixels
+		return 1. / pixels
 	}
-	return matching.Model{
-		Input: []int{side, side, 1}, Inner: Encoder(c.Latent), Outputs: c.Latent, Outer: Decoder(c.Latent), Target: []int{side, side, 1},
-		Loss: func(output, target *Node) *Node { return MulScalar(crossEntropy(output, target), scale) },
-	}
+	return 1
+}
+
+// classEntropy is, [n], the cross-entropy of classes, a one among zeros each, under
+// scores.
+func classEntropy(scores, class *Node) *Node {
+	return Neg(ReduceSum(Mul(class, LogSoftmax(scores, -1)), 1))
 }
 
 // crossEntropy is, [n], the binary cross-entropy of images in [0, 1] under pixels of

@@ -26,15 +26,15 @@ const (
 func (t *training) picture(r *run.Run, codes []float32) error {
 	earliest := t.earliest()
 	originals := rows(t.data.held, earliest)
-	again, err := t.learner.Output(originals)
+	again, err := t.again(originals)
 	if err != nil {
 		return err
 	}
-	made, err := t.learner.Outer(prior(generated*columns, t.config.Latent, t.public.Stream("samples", 0)).Data)
+	made, err := t.images(prior(generated*columns, t.config.Latent, t.public.Stream("samples", 0)).Data)
 	if err != nil {
 		return err
 	}
-	grid := append(append(originals, shade(again)...), shade(made)...)
+	grid := append(append(originals, again...), made...)
 	if err := save(r, "samples", grid, pixels, viz.Images{X: grid, Height: side, Width: side, Cols: columns,
 		Title: "Held-out images, the same reconstructed, and generated ones"}); err != nil {
 		return err
@@ -44,14 +44,14 @@ func (t *training) picture(r *run.Run, codes []float32) error {
 	for k, i := range earliest {
 		ends[k] = codes[i*dim : (i+1)*dim]
 	}
-	along, err := t.learner.Outer(interpolate(ends, dim))
+	along, err := t.images(interpolate(ends, dim))
 	if err != nil {
 		return err
 	}
-	if err := save(r, interpolationsName, shade(along), pixels, lines(along)); err != nil {
+	if err := save(r, interpolationsName, along, pixels, lines(along)); err != nil {
 		return err
 	}
-	if err := t.classes(r); err != nil {
+	if err := t.tellClasses(r); err != nil {
 		return err
 	}
 	return t.scatter(r, codes)

@@ -22,7 +22,10 @@ func (c *Config) query(published bool) matching.Query {
 // sensitivity is that of every release.
 func (c *Config) sensitivity() (privacy.Sensitivity, error) {
 	s, err := c.clipping().Sensitivity(c.query(false))
-	s.Query += fmt.Sprintf(" (%d releases), and of the loss of a classifier of codes (%d releases), clipped to the same", c.Steps, c.Labels)
+	s.Query += fmt.Sprintf(" (%d releases)", c.Steps)
+	if c.Labels > 0 {
+		s.Query += fmt.Sprintf(", and of the loss of a classifier of codes (%d releases), clipped to the same", c.Labels)
+	}
 	return s, err
 }
 

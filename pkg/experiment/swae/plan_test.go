@@ -1,6 +1,7 @@
 package swae
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -66,9 +67,18 @@ func TestNoBudgetNoNoise(t *testing.T) {
 // nothing like it for images, and most of it for the worst that clipping allows. The
 // labels' gradients are planned for as the same.
 func TestOneRecordMovesAGradientWithinThePlan(t *testing.T) {
+	for _, supervision := range []float64{0, 100} {
+		t.Run(fmt.Sprintf("supervision %v", supervision), func(t *testing.T) { moveOneRecord(t, supervision) })
+	}
+}
+
+func moveOneRecord(t *testing.T, supervision float64) {
 	c := config(experiment.Quick)
 	c.Batch, c.Projections, c.Loss, c.Jacobian, c.Output = 8, 6, 0.5, 0.7, 1.1
-	tr := untrained(t, &c, &data{backend: goBackend(t)})
+	if c.Supervision = supervision; supervision > 0 {
+		c.Labels = 0
+	}
+	tr := untrained(t, &c, &data{backend: goBackend(t), private: &dataset.Dataset{Classes: make([]string, 10)}})
 	spread(t, tr, 2.45)
 	plan, _, err := c.plan(100, tr.learner.Parameters())
 	if err != nil {
@@ -79,7 +89,9 @@ func TestOneRecordMovesAGradientWithinThePlan(t *testing.T) {
 	for i := range x {
 		x[i] = rng.Float32()
 	}
-	batch := tr.batch(x, 0)
+	images := &dataset.Dataset{Height: side, Width: side, Channels: 1, X: x, Labels: make([]int, c.Batch)}
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
+	batch := tr.batch(images, all, 0)
 	before, err := tr.learner.Gradient(batch, c.clipping())
 	if err != nil {
 		t.Fatal(err)
@@ -90,11 +102,12 @@ func TestOneRecordMovesAGradientWithinThePlan(t *testing.T) {
 		func(i int) float32 { return float32(i % 2) }, func(int) float32 { return float32(math.NaN()) },
 		func(i int) float32 { return 1 - x[i] },
 	} {
-		batch.X = slices.Clone(x)
+		images.X = slices.Clone(x)
 		for i := range pixels {
-			batch.X[i] = make(i)
+			images.X[i] = make(i)
 		}
-		batch.Target = batch.X
+		images.Labels[0] = (images.Labels[0] + 1) % 10
+		batch = tr.batch(images, all, 0) // the same directions and points, which are the step's
 		after, err := tr.learner.Gradient(batch, c.clipping())
 		if err != nil {
 			t.Fatal(err)
@@ -108,8 +121,9 @@ func TestOneRecordMovesAGradientWithinThePlan(t *testing.T) {
 	if !(most <= plan.Sensitivity.Value) || most < 0.05*plan.Sensitivity.Value {
 		t.Errorf("moved by %v, planned for %v", most, plan.Sensitivity.Value)
 	}
-
-	tr.data.private = &dataset.Dataset{Classes: make([]string, 10)}
+	if supervision > 0 {
+		return
+	}
 	labels, err := newLabeller(tr, plan.Sensitivity)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +199,8 @@ func TestThePlanIsTheOnlyDoor(t *testing.T) {
 func TestDirectionsAreBases(t *testing.T) {
 	c := config(experiment.Quick)
 	tr := &training{config: &c, public: noise.Seeded(1)}
-	a, b := tr.batch(make([]float32, 5*pixels), 0), tr.batch(make([]float32, 5*pixels), 1)
+	black := &dataset.Dataset{Height: side, Width: side, Channels: 1, X: make([]float32, 5*pixels)}
+	a, b := tr.batch(black, []int{0, 1, 2, 3, 4}, 0), tr.batch(black, []int{0, 1, 2, 3, 4}, 1)
 	if a.Directions.Count != 102 || math.Abs(a.Directions.Frame()-1./6) > 1e-6 {
 		t.Errorf("%d directions with λ = %v; want 102 with 1/6", a.Directions.Count, a.Directions.Frame())
 	}
@@ -199,6 +214,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"batch", "0", "batch is 0"},
 		{"steps", "0", "steps is 0"},
 		{"labels", "0", "labels is 0"},
+		{"supervision", "-1", "supervision is -1"},
+		{"supervision", "5", "labels=0"},
 		{"latent", "0", "latent is 0"},
 		{"projections", "0", "projections is 0"},
 		{"samples", "10", "at least 100"},

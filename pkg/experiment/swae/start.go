@@ -2,6 +2,7 @@ package swae
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -36,10 +37,13 @@ func newBeginner(ctx context.Context, t *training, say func(run.Event)) (*beginn
 		return nil, err
 	}
 	b := &beginner{training: t, images: splits.Train}
+	if found := len(b.images.Classes); t.classes > 0 && found != t.classes {
+		return nil, fmt.Errorf("start is %s, which has %d classes, and %s has %d; with supervision both must have as many: leave one of start and supervision out", t.config.Start, found, t.config.Dataset, t.classes)
+	}
 	if b.trainer, err = newTrainer(t); err != nil {
 		return nil, err
 	}
-	if err := b.compile(t.config.model()); err != nil {
+	if err := b.compile(t.config.model(t.classes)); err != nil {
 		b.trainer.Close()
 		return nil, err
 	}
@@ -52,11 +56,11 @@ func newTrainer(t *training) (*train.Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return train.NewWith(t.data.backend, t.config.model().Network(), params, t.config.optimizer())
+	return train.NewWith(t.data.backend, t.config.model(t.classes).Network(), params, t.config.optimizer())
 }
 
-// compile builds the codes of images, and, of images and the derivatives of the
-// distance by their codes, the gradient of (1−α)·ℓ + α·SW²₂ by the parameters, with the
+// compile builds the codes of images, and, of images, their targets and the derivatives
+// of the distance by their codes, the gradient of (1−α)·ℓ + α·SW²₂ by the parameters, with the
 // mean over pixels in ℓ: where nothing is clipped the sum would leave the distance no
 // say.
 func (b *beginner) compile(m matching.Model) (err error) {
@@ -68,9 +72,9 @@ func (b *beginner) compile(m matching.Model) (err error) {
 	}
 	if b.gradient, err = b.trainer.Inspect(func(weights, in []*graph.Node) []*graph.Node {
 		codes := m.Inner.Apply(in[0], weights[:split])
-		losses := crossEntropy(m.Outer.Apply(codes, weights[split:]), in[0])
-		sum := graph.MulScalar(graph.ReduceAllMean(losses), (1-b.config.Alpha)/pixels)
-		return []*graph.Node{b.trainer.Gradient(graph.Add(sum, graph.ReduceAllSum(graph.Mul(codes, in[1]))), weights)}
+		losses := m.Loss(m.Outer.Apply(codes, weights[split:]), in[1])
+		sum := graph.MulScalar(graph.ReduceAllMean(losses), (1-b.config.Alpha)/pixels/b.config.scale())
+		return []*graph.Node{b.trainer.Gradient(graph.Add(sum, graph.ReduceAllSum(graph.Mul(codes, in[2]))), weights)}
 	}); err != nil {
 		return err
 	}
@@ -85,7 +89,7 @@ func (b *beginner) learn(step int) error {
 	for i := range at {
 		at[i] = rng.IntN(b.images.Len())
 	}
-	batch := b.batch(rows(b.images, at), step)
+	batch := b.batch(b.images, at, step)
 	input := func() *tensors.Tensor { return tensors.FromFlatDataAndDimensions(batch.X, len(at), side, side, 1) }
 	codes, err := values(b.codes, input())
 	if err != nil {
@@ -99,7 +103,8 @@ func (b *beginner) learn(step int) error {
 	for i := range pull {
 		pull[i] *= float32(b.config.Alpha)
 	}
-	gradient, err := values(b.gradient, input(), tensors.FromFlatDataAndDimensions(pull, len(at), dim))
+	target := tensors.FromFlatDataAndDimensions(batch.Target, append([]int{len(at)}, b.config.model(b.classes).Target...)...)
+	gradient, err := values(b.gradient, input(), target, tensors.FromFlatDataAndDimensions(pull, len(at), dim))
 	if err != nil {
 		return err
 	}
@@ -137,7 +142,7 @@ func (b *beginner) hand(t *training) error {
 
 // set replaces a training's parameters, and the optimiser.
 func (t *training) set(params layer.Params) error {
-	fresh, err := matching.New(t.data.backend, t.config.model(), params, t.config.optimizer())
+	fresh, err := matching.New(t.data.backend, t.config.model(t.classes), params, t.config.optimizer())
 	if err != nil {
 		return err
 	}
