@@ -3,6 +3,7 @@ package swae
 import (
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"molehill/pkg/experiment"
@@ -154,9 +155,9 @@ var ablation = table{
 
 // better is ours: what helps beyond the paper's settings.
 var better = table{
-	Info:   plugin.Info{Name: "swae-better", Version: "1", Source: "Molehill: beyond 004's settings", Summary: "dp-swae on MNIST and Fashion-MNIST with better settings than the paper's, at ε = 10 and 1"},
+	Info:   plugin.Info{Name: "swae-better", Version: "2", Source: "Molehill: beyond 004's settings", Summary: "dp-swae on MNIST and Fashion-MNIST with better settings than the paper's, at ε = 10 and 1"},
 	metric: "mlp accuracy",
-	note:   "All but the preset clip singular values to L = 1 and have α = 0.3, a sum over pixels, first weights 2.45 times as large and a rate that falls as a cosine does. Public start: the network has first learned glyphs, digits drawn from fonts, which are nobody's. Settings were tried on MNIST, which counts as public here; on records of one's own such a choice would cost.",
+	note:   "All but the preset clip singular values to L = 1 and have α = 0.3, a sum over pixels, first weights 2.45 times as large and a rate that falls as a cosine does. Classes in the loss: a classifier of codes learns with the autoencoder, its cross-entropy counting 30 times, and labels what is generated; with α = 0.4 and M = 1.1. Public start: the network has first learned glyphs, digits drawn from fonts, which are nobody's. Settings were tried on MNIST, which counts as public here; on records of one's own such a choice would cost.",
 	lines: func(preset experiment.Preset) (lines []line) {
 		c := config(preset)
 		// From a public start 700 steps come near what the paper has after 5,000, and
@@ -164,19 +165,26 @@ var better = table{
 		sharp := []string{"exact", "true", "jacobian", "1", "alpha", "0.3", "gain", "2.45", "reduction", Sum, "schedule", Cosine, "start", "glyphs"}
 		short := append([]string{"start_steps", "600", "steps", "700", "learning_rate", "3e-3", "labels", "100"}, sharp...)
 		long := append([]string{"start_steps", "1000", "steps", "3000", "learning_rate", "2e-3", "labels", "400"}, sharp...)
+		// Classes in the loss tell codes apart that would lie together otherwise. And as
+		// the prior's points have a norm of 1 at most, codes need not be let out to 1.5:
+		// with M = 1.1 there is less noise, for more weight on the distance even.
+		taught := []string{"supervision", "30", "labels", "0", "output", "1.1", "alpha", "0.4"}
 		type variant struct {
 			label    string
-			settings []string
+			settings [][]string // later ones win
 		}
-		variants := []variant{{"preset", nil}, {"700 steps from a public start", short}, {"3,000 of them", append(long, "samples", "20000")}}
+		variants := []variant{
+			{"preset", nil}, {"700 steps from a public start", [][]string{short}}, {"3,000 of them", [][]string{long, {"samples", "20000"}}},
+			{"700 steps, classes in the loss", [][]string{short, taught}}, {"2,000 of them", [][]string{long, taught, {"steps", "2000", "samples", "20000"}}},
+		}
 		if preset == experiment.Paper {
-			variants[2].settings = long
-			variants = append(variants, variant{"with batch ×4", append(long, "batch", strconv.Itoa(4*c.Batch))})
+			variants[2].settings, variants[4] = [][]string{long}, variant{"3,000 of them, classes in the loss", [][]string{long, taught}}
+			variants = append(variants, variant{"with batch ×4", [][]string{long, {"batch", strconv.Itoa(4 * c.Batch)}}})
 		}
 		for _, v := range variants {
 			for _, dataset := range []string{"mnist", "fashion-mnist"} {
 				for _, epsilon := range []string{"10", "1"} {
-					lines = append(lines, line{v.label, parse(epsilon), with(at(dataset, epsilon), v.settings...), published[dataset+" "+epsilon]})
+					lines = append(lines, line{v.label, parse(epsilon), with(at(dataset, epsilon), slices.Concat(v.settings...)...), published[dataset+" "+epsilon]})
 				}
 			}
 		}
