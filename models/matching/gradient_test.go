@@ -34,7 +34,8 @@ var small = matching.Model{
 
 // other has the layers that small has not.
 var other = matching.Model{
-	Input: small.Input, Outputs: 2, Outer: small.Outer, Target: small.Target, Loss: small.Loss,
+	Input: small.Input, Outputs: 2, Target: small.Target, Loss: small.Loss,
+	Outer: layer.Sequence{layer.Branches{layer.Dense{Name: "c", In: 2, Out: 2}, layer.Sequence{layer.Dense{Name: "d", In: 2, Out: 1}, layer.Func(graph.Tanh)}}},
 	Inner: layer.Sequence{
 		layer.Residual{Main: layer.Sequence{layer.Conv2D{Name: "a", In: 1, Out: 1, Kernel: 3, Stride: 1, Padding: 1}, layer.Func(graph.Tanh)}, Shortcut: layer.Sequence{}},
 		layer.ConvTranspose2D{Name: "t", In: 1, Out: 2, Kernel: 2, Stride: 2}, layer.Func(graph.Tanh), layer.AvgPool2D(2), layer.Flatten,

@@ -30,7 +30,7 @@ func BenchmarkStep(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer t.learner.Close()
+			defer t.close()
 			plan, _, err := c.plan(images.Len(), t.learner.Parameters())
 			if err != nil {
 				b.Fatal(err)

@@ -113,8 +113,8 @@ func (c *Config) Check() error {
 			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
 		}
 	}
-	if !(c.Supervision >= 0) || math.IsInf(c.Supervision, 0) {
-		return fmt.Errorf("supervision is %v; it must be finite, 0 for 004's loss or more", c.Supervision)
+	if !(c.Supervision >= 0 && c.Supervision <= 1e6) { // beyond, pixels are lost in float32
+		return fmt.Errorf("supervision is %v; it weighs classes in the loss, from 0, which is 004's, to 1e6", c.Supervision)
 	}
 	if supervised := c.Supervision > 0; supervised != (c.Labels == 0) || c.Labels < 0 {
 		return fmt.Errorf("labels is %d and supervision %v; give labels a number of steps from 1 on, or with supervision, where the autoencoder itself learns the classes, labels=0", c.Labels, c.Supervision)

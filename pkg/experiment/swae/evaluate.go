@@ -146,11 +146,12 @@ func (Experiment) Measures() []string {
 
 // Measure implements experiment.Measurer.
 func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {
-	d, t, err := open(ctx, r, config.(*Config), say)
+	t, err := open(ctx, r, config.(*Config), say)
 	if err != nil {
 		return found, err
 	}
 	defer t.close()
+	d := t.data
 	found = experiment.Measured{Values: run.Values{}, Rows: count}
 	label := classify(t.label)
 	if name == "knn" {
@@ -183,20 +184,20 @@ func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Con
 }
 
 // open restores what a finished run has learned.
-func open(ctx context.Context, r *run.Run, c *Config, say func(run.Event)) (*data, *training, error) {
+func open(ctx context.Context, r *run.Run, c *Config, say func(run.Event)) (*training, error) {
 	d, err := load(ctx, c, say)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t, err := newTraining(c, d, noise.Seeded(r.Spec.Seed))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := t.reopen(r); err != nil {
 		t.close()
-		return nil, nil, err
+		return nil, err
 	}
-	return d, t, nil
+	return t, nil
 }
 
 // reopen reads what a run's networks have learned.

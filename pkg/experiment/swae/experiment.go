@@ -34,10 +34,10 @@ const (
 	labelsFile      = "labels.npz"
 )
 
-// Run implements experiment.Experiment. It leaves the networks, autoencoder.npz and
-// labels.npz (without supervision), what they make of held-out images and of the prior's points (picture),
-// and the curves "reconstruction loss", in nats a pixel, and "sliced W₂" between codes
-// and prior, of held-out images.
+// Run implements experiment.Experiment. It leaves the networks, autoencoder.npz and,
+// without supervision, labels.npz, what they make of held-out images and of the prior's
+// points (picture), and the curves "reconstruction loss", in nats a pixel, and "sliced
+// W₂" between codes and prior, of held-out images.
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	say := func(e run.Event) { _ = r.Emit(e) } // progress that cannot be told is no reason to stop

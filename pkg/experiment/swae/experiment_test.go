@@ -174,7 +174,11 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 func TestSupervisionNeedsNoLabeller(t *testing.T) {
 	t.Setenv(run.IntervalVariable, "0s")
 	settings := map[string]string{"start": "nobodys-glyphs", "start_steps": "4", "steps": "3", "supervision": "30", "labels": "0"}
-	done := compute(t, settings, 5)
+	done, whole := compute(t, settings, 5), compute(t, settings, 0)
+	if !bytes.Equal(experimenttest.Read(t, whole, autoencoderFile), experimenttest.Read(t, done, autoencoderFile)) {
+		t.Error("interrupted, the training ended with another network")
+	}
+	checkAudit(t, done)
 	result, err := done.Result()
 	if err != nil {
 		t.Fatal(err)
@@ -192,11 +196,15 @@ func TestSupervisionNeedsNoLabeller(t *testing.T) {
 	if err != nil || again.Values["mlp accuracy"] != result.Metrics["mlp accuracy"] {
 		t.Errorf("measured again: %+v, %v; first %v", again, err, result.Metrics)
 	}
-	d, tr, err := open(t.Context(), done, supervised(t, done), func(run.Event) {})
+	if again, err = experiment.Measure(t.Context(), done, "knn", 100, func(run.Event) {}); err != nil || !again.NonPrivate {
+		t.Errorf("knn: %+v, %v", again, err)
+	}
+	tr, err := open(t.Context(), done, settingsOf(t, done), func(run.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tr.close()
+	d := tr.data
 	codes, err := tr.learner.Inner(first(d.held, 2))
 	if err != nil {
 		t.Fatal(err)
@@ -227,8 +235,8 @@ func TestSupervisionNeedsNoLabeller(t *testing.T) {
 	}
 }
 
-// supervised are the settings of a run.
-func supervised(t *testing.T, r *run.Run) *Config {
+// settingsOf are the settings of a run.
+func settingsOf(t *testing.T, r *run.Run) *Config {
 	t.Helper()
 	c := config(experiment.Quick)
 	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
@@ -241,7 +249,7 @@ func supervised(t *testing.T, r *run.Run) *Config {
 // come to lie like the prior. With a budget of next to nothing it does not.
 func TestItLearns(t *testing.T) {
 	if os.Getenv("MOLEHILL_THOROUGH") == "" {
-		t.Skip("trains twice; set MOLEHILL_THOROUGH")
+		t.Skip("trains three times; set MOLEHILL_THOROUGH")
 	}
 	settings := map[string]string{"epsilon": "inf", "latent": "6", "batch": "30", "steps": "40", "learning_rate": "0.005", "projections": "12", "jacobian": "30"}
 	quality := func(settings map[string]string) (loss, distance float64) {

@@ -110,11 +110,11 @@ func targets(d *dataset.Dataset, at []int, width, classes int) []float32 {
 	y := make([]float32, 0, len(at)*(width+classes))
 	for _, i := range at {
 		y = append(y, d.Row(i)[:width]...)
-		one := make([]float32, classes)
 		if classes > 0 {
+			one := make([]float32, classes)
 			one[d.Labels[i]] = 1
+			y = append(y, one...)
 		}
-		y = append(y, one...)
 	}
 	return y
 }

@@ -239,8 +239,8 @@ func (t *training) quality(count int) (run.Values, error) {
 // crossEntropy.
 func perPixel(odds, x []float32) float64 {
 	var sum float64
-	for i, l := range odds {
-		l := float64(l)
+	for i, v := range odds {
+		l := float64(v)
 		sum += max(l, 0) - l*float64(x[i]) + math.Log1p(math.Exp(-math.Abs(l)))
 	}
 	return sum / float64(len(x))
@@ -253,7 +253,10 @@ func (t *training) decode(codes []float32) (odds, scores []float32, err error) {
 	if err != nil || t.classes == 0 {
 		return values, nil, err
 	}
-	for width := pixels + t.classes; len(values) > 0; values = values[width:] {
+	width := pixels + t.classes
+	n := len(values) / width
+	odds, scores = make([]float32, 0, n*pixels), make([]float32, 0, n*t.classes)
+	for ; len(values) > 0; values = values[width:] {
 		odds, scores = append(odds, values[:pixels]...), append(scores, values[pixels:width]...)
 	}
 	return odds, scores, nil

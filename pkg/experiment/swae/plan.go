@@ -30,7 +30,7 @@ func (c *Config) sensitivity() (privacy.Sensitivity, error) {
 }
 
 // plan is the promise of a training: gradients of so many coordinates, the
-// autoencoder's and then the classifier's, each of a batch drawn without replacement;
+// autoencoder's and then, without supervision, the classifier's, each of a batch drawn without replacement;
 // and what 004 would claim for the same noise.
 func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, error) {
 	if c.Batch > records {
@@ -64,8 +64,12 @@ func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, 
 	if err != nil {
 		return plan, nil, err
 	}
+	labels := "labels, by neighbours among private codes, are not counted there"
+	if c.Supervision > 0 {
+		labels = "their loss has classes in it, which 004's has not"
+	}
 	return plan, []privacy.Claim{{Label: "as published", Accountant: gdp.Name(), Epsilon: privacy.Epsilon(found.Epsilon),
-		Note: fmt.Sprintf("004's sensitivity, (1−α)·2C/n′ + α·12ML/n′ = %.4g, and its accountant, a limit as steps grow in number, for the autoencoder's %d steps: labels, by neighbours among private codes, are not counted there", theirs.Value, c.Steps)}}, nil
+		Note: fmt.Sprintf("004's sensitivity, (1−α)·2C/n′ + α·12ML/n′ = %.4g, and its accountant, a limit as steps grow in number, for the autoencoder's %d steps: %s", theirs.Value, c.Steps, labels)}}, nil
 }
 
 // training are the steps of the autoencoder alone, which 004 accounts for.

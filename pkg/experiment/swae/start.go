@@ -37,8 +37,10 @@ func newBeginner(ctx context.Context, t *training, say func(run.Event)) (*beginn
 		return nil, err
 	}
 	b := &beginner{training: t, images: splits.Train}
+	// Classes may mean other things, digits and then clothes: what matters is that codes
+	// of different ones come apart.
 	if found := len(b.images.Classes); t.classes > 0 && found != t.classes {
-		return nil, fmt.Errorf("start is %s, which has %d classes, and %s has %d; with supervision both must have as many: leave one of start and supervision out", t.config.Start, found, t.config.Dataset, t.classes)
+		return nil, fmt.Errorf("start is %s, which has %d classes, and %s has %d; with supervision both must have as many: leave out start and start_steps, or supervision and labels=0", t.config.Start, found, t.config.Dataset, t.classes)
 	}
 	if b.trainer, err = newTrainer(t); err != nil {
 		return nil, err
@@ -60,9 +62,9 @@ func newTrainer(t *training) (*train.Trainer, error) {
 }
 
 // compile builds the codes of images, and, of images, their targets and the derivatives
-// of the distance by their codes, the gradient of (1−α)·ℓ + α·SW²₂ by the parameters, with the
-// mean over pixels in ℓ: where nothing is clipped the sum would leave the distance no
-// say.
+// of the distance by their codes, the gradient of (1−α)·ℓ + α·SW²₂ by the parameters,
+// with the mean over pixels in ℓ: where nothing is clipped the sum would leave the
+// distance no say.
 func (b *beginner) compile(m matching.Model) (err error) {
 	split := len(m.Inner.Params())
 	if b.codes, err = b.trainer.Inspect(func(weights, in []*graph.Node) []*graph.Node {

@@ -2,8 +2,10 @@ package swae
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 )
@@ -57,5 +59,17 @@ func TestAPublicStartIsHandedOn(t *testing.T) {
 				t.Errorf("α = %v: %s was handed on with other values", alpha, p.Name)
 			}
 		}
+	}
+}
+
+// With supervision a start that knows another number of classes is refused, before
+// anything is paid.
+func TestAStartOfOtherClassesIsRefused(t *testing.T) {
+	c := config(experiment.Quick)
+	c.Supervision, c.Labels, c.Start, c.StartSteps = 30, 0, "nobodys-glyphs", 4
+	tr := untrained(t, &c, &data{backend: goBackend(t), private: &dataset.Dataset{Classes: make([]string, 3)}})
+	_, err := newBeginner(t.Context(), tr, func(run.Event) {})
+	if err == nil || !strings.Contains(err.Error(), "which has 10 classes, and mnist has 3") {
+		t.Errorf("error %v", err)
 	}
 }
