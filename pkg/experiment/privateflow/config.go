@@ -219,6 +219,15 @@ func (c *Config) budget() privacy.Budget {
 	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
 }
 
+// theirs labels what a paper's own accounting says of the noise, which is its own too
+// where Published.
+func (c *Config) theirs() string {
+	if c.Published {
+		return "as published"
+	}
+	return "paper's way"
+}
+
 // latentDiameter bounds how far two records are apart: latents lie on the unit
 // sphere.
 const latentDiameter = 2

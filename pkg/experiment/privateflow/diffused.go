@@ -65,11 +65,7 @@ func theorem3(c *Config, at func(delta float64) (float64, error)) (privacy.Claim
 	if err != nil {
 		return privacy.Claim{}, err
 	}
-	label := "paper's way"
-	if c.Published {
-		label = "as published"
-	}
-	claim := privacy.Claim{Label: label, Accountant: "003 Theorem 3", Epsilon: privacy.Epsilon(before),
+	claim := privacy.Claim{Label: c.theirs(), Accountant: "003 Theorem 3", Epsilon: privacy.Epsilon(before),
 		Note: fmt.Sprintf("at ε = %.4g δ = %g falls to %.2g by the last step's diffusion; for one particle and neighbouring releases, which is no bound (docs/diffusion.md)", before, c.Delta, after)}
 	// The larger δ₀, the larger what is left of it.
 	low, high := math.Log(c.Delta), math.Log(0.5)

@@ -239,11 +239,7 @@ func (presampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan
 	if plan.NoiseStd == 0 {
 		return plan, nil, nil
 	}
-	label := "paper's way"
-	if c.Published {
-		label = "as published"
-	}
-	claims := []privacy.Claim{{Label: label, Accountant: "classical Gaussian", Epsilon: privacy.Epsilon(classical / plan.NoiseStd),
+	claims := []privacy.Claim{{Label: c.theirs(), Accountant: "classical Gaussian", Epsilon: privacy.Epsilon(classical / plan.NoiseStd),
 		Note: "Lemma 1's sensitivity; the formula is proved for ε ≤ 1 only"}}
 	if c.Diffusion > 0 {
 		claim, err := theorem3(c, func(delta float64) (float64, error) { return std(delta) / plan.NoiseStd, nil })
