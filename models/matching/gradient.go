@@ -28,7 +28,11 @@ func (l *Learner) Gradient(b Batch, c Clipping) (*Gradient, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	found, err := l.run(l.look[c.Exact], l.records(b)...)
+	program := l.look[c.Exact]
+	if b.Alpha == 0 {
+		program = l.lookAtLosses
+	}
+	found, err := l.run(program, l.records(b)...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,17 +64,21 @@ func (l *Learner) Gradient(b Batch, c Clipping) (*Gradient, error) {
 type look struct {
 	n, d                              int
 	outputs                           []float32 // [n, d]
-	products                          []float32 // [n, d] or [n, d, d]
-	rounding                          []float32 // [n, d]
+	products                          []float32 // [n, d] or [n, d, d]; nil without α
+	rounding                          []float32 // [n, d]; nil without α
 	losses, lossSquares, lossRounding []float32 // [n], or nil
 
 	bad []bool // [n], records that are not finite
 }
 
 func newLook(found [][]float32, n, d int) *look {
-	s := &look{n: n, d: d, outputs: found[0], products: found[1], rounding: found[2], bad: make([]bool, n)}
-	if len(found) > 3 {
-		s.losses, s.lossSquares, s.lossRounding = found[3], found[4], found[5]
+	s := &look{n: n, d: d, outputs: found[0], bad: make([]bool, n)}
+	rest := found[1:]
+	if len(found) != 4 { // not losses alone
+		s.products, s.rounding, rest = found[1], found[2], found[3:]
+	}
+	if len(rest) > 0 {
+		s.losses, s.lossSquares, s.lossRounding = rest[0], rest[1], rest[2]
 	}
 	for _, values := range found {
 		for k, x := range values {

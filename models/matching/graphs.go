@@ -24,13 +24,29 @@ func (m Model) norms(weights, inputs []*graph.Node, exact bool) []*graph.Node {
 	if m.Loss == nil {
 		return outputs
 	}
-	whole, err := inner.Then(m.Outer, weights[split:])
+	return append(outputs, m.ofLosses(inner, weights[split:], inputs)...)
+}
+
+// lossNorms is norms without the Jacobians, which matter to sliced distances alone and
+// cost a backward pass an output.
+func (m Model) lossNorms(weights, inputs []*graph.Node) []*graph.Node {
+	split := len(m.Inner.Params())
+	inner, err := ghost.Forward(m.Inner, inputs[0], weights[:split])
+	if err != nil {
+		panic(err)
+	}
+	return append([]*graph.Node{inner.Output}, m.ofLosses(inner, weights[split:], inputs)...)
+}
+
+// ofLosses are losses, squared norms of their gradients, and what is rounded in those.
+func (m Model) ofLosses(inner *ghost.Trace, outer, inputs []*graph.Node) []*graph.Node {
+	whole, err := inner.Then(m.Outer, outer)
 	if err != nil {
 		panic(err)
 	}
 	losses := m.losses(whole.Output, inputs[1:])
 	found := whole.LossNorms(losses)
-	return append(outputs, losses, found.Products, found.Rounding)
+	return []*graph.Node{losses, found.Products, found.Rounding}
 }
 
 // weighted builds the gradient by all parameters of

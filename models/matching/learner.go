@@ -44,6 +44,7 @@ type Learner struct {
 	trainer                      *train.Trainer
 	follow                       *train.Follow
 	look                         map[bool]*train.Program // outputs and norms of a batch, by whether clipping is exact
+	lookAtLosses                 *train.Program          // the same without Jacobians; nil without a loss
 	pull                         *train.Program          // a weighted sum of gradients
 	inner, outer, output, losses *train.Program
 }
@@ -73,6 +74,11 @@ func (l *Learner) compile() (err error) {
 		if l.look[exact], err = l.trainer.Inspect(func(weights, inputs []*graph.Node) []*graph.Node {
 			return l.model.norms(weights, inputs, exact)
 		}); err != nil {
+			return err
+		}
+	}
+	if l.model.Loss != nil {
+		if l.lookAtLosses, err = l.trainer.Inspect(l.model.lossNorms); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	codesName          = "codes"
 	interpolationsName = "interpolations"
 	classesFile        = "classes.json"
+	drawnFile          = "drawn.npy"
 )
 
 // drawn is how many codes a picture shows, which more would cover.
@@ -37,6 +38,7 @@ type Codes struct {
 	Table   []float32 // [n, Dim+1], the class behind the code
 	Classes []string  // names of the classes
 	Seed    uint64    // of the prior to look at
+	Drawn   []float32 // [m, Dim], what images are generated from; nil for the prior
 }
 
 // codesOf reads them. A run that has no names of its classes has their numbers.
@@ -50,6 +52,14 @@ func codesOf(r *run.Run) (c Codes, err error) {
 	if err != nil {
 		return c, err
 	}
+	if slices.Contains(names, drawnFile) {
+		if c.Drawn, width, err = r.Table(drawnFile); err == nil && width != c.Dim {
+			err = fmt.Errorf("swae: %s of %s has %d columns beside codes of %d numbers", drawnFile, r.ID, width, c.Dim)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
 	if slices.Contains(names, classesFile) {
 		f, err := r.Artefact(classesFile)
 		if err != nil {
@@ -60,10 +70,10 @@ func codesOf(r *run.Run) (c Codes, err error) {
 			return c, fmt.Errorf("swae: %s of %s: %w", classesFile, r.ID, err)
 		}
 	}
-	for i := 0; i < len(c.Table); i += width {
+	for i := 0; i < len(c.Table); i += c.Dim + 1 {
 		class := float64(c.Table[i+c.Dim])
 		if !(class >= 0 && class < 1000) || class != math.Trunc(class) {
-			return c, fmt.Errorf("swae: %s.npy of %s: row %d is of class %v; expected a number from 0", codesName, r.ID, i/width, class)
+			return c, fmt.Errorf("swae: %s.npy of %s: row %d is of class %v; expected a number from 0", codesName, r.ID, i/(c.Dim+1), class)
 		}
 		for len(c.Classes) <= int(class) {
 			c.Classes = append(c.Classes, strconv.Itoa(len(c.Classes)))
@@ -72,13 +82,17 @@ func codesOf(r *run.Run) (c Codes, err error) {
 	return c, nil
 }
 
-// Figure draws codes over points of the prior, two coordinates at a time, in the colour
+// Figure draws codes over points that images are generated from, two coordinates at a time, in the colour
 // and the shape of their class (004, Figures 3 and 9). It has nothing to draw of codes
 // with one coordinate, ok is false then.
 func (c Codes) Figure() (f viz.Panels, ok bool) {
 	rows := len(c.Table) / (c.Dim + 1)
-	below := prior(min(rows, drawn), c.Dim, noise.Seeded(c.Seed).Stream("prior to look at", 0)).Data
-	f = viz.Panels{Title: "Codes of held-out images by class, over the prior (grey)", Columns: 2}
+	below, what := c.Drawn, "what images are generated from"
+	if below == nil {
+		below, what = prior(min(rows, drawn), c.Dim, noise.Seeded(c.Seed).Stream("prior to look at", 0)).Data, "the prior"
+	}
+	below = below[:min(len(below), drawn*c.Dim)]
+	f = viz.Panels{Title: "Codes of held-out images by class, over " + what + " (grey)", Columns: 2}
 	var plots []*plot.Plot
 	reach := 1. // the prior's
 	for k := 0; k+1 < c.Dim; k += 2 {
@@ -104,6 +118,9 @@ func (c Codes) Figure() (f viz.Panels, ok bool) {
 	reach *= 1.05
 	for _, p := range plots {
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -reach, reach, -reach, reach
+	}
+	if len(plots) > 3 { // with the legend, two rows
+		f.Columns = 3
 	}
 	for _, p := range append(plots, c.legend()) {
 		f.Cells = append(f.Cells, viz.Plot{Plot: p, Width: 340, Height: 340})

@@ -60,6 +60,11 @@ type Config struct {
 	// counts in the loss, in units of that of its pixels, summed. 0 is 004's.
 	Supervision float64 `json:"supervision"`
 
+	// Law is how many further steps, of the same noise and sample, tell where codes lie.
+	// Codes lie on the unit sphere then, no prior pulls them (Alpha must be 0), and
+	// generated images are decoded from points that lie as codes do. 0 is 004's.
+	Law int `json:"law"`
+
 	Start      string `json:"start"`       // data set, public by construction, that the network learns first; "" for none
 	StartSteps int    `json:"start_steps"` // without noise
 
@@ -118,6 +123,9 @@ func (c *Config) Check() error {
 	}
 	if supervised := c.Supervision > 0; supervised != (c.Labels == 0) || c.Labels < 0 {
 		return fmt.Errorf("labels is %d and supervision %v; give labels a number of steps from 1 on, or with supervision, where the autoencoder itself learns the classes, labels=0", c.Labels, c.Supervision)
+	}
+	if c.Law < 0 || c.Law > 0 && (c.Alpha != 0 || c.Latent < 2) {
+		return fmt.Errorf("law is %d, alpha %v and latent %d; give law a number of steps, or 0 for a prior, and with it alpha=0, for no prior pulls codes then, and a latent of at least 2", c.Law, c.Alpha, c.Latent)
 	}
 	if !(c.Alpha >= 0 && c.Alpha <= 1) {
 		return fmt.Errorf("alpha is %v; it weighs the distance to the prior from 0 to 1", c.Alpha)

@@ -32,6 +32,14 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	if err != nil {
 		return result, err
 	}
+	if t.law != nil {
+		if err := r.Emit(run.Event{Message: "drawing points that lie as codes do"}); err != nil {
+			return result, err
+		}
+		if result.Metrics[toPrior], err = t.toLaw(codes); err != nil {
+			return result, err
+		}
+	}
 	found, err := t.label(codes)
 	if err != nil {
 		return result, err
@@ -45,6 +53,9 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	if err := t.picture(r, codes); err != nil {
 		return result, err
 	}
+	if err := r.Emit(run.Event{Message: "what generated images teach"}); err != nil {
+		return result, err
+	}
 	made, err := t.generate(t.config.Samples, t.label)
 	if err != nil {
 		return result, err
@@ -56,7 +67,7 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	for name, value := range accuracies {
 		result.Metrics[name] = value
 	}
-	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and prior; %s of their codes; %s",
+	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and what images are generated from; %s of their codes; %s",
 		held.Len(), made.Len(), reconstruction, toPrior, labelAccuracy, told)
 	return result, nil
 }
@@ -72,10 +83,14 @@ func agreement(a, b []int) float64 {
 	return float64(equal) / float64(len(a))
 }
 
-// generate decodes points of the prior, always the same ones, and labels them by their
-// codes.
+// generate decodes points that are drawn as codes should lie, always the same ones, and
+// labels them by their codes.
 func (t *training) generate(count int, label classify) (*dataset.Dataset, error) {
-	z := prior(count, t.config.Latent, t.public.Stream("samples", 0)).Data
+	drawn, err := t.draw(count)
+	if err != nil {
+		return nil, err
+	}
+	z := drawn.Data
 	x, err := t.images(z)
 	if err != nil {
 		return nil, err
@@ -203,15 +218,18 @@ func open(ctx context.Context, r *run.Run, c *Config, say func(run.Event)) (*tra
 // reopen reads what a run's networks have learned.
 func (t *training) reopen(r *run.Run) error {
 	c := t.config
-	s, err := c.sensitivity()
+	plan, _, err := c.plan(t.data.private.Len(), t.learner.Parameters())
 	if err == nil {
-		err = t.withLabels(s)
+		err = t.equip(plan)
 	}
 	if err == nil {
 		err = read(r, autoencoderFile, t.learner, c.StartSteps+c.Steps)
 	}
 	if err == nil && t.labels != nil {
 		err = read(r, labelsFile, t.labels.learner, c.Labels)
+	}
+	if err == nil && t.law != nil {
+		err = t.law.restore(r)
 	}
 	return err
 }

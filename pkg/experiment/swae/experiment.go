@@ -32,6 +32,7 @@ func (Experiment) Config(preset experiment.Preset) experiment.Config {
 const (
 	autoencoderFile = "autoencoder.npz"
 	labelsFile      = "labels.npz"
+	lawFile         = "law.npy" // means of harmonics of codes
 )
 
 // Run implements experiment.Experiment. It leaves the networks, autoencoder.npz and,
@@ -62,7 +63,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := t.withLabels(plan.Sensitivity); err != nil {
+	if err := t.equip(plan); err != nil {
 		return result, err
 	}
 	statement, err := plan.Statement(secret, claims, d.notCovered...)
@@ -93,11 +94,24 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return r.Emit(run.Event{Step: steps + done, Total: steps + c.Labels})
+			return r.Emit(run.Event{Step: steps + done, Total: steps + c.Labels + c.Law})
 		}); err != nil {
 			return result, err
 		}
 		if err := r.WriteFile(labelsFile, func(to io.Writer) error { return t.labels.learner.Save(to, c.Labels) }); err != nil {
+			return result, err
+		}
+	}
+	if t.law != nil {
+		if err := t.law.learn(t, release, plan.Sensitivity, func(done int) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return r.Emit(run.Event{Step: steps + c.Labels + done, Total: steps + c.Labels + c.Law})
+		}); err != nil {
+			return result, err
+		}
+		if err := t.law.save(r); err != nil {
 			return result, err
 		}
 	}

@@ -26,15 +26,6 @@ type labeller struct {
 // labelRate is the rate at which it learns at first.
 const labelRate = 1e-2
 
-// withLabels gives a training without supervision an untrained labeller, whose gradients
-// have the sensitivity s.
-func (t *training) withLabels(s privacy.Sensitivity) (err error) {
-	if t.classes == 0 {
-		t.labels, err = newLabeller(t, s)
-	}
-	return err
-}
-
 // newLabeller returns an untrained one for codes of a training, whose gradients have
 // the sensitivity s.
 func newLabeller(t *training, s privacy.Sensitivity) (*labeller, error) {

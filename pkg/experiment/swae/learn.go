@@ -26,6 +26,18 @@ type training struct {
 	public  noise.Source
 	classes int       // that the network tells; 0 without supervision
 	labels  *labeller // nil with supervision
+	law     *law      // nil with a prior
+}
+
+// equip gives a training what learns after the autoencoder, by the last steps of a plan.
+func (t *training) equip(plan privacy.Plan) (err error) {
+	if t.classes == 0 {
+		t.labels, err = newLabeller(t, plan.Sensitivity)
+	}
+	if err == nil && t.config.Law > 0 {
+		t.law, err = t.newLaw(plan)
+	}
+	return err
 }
 
 func (t *training) close() {
@@ -51,7 +63,7 @@ func newTraining(c *Config, d *data, public noise.Source) (*training, error) {
 		}
 	}
 	learner, err := matching.New(d.backend, m, start, c.optimizer())
-	return &training{c, d, learner, public, classes, nil}, err
+	return &training{config: c, data: d, learner: learner, public: public, classes: classes}, err
 }
 
 // batch is what a gradient is of: some images, fresh points of the prior, as many, and
@@ -132,7 +144,7 @@ func (t *training) all(ctx context.Context, r *run.Run, pay func() (experiment.P
 	if err != nil {
 		return err
 	}
-	steps, total := c.StartSteps+c.Steps, c.StartSteps+c.Steps+c.Labels
+	steps, total := c.StartSteps+c.Steps, c.StartSteps+c.Steps+c.Labels+c.Law
 	began, saved, from, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
 	for done < steps {
 		if err := ctx.Err(); err != nil {
@@ -212,7 +224,8 @@ const (
 )
 
 // quality is, on the first held-out images, the cross-entropy of a pixel as it is
-// reconstructed, and the sliced W₂ between codes and as many points of the prior.
+// reconstructed, and, if there is a prior, the sliced W₂ between codes and as many points
+// of it.
 func (t *training) quality(count int) (run.Values, error) {
 	x := first(t.data.held, count)
 	codes, err := t.learner.Inner(x)
@@ -226,6 +239,9 @@ func (t *training) quality(count int) (run.Values, error) {
 	loss := perPixel(odds, x)
 	if loss-loss != 0 {
 		return nil, fmt.Errorf("the loss is no longer finite; train with a smaller learning_rate than %v", t.config.LearningRate)
+	}
+	if t.law != nil { // which is not known yet
+		return run.Values{reconstruction: loss}, nil
 	}
 	dim, rng := t.config.Latent, t.public.Stream("prior for the distance", 0)
 	distance, err := metric.SlicedW2{Stacks: metric.DefaultStacks}.Measure(points(codes, dim), prior(len(codes)/dim, dim, rng), rng)

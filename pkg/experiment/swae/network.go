@@ -5,7 +5,8 @@
 // The gradient of both is clipped inside and gets noise (models/matching); the labels
 // of generated images come from a classifier of codes that learns within the same
 // budget: after the autoencoder, or (ours, with Config.Supervision) together with it, so
-// that codes of a class lie together.
+// that codes of a class lie together. Instead of pulling codes to a prior, where they
+// come to lie can be released (ours, with Config.Law).
 package swae
 
 import (
@@ -72,11 +73,19 @@ func Classifier(latent, classes int) layer.Sequence {
 	}
 }
 
+// encoder is 004's, or with Law the same onto the unit sphere.
+func (c *Config) encoder() layer.Sequence {
+	if c.Law > 0 {
+		return append(Encoder(c.Latent), layer.Normalize)
+	}
+	return Encoder(c.Latent)
+}
+
 // model is the autoencoder with its loss. Of a number of classes it has the classifier
 // beside the decoder, [n, 784 + classes], and is trained on images with a one among
 // zeros for the class behind; of none it is 004's.
 func (c *Config) model(classes int) matching.Model {
-	m := matching.Model{Input: []int{side, side, 1}, Inner: Encoder(c.Latent), Outputs: c.Latent, Outer: Decoder(c.Latent), Target: []int{side, side, 1}}
+	m := matching.Model{Input: []int{side, side, 1}, Inner: c.encoder(), Outputs: c.Latent, Outer: Decoder(c.Latent), Target: []int{side, side, 1}}
 	if classes > 0 {
 		m.Outer, m.Target = layer.Sequence{layer.Branches{m.Outer, Classifier(c.Latent, classes)}}, []int{pixels + classes}
 	}

@@ -22,7 +22,8 @@ const (
 //     generated images, [·, 784];
 //   - interpolations: of each two of them, decoded along the line between their codes,
 //     [pairs·10, 784];
-//   - codes: of the first held-out images, with their labels behind, [·, latent + 1].
+//   - codes: of the first held-out images, with their labels behind, [·, latent + 1];
+//   - drawn, with a law: points that images are generated from, [·, latent].
 func (t *training) picture(r *run.Run, codes []float32) error {
 	earliest := t.earliest()
 	originals := rows(t.data.held, earliest)
@@ -30,7 +31,11 @@ func (t *training) picture(r *run.Run, codes []float32) error {
 	if err != nil {
 		return err
 	}
-	made, err := t.images(prior(generated*columns, t.config.Latent, t.public.Stream("samples", 0)).Data)
+	drawn, err := t.draw(scattered)
+	if err != nil {
+		return err
+	}
+	made, err := t.images(drawn.Data[:generated*columns*t.config.Latent])
 	if err != nil {
 		return err
 	}
@@ -44,7 +49,11 @@ func (t *training) picture(r *run.Run, codes []float32) error {
 	for k, i := range earliest {
 		ends[k] = codes[i*dim : (i+1)*dim]
 	}
-	along, err := t.images(interpolate(ends, dim))
+	line := points(interpolate(ends, dim), dim)
+	if t.law != nil {
+		line.OnSphere()
+	}
+	along, err := t.images(line.Data)
 	if err != nil {
 		return err
 	}
@@ -54,7 +63,7 @@ func (t *training) picture(r *run.Run, codes []float32) error {
 	if err := t.tellClasses(r); err != nil {
 		return err
 	}
-	return t.scatter(r, codes)
+	return t.scatter(r, codes, drawn.Data)
 }
 
 // save leaves numbers, and a picture of them.
@@ -95,15 +104,22 @@ func interpolate(ends [][]float32, dim int) []float32 {
 	return all
 }
 
-// scatter shows codes of held-out images over points of the prior.
-func (t *training) scatter(r *run.Run, codes []float32) error {
+// scatter shows codes of held-out images over points that images are generated from.
+func (t *training) scatter(r *run.Run, codes, drawn []float32) error {
 	dim := t.config.Latent
 	n := min(scattered, len(codes)/dim)
 	table := make([]float32, 0, n*(dim+1))
 	for i := range n {
 		table = append(append(table, codes[i*dim:(i+1)*dim]...), float32(t.data.held.Labels[i]))
 	}
-	figure, ok := Codes{dim, table, t.data.held.Classes, r.Spec.Seed}.Figure()
+	all := Codes{Dim: dim, Table: table, Classes: t.data.held.Classes, Seed: r.Spec.Seed}
+	if t.law != nil {
+		all.Drawn = drawn
+		if err := r.WriteTable(drawnFile, drawn, dim); err != nil {
+			return err
+		}
+	}
+	figure, ok := all.Figure()
 	if !ok { // one coordinate has no plane
 		return r.WriteTable(codesName+".npy", table, dim+1)
 	}

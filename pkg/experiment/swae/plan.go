@@ -26,11 +26,15 @@ func (c *Config) sensitivity() (privacy.Sensitivity, error) {
 	if c.Labels > 0 {
 		s.Query += fmt.Sprintf(", and of the loss of a classifier of codes (%d releases), clipped to the same", c.Labels)
 	}
+	if c.Law > 0 {
+		s.Query += fmt.Sprintf(", and of means of harmonics of codes (%d releases), scaled to the same", c.Law)
+	}
 	return s, err
 }
 
 // plan is the promise of a training: gradients of so many coordinates, the
-// autoencoder's and then, without supervision, the classifier's, each of a batch drawn without replacement;
+// autoencoder's and then, without supervision, the classifier's, and then,
+// with a law, means of harmonics, each of a batch drawn without replacement;
 // and what 004 would claim for the same noise.
 func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, error) {
 	if c.Batch > records {
@@ -41,7 +45,7 @@ func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, 
 		return privacy.Plan{}, nil, err
 	}
 	plan := privacy.Plan{Sensitivity: sensitivity, Sampler: sampling.FixedSize{Size: c.Batch}, Records: records,
-		Steps: c.Steps + c.Labels, Budget: c.budget(), Coordinates: coordinates}
+		Steps: c.Steps + c.Labels + c.Law, Budget: c.budget(), Coordinates: coordinates}
 	if !plan.Budget.Private() {
 		return plan, nil, nil
 	}

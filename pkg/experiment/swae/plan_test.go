@@ -216,6 +216,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"labels", "0", "labels is 0"},
 		{"supervision", "-1", "supervision is -1"},
 		{"supervision", "5", "labels=0"},
+		{"law", "-1", "law is -1"},
+		{"law", "10", "alpha=0"},
 		{"latent", "0", "latent is 0"},
 		{"projections", "0", "projections is 0"},
 		{"samples", "10", "at least 100"},
