@@ -18,8 +18,8 @@ import (
 const Margin = 0x1p-10
 
 // Gradient returns that of a batch at the parameters as they are, clipped. A record
-// that gives a number that is not finite anywhere counts as one with output 0 and no
-// gradient.
+// that gives a number that is not finite anywhere, in what the gradient needs, counts as
+// one with output 0 and no gradient. At α = 0 that leaves out Jacobians, which cost most.
 func (l *Learner) Gradient(b Batch, c Clipping) (*Gradient, error) {
 	n, err := l.model.checkBatch(b)
 	if err != nil {

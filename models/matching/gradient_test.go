@@ -319,3 +319,63 @@ func TestMarginIsEnough(t *testing.T) {
 		}
 	})
 }
+
+// A map towards the sphere has a large gradient next to 0. A record that is made to come
+// there, with a loss that pulls its output along itself, has a gradient that cancels but
+// for what float32 loses: with a bound on the map's gradient that stays within the limit,
+// and with Normalize it does not.
+func TestAMapTowardsTheSphereKeepsTheLimit(t *testing.T) {
+	const in, out = 64, 8
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		largest := func(last layer.Layer) (most float64) {
+			m := matching.Model{
+				Input: []int{in}, Outputs: out, Target: []int{out}, Inner: layer.Sequence{layer.Dense{Name: "a", In: in, Out: out}, last}, Outer: layer.Sequence{layer.Dense{Name: "b", In: out, Out: out}},
+				Loss: func(output, target *graph.Node) *graph.Node { return graph.ReduceSum(graph.Mul(output, target), 1) },
+			}
+			for seed := range uint64(8) {
+				for _, near := range []float64{1e-1, 1e-3, 1e-5, 1e-6, 1e-7} {
+					rng := rand.New(rand.NewPCG(seed, 9))
+					params, x, some := layer.Init(m.Network(), seed), normals(rng, in, 1), normals(rng, out, 1)
+					weights, bias := params[0].Value, params[1].Value // [in, out]
+					for k := range bias {
+						var code float64
+						for i, v := range x {
+							code += float64(weights[i*out+k]) * float64(v)
+						}
+						bias[k] = float32(near*float64(some[k]) - code)
+					}
+					clear(params[2].Value)
+					clear(params[3].Value)
+					for k := range out {
+						params[2].Value[k*out+k] = 1
+					}
+					l, err := matching.New(b, m, params, train.Optimizer{Name: train.Adam})
+					if err != nil {
+						t.Fatal(err)
+					}
+					along, err := l.Inner(x) // itself
+					if err != nil {
+						t.Fatal(err)
+					}
+					g, err := l.Gradient(matching.Batch{X: x, Target: along}, matching.Clipping{Output: 1, Jacobian: 1, Loss: 1})
+					if err != nil {
+						t.Fatal(err)
+					}
+					l.Close()
+					var v []float64
+					for _, x := range g.Values {
+						v = append(v, float64(x))
+					}
+					most = max(most, norm(v))
+				}
+			}
+			return most
+		}
+		if most := largest(layer.IntoBall(1e-2)); !(most < 1-matching.Margin/2) {
+			t.Errorf("a gradient of %v leaves a limit of 1", most)
+		}
+		if most := largest(layer.Normalize); most < 1 {
+			t.Errorf("with Normalize a gradient has %v at most, so that these records show nothing", most)
+		}
+	})
+}

@@ -36,7 +36,7 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 		if err := r.Emit(run.Event{Message: "drawing points that lie as codes do"}); err != nil {
 			return result, err
 		}
-		if result.Metrics[toPrior], err = t.toLaw(codes); err != nil {
+		if result.Metrics[toPrior], err = t.toLaw(ctx, codes); err != nil {
 			return result, err
 		}
 	}
@@ -50,13 +50,13 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	if err != nil {
 		return result, err
 	}
-	if err := t.picture(r, codes); err != nil {
+	if err := t.picture(ctx, r, codes); err != nil {
 		return result, err
 	}
 	if err := r.Emit(run.Event{Message: "what generated images teach"}); err != nil {
 		return result, err
 	}
-	made, err := t.generate(t.config.Samples, t.label)
+	made, err := t.generate(ctx, t.config.Samples, t.label)
 	if err != nil {
 		return result, err
 	}
@@ -83,10 +83,10 @@ func agreement(a, b []int) float64 {
 	return float64(equal) / float64(len(a))
 }
 
-// generate decodes points that are drawn as codes should lie, always the same ones, and
-// labels them by their codes.
-func (t *training) generate(count int, label classify) (*dataset.Dataset, error) {
-	drawn, err := t.draw(count)
+// generate decodes points that are drawn as codes should lie, the same ones for the same
+// count, and labels them by their codes.
+func (t *training) generate(ctx context.Context, count int, label classify) (*dataset.Dataset, error) {
+	drawn, err := t.draw(ctx, count)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Con
 			return found, err
 		}
 	}
-	made, err := t.generate(count, label)
+	made, err := t.generate(ctx, count, label)
 	if err != nil {
 		return found, err
 	}
@@ -218,9 +218,9 @@ func open(ctx context.Context, r *run.Run, c *Config, say func(run.Event)) (*tra
 // reopen reads what a run's networks have learned.
 func (t *training) reopen(r *run.Run) error {
 	c := t.config
-	plan, _, err := c.plan(t.data.private.Len(), t.learner.Parameters())
+	s, err := c.sensitivity()
 	if err == nil {
-		err = t.equip(plan)
+		err = t.withLabels(s)
 	}
 	if err == nil {
 		err = read(r, autoencoderFile, t.learner, c.StartSteps+c.Steps)
@@ -228,8 +228,8 @@ func (t *training) reopen(r *run.Run) error {
 	if err == nil && t.labels != nil {
 		err = read(r, labelsFile, t.labels.learner, c.Labels)
 	}
-	if err == nil && t.law != nil {
-		err = t.law.restore(r)
+	if err == nil && c.Law > 0 {
+		t.law, err = t.readLaw(r)
 	}
 	return err
 }

@@ -32,13 +32,14 @@ func (Experiment) Config(preset experiment.Preset) experiment.Config {
 const (
 	autoencoderFile = "autoencoder.npz"
 	labelsFile      = "labels.npz"
-	lawFile         = "law.npy" // means of harmonics of codes
+	lawFile         = "law.json" // means of harmonics of codes
 )
 
 // Run implements experiment.Experiment. It leaves the networks, autoencoder.npz and,
-// without supervision, labels.npz, what they make of held-out images and of the prior's
-// points (picture), and the curves "reconstruction loss", in nats a pixel, and "sliced
-// W₂" between codes and prior, of held-out images.
+// without supervision, labels.npz; where codes lie, if there is no prior, law.json; what
+// they make of held-out images and of points to generate from (picture); and the curves
+// "reconstruction loss", in nats a pixel, and, with a prior, "sliced W₂" between codes and
+// prior, of held-out images.
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	say := func(e run.Event) { _ = r.Emit(e) } // progress that cannot be told is no reason to stop
@@ -103,7 +104,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		}
 	}
 	if t.law != nil {
-		if err := t.law.learn(t, release, plan.Sensitivity, func(done int) error {
+		if err := t.law.learn(t, release, func(done int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -1,8 +1,12 @@
 package swae
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
+	"slices"
 
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
@@ -21,10 +25,18 @@ import (
 // plan: drawn as its batches are, scaled to its sensitivity, with its noise. The mean of
 // k such releases has the noise of one, divided by √k.
 type law struct {
-	basis *harmonic.Basis
-	scale float64   // of what a step releases: that of a batch's means has the plan's sensitivity
-	std   float64   // of the noise of means
-	means []float32 // nil before any are released
+	basis       *harmonic.Basis
+	sensitivity privacy.Sensitivity // of what a step releases
+	scale       float64             // of that: a batch's means have the plan's sensitivity by it
+	told        told
+	density     *harmonic.Density // nil before it is asked for
+}
+
+// told is what a run keeps of a law.
+type told struct {
+	Degree int       `json:"degree"`
+	Std    float64   `json:"std"`   // of the noise of means; that records are drawn is not counted
+	Means  []float64 `json:"means"` // of harmonics, each times its weight; nil before any are released
 }
 
 // newLaw returns what has not been learned, for a plan.
@@ -35,19 +47,26 @@ func (t *training) newLaw(plan privacy.Plan) (*law, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, err := harmonic.Sensitivity(c.Latent, degree, c.Batch)
+	s, err := harmonic.Sensitivity(c.Latent, degree, c.Batch)
 	if err != nil {
 		return nil, err
 	}
-	scale := plan.Sensitivity.Value / of.Value * (1 - 1e-12)
-	basis, err := harmonic.NewBasis(c.Latent, degree, t.public.Stream("harmonics", 0))
-	return &law{basis: basis, scale: scale, std: plan.NoiseStd / scale / many}, err
+	l := &law{scale: plan.Sensitivity.Value / s.Value * (1 - 1e-12), sensitivity: s}
+	l.sensitivity.Value *= l.scale
+	l.told = told{Degree: degree, Std: plan.NoiseStd / l.scale / many}
+	return l, l.describe(t)
+}
+
+// describe draws the basis, the same for every training with a seed.
+func (l *law) describe(t *training) (err error) {
+	l.basis, err = harmonic.NewBasis(t.config.Latent, l.told.Degree, t.public.Stream("harmonics", 0))
+	return err
 }
 
 // query is what a step releases of a batch's codes.
 func (l *law) query(codes []float32) ([]float64, error) {
-	x := points(codes, l.basis.Dim)
-	x.OnSphere() // to the last digit, and what is not finite too
+	x := transport.Points{Dim: l.basis.Dim, Data: slices.Clone(codes)}
+	x.OnSphere() // what is not finite too
 	sketch, err := harmonic.NewSketch(x, l.basis)
 	if err != nil {
 		return nil, err
@@ -59,9 +78,9 @@ func (l *law) query(codes []float32) ([]float64, error) {
 }
 
 // learn makes the plan's last steps.
-func (l *law) learn(t *training, release *privacy.Releaser, s privacy.Sensitivity, say func(done int) error) error {
+func (l *law) learn(t *training, release *privacy.Releaser, say func(done int) error) error {
 	c := t.config
-	sum := make([]float64, l.basis.Size())
+	means := make([]float64, l.basis.Size())
 	for k := range c.Law {
 		step := c.Steps + c.Labels + k
 		at, err := release.Draw(step)
@@ -76,33 +95,42 @@ func (l *law) learn(t *training, release *privacy.Releaser, s privacy.Sensitivit
 		if err != nil {
 			return err
 		}
-		if err := release.Release(values, s, step); err != nil {
+		if err := release.Release(values, l.sensitivity, step); err != nil {
 			return fmt.Errorf("where codes lie, step %d: %w", k+1, err)
 		}
 		for i, v := range values {
-			sum[i] += v / l.scale / float64(c.Law)
+			means[i] += v / l.scale / float64(c.Law)
 		}
 		if err := say(k + 1); err != nil {
 			return err
 		}
 	}
-	l.means = make([]float32, len(sum))
-	for i, v := range sum {
-		l.means[i] = float32(v)
-	}
+	l.told.Means = means
 	return nil
 }
 
-// save and restore keep the means in a run.
-func (l *law) save(r *run.Run) error { return r.WriteTable(lawFile, l.means, len(l.means)) }
+// save keeps what was told in a run, and readLaw finds it there.
+func (l *law) save(r *run.Run) error {
+	return r.WriteFile(lawFile, func(to io.Writer) error { return json.NewEncoder(to).Encode(l.told) })
+}
 
-func (l *law) restore(r *run.Run) (err error) {
-	width := 0
-	l.means, width, err = r.Table(lawFile)
-	if err == nil && (width != l.basis.Size() || len(l.means) != width) {
-		return fmt.Errorf("swae: %s of %s has %d means in rows of %d; expected one row of %d", lawFile, r.ID, len(l.means), width, l.basis.Size())
+func (t *training) readLaw(r *run.Run) (*law, error) {
+	file, err := r.Artefact(lawFile)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	defer file.Close()
+	l := &law{}
+	if err := json.NewDecoder(file).Decode(&l.told); err != nil {
+		return nil, fmt.Errorf("swae: %s of %s: %w", lawFile, r.ID, err)
+	}
+	if err := l.describe(t); err != nil {
+		return nil, err
+	}
+	if got, want := len(l.told.Means), l.basis.Size(); got != want {
+		return nil, fmt.Errorf("swae: %s of %s has %d means; up to degree %d there are %d", lawFile, r.ID, got, l.told.Degree, want)
+	}
+	return l, nil
 }
 
 // How particles come to follow the law: steps, and bases of directions at each.
@@ -112,18 +140,21 @@ const (
 	leastDrawn = 2000 // particles that move together; fewer would be too coarse
 )
 
-// draw returns points that lie as the law says, always the same ones, [count, latent].
-func (l *law) draw(t *training, count int) (transport.Points, error) {
+// draw returns points that lie as the law says, [count, latent], the same ones for the
+// same count.
+func (l *law) draw(ctx context.Context, t *training, count int) (transport.Points, error) {
 	dim := t.config.Latent
-	sketch := harmonic.Sketch{Basis: l.basis, Weights: harmonic.Weights(dim, l.basis.Degree), Records: t.config.Law * t.config.Batch, Means: make([]float64, len(l.means))}
-	for i, v := range l.means {
-		sketch.Means[i] = float64(v)
+	if l.density == nil {
+		sketch := harmonic.Sketch{Basis: l.basis, Weights: harmonic.Weights(dim, l.told.Degree), Records: t.config.Law * t.config.Batch, Means: l.told.Means}
+		l.density = sketch.Density(l.told.Std, t.public.Stream("atoms", 0))
 	}
-	target := &flow.Spherical{Density: sketch.Density(l.std, t.public.Stream("atoms", 0)),
-		Directions: flow.Directions{Count: lawBases * dim, Stack: true, Random: t.public}}
+	target := &flow.Spherical{Density: l.density, Directions: flow.Directions{Count: lawBases * dim, Stack: true, Random: t.public}}
 	f := flow.Flow{StepSize: 0.75 * float64(dim), Random: t.public}
 	x := f.Start(max(count, leastDrawn), dim)
 	for step := range lawSteps {
+		if err := ctx.Err(); err != nil {
+			return x, err
+		}
 		if err := f.Step(x, flow.Slices{Target: target}, step); err != nil {
 			return x, err
 		}
@@ -133,10 +164,12 @@ func (l *law) draw(t *training, count int) (transport.Points, error) {
 	return x, nil
 }
 
-// toLaw is the sliced W₂ between codes and as many points that are drawn to be decoded.
-func (t *training) toLaw(codes []float32) (float64, error) {
-	x := points(codes, t.config.Latent)
-	drawn, err := t.draw(x.Len())
+// toLaw is the sliced W₂ between codes, as points of the sphere, and as many points that
+// are drawn to be decoded.
+func (t *training) toLaw(ctx context.Context, codes []float32) (float64, error) {
+	x := transport.Points{Dim: t.config.Latent, Data: slices.Clone(codes)}
+	x.OnSphere()
+	drawn, err := t.draw(ctx, x.Len())
 	if err != nil {
 		return 0, err
 	}
@@ -145,9 +178,9 @@ func (t *training) toLaw(codes []float32) (float64, error) {
 }
 
 // draw returns points to decode: the prior's, or those that lie as codes do.
-func (t *training) draw(count int) (transport.Points, error) {
+func (t *training) draw(ctx context.Context, count int) (transport.Points, error) {
 	if t.law != nil {
-		return t.law.draw(t, count)
+		return t.law.draw(ctx, t, count)
 	}
 	return prior(count, t.config.Latent, t.public.Stream("samples", 0)), nil
 }

@@ -30,12 +30,19 @@ type training struct {
 }
 
 // equip gives a training what learns after the autoencoder, by the last steps of a plan.
-func (t *training) equip(plan privacy.Plan) (err error) {
-	if t.classes == 0 {
-		t.labels, err = newLabeller(t, plan.Sensitivity)
-	}
+func (t *training) equip(plan privacy.Plan) error {
+	err := t.withLabels(plan.Sensitivity)
 	if err == nil && t.config.Law > 0 {
 		t.law, err = t.newLaw(plan)
+	}
+	return err
+}
+
+// withLabels gives one without supervision an untrained labeller, whose gradients have
+// the sensitivity s.
+func (t *training) withLabels(s privacy.Sensitivity) (err error) {
+	if t.classes == 0 {
+		t.labels, err = newLabeller(t, s)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package swae
 
 import (
+	"context"
 	"io"
 
 	"molehill/pkg/run"
@@ -20,18 +21,18 @@ const (
 //
 //   - samples: the first held-out image of each class, those reconstructed, and rows of
 //     generated images, [·, 784];
-//   - interpolations: of each two of them, decoded along the line between their codes,
-//     [pairs·10, 784];
+//   - interpolations: of each two of them, decoded along the line between their codes, on
+//     the sphere if there is a law, [pairs·10, 784];
 //   - codes: of the first held-out images, with their labels behind, [·, latent + 1];
 //   - drawn, with a law: points that images are generated from, [·, latent].
-func (t *training) picture(r *run.Run, codes []float32) error {
+func (t *training) picture(ctx context.Context, r *run.Run, codes []float32) error {
 	earliest := t.earliest()
 	originals := rows(t.data.held, earliest)
 	again, err := t.again(originals)
 	if err != nil {
 		return err
 	}
-	drawn, err := t.draw(scattered)
+	drawn, err := t.draw(ctx, scattered)
 	if err != nil {
 		return err
 	}

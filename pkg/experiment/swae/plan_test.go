@@ -1,7 +1,6 @@
 package swae
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -67,16 +66,19 @@ func TestNoBudgetNoNoise(t *testing.T) {
 // nothing like it for images, and most of it for the worst that clipping allows. The
 // labels' gradients are planned for as the same.
 func TestOneRecordMovesAGradientWithinThePlan(t *testing.T) {
-	for _, supervision := range []float64{0, 100} {
-		t.Run(fmt.Sprintf("supervision %v", supervision), func(t *testing.T) { moveOneRecord(t, supervision) })
+	for name, settings := range map[string]map[string]string{
+		"004's": nil, "classes in the loss": {"supervision": "100", "labels": "0"},
+		"no prior": {"supervision": "100", "labels": "0", "law": "4", "alpha": "0"},
+	} {
+		t.Run(name, func(t *testing.T) { moveOneRecord(t, settings) })
 	}
 }
 
-func moveOneRecord(t *testing.T, supervision float64) {
+func moveOneRecord(t *testing.T, settings map[string]string) {
 	c := config(experiment.Quick)
 	c.Batch, c.Projections, c.Loss, c.Jacobian, c.Output = 8, 6, 0.5, 0.7, 1.1
-	if c.Supervision = supervision; supervision > 0 {
-		c.Labels = 0
+	if err := experiment.Apply(&c, settings); err != nil {
+		t.Fatal(err)
 	}
 	tr := untrained(t, &c, &data{backend: goBackend(t), private: &dataset.Dataset{Classes: make([]string, 10)}})
 	spread(t, tr, 2.45)
@@ -121,7 +123,7 @@ func moveOneRecord(t *testing.T, supervision float64) {
 	if !(most <= plan.Sensitivity.Value) || most < 0.05*plan.Sensitivity.Value {
 		t.Errorf("moved by %v, planned for %v", most, plan.Sensitivity.Value)
 	}
-	if supervision > 0 {
+	if c.Labels == 0 {
 		return
 	}
 	labels, err := newLabeller(tr, plan.Sensitivity)
