@@ -332,8 +332,8 @@ func TestAMapTowardsTheSphereKeepsTheLimit(t *testing.T) {
 				Input: []int{in}, Outputs: out, Target: []int{out}, Inner: layer.Sequence{layer.Dense{Name: "a", In: in, Out: out}, last}, Outer: layer.Sequence{layer.Dense{Name: "b", In: out, Out: out}},
 				Loss: func(output, target *graph.Node) *graph.Node { return graph.ReduceSum(graph.Mul(output, target), 1) },
 			}
-			for seed := range uint64(8) {
-				for _, near := range []float64{1e-1, 1e-3, 1e-5, 1e-6, 1e-7} {
+			for seed := range uint64(3) {
+				for _, near := range []float64{1e-3, 1e-6, 1e-7} {
 					rng := rand.New(rand.NewPCG(seed, 9))
 					params, x, some := layer.Init(m.Network(), seed), normals(rng, in, 1), normals(rng, out, 1)
 					weights, bias := params[0].Value, params[1].Value // [in, out]

@@ -177,6 +177,17 @@ func TestWhatIsDrawnLiesAsCodesDo(t *testing.T) {
 	if err != nil || !(near < 0.25*far.Value) {
 		t.Errorf("drawn points are %v from codes, uniform ones %v, %v", near, far.Value, err)
 	}
+	c.Epsilon = privacy.Epsilon(math.Inf(1)) // no noise, and a law all the same
+	free, _ := equipped(t, c)
+	if exact, err = free.law.query(codes.Data); err != nil || free.law.told.Std != 0 {
+		t.Fatalf("without a budget the law has noise %v, %v", free.law.told.Std, err)
+	}
+	for _, v := range exact {
+		free.law.told.Means = append(free.law.told.Means, v/free.law.scale)
+	}
+	if nearer, err := free.toLaw(t.Context(), codes.Data); err != nil || !(nearer < near) {
+		t.Errorf("without noise drawn points are %v from codes, with %v, %v", nearer, near, err)
+	}
 	few, err := tr.draw(t.Context(), 10)
 	many, other := tr.draw(t.Context(), 20)
 	if err != nil || other != nil || !slices.Equal(few.Data, many.Data[:10*c.Latent]) {
