@@ -47,11 +47,7 @@ func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensi
 	clipping := matching.Clipping{Output: 1, Jacobian: 1, Loss: l.limit}
 	for k := range t.config.Labels {
 		step := t.config.Steps + k
-		at, err := release.Draw(step)
-		if err != nil {
-			return err
-		}
-		codes, err := t.learner.Inner(rows(t.data.private, at))
+		at, codes, err := t.look(release, step)
 		if err != nil {
 			return err
 		}
@@ -68,6 +64,14 @@ func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensi
 		}
 	}
 	return nil
+}
+
+// look returns the records that a step draws, and their codes.
+func (t *training) look(release *privacy.Releaser, step int) (at []int, codes []float32, err error) {
+	if at, err = release.Draw(step); err == nil {
+		codes, err = t.learner.Inner(rows(t.data.private, at))
+	}
+	return at, codes, err
 }
 
 // label is a classify within the budget: with supervision the network's own, and

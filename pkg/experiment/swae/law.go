@@ -83,11 +83,7 @@ func (l *law) learn(t *training, release *privacy.Releaser, say func(done int) e
 	means := make([]float64, l.basis.Size())
 	for k := range c.Law {
 		step := c.Steps + c.Labels + k
-		at, err := release.Draw(step)
-		if err != nil {
-			return err
-		}
-		codes, err := t.learner.Inner(rows(t.data.private, at))
+		_, codes, err := t.look(release, step)
 		if err != nil {
 			return err
 		}
