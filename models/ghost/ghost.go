@@ -1,13 +1,17 @@
-// Package ghost finds the norms of the gradients of single examples inside a graph,
-// without writing a gradient down: from what each layer was given, which the forward
-// pass knows, and the gradient by what it made of it, which a backward pass finds
-// (Goodfellow 2015, "Efficient per-example gradient computations"; for several
-// positions Li, Tramèr, Liang & Hashimoto 2022). privacy/clip has the same on the
-// host, as the reference.
+// Package ghost clips the gradients of single examples inside graphs without writing
+// one down: it holds, in factors, what each layer was given, which the forward pass
+// knows, and the gradient by what it made of it, which a backward pass finds (Goodfellow
+// 2015, "Efficient per-example gradient computations"; for several positions Li, Tramèr,
+// Liang & Hashimoto 2022). privacy/clip has the same on the host, as the reference.
 //
 //	trace, err := ghost.Forward(network, x, weights)
-//	rows := trace.RowNorms(trace.Output)    // of each example's Jacobian
-//	loss := trace.LossNorms(losses)
+//	held := trace.Gradients(graph.ReduceAllSum(losses))   // outputs of a graph
+//	norms := held.Norms(false)                            // in a second graph
+//	sum := held.Sum(weight)                               // in a third
+//
+// Norms and the sum are of the same numbers, if these are held between graphs
+// (Nodes, Held): whatever float32 lost on the way to them, what is clipped is what is
+// added up.
 //
 // It needs memory for the batch's activations, and never for the batch times the
 // parameters.

@@ -73,27 +73,87 @@ func drawn(network layer.Layer, seed uint64) layer.Params {
 // compile prepares a graph of x, [n, input…], and parameters.
 func compile(t *testing.T, b *backend.Backend, build func(x *graph.Node, weights []*graph.Node) []*graph.Node, input []int, params layer.Params) func(x []float32) [][]float32 {
 	t.Helper()
-	exec, err := graph.NewExec(b.Engine, func(in []*graph.Node) []*graph.Node { return build(in[0], in[1:]) })
+	call := program(t, b, func(in []*graph.Node) []*graph.Node { return build(in[0], in[1:]) })
+	return func(x []float32) (values [][]float32) {
+		t.Helper()
+		for _, out := range call(inputs(x, input, params)...) {
+			values = append(values, tensors.MustCopyFlatData[float32](out))
+		}
+		return values
+	}
+}
+
+// inputs are x, [n, input…], and parameters.
+func inputs(x []float32, input []int, params layer.Params) []any {
+	in := []any{tensors.FromFlatDataAndDimensions(x, append([]int{len(x) / size(input)}, input...)...)}
+	for _, p := range params {
+		in = append(in, tensors.FromFlatDataAndDimensions(p.Value, p.Shape...))
+	}
+	return in
+}
+
+// program prepares a graph.
+func program(t *testing.T, b *backend.Backend, build func(in []*graph.Node) []*graph.Node) func(in ...any) []*tensors.Tensor {
+	t.Helper()
+	exec, err := graph.NewExec(b.Engine, build)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(exec.Finalize)
-	return func(x []float32) [][]float32 {
+	return func(in ...any) []*tensors.Tensor {
 		t.Helper()
-		inputs := []any{tensors.FromFlatDataAndDimensions(x, append([]int{len(x) / size(input)}, input...)...)}
-		for _, p := range params {
-			inputs = append(inputs, tensors.FromFlatDataAndDimensions(p.Value, p.Shape...))
-		}
-		outputs, err := exec.Call(inputs...)
+		out, err := exec.Call(in...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := make([][]float32, len(outputs))
-		for i, out := range outputs {
-			values[i] = tensors.MustCopyFlatData[float32](out)
-		}
-		return values
+		return out
 	}
+}
+
+// seen are gradients of x in their three graphs: held, their norms, and sums.
+type seen struct {
+	squares, rounding   []float32                         // [n, d]
+	products            []float32                         // [n, d, d]
+	sum                 func(weights []float32) []float64 // [n, d]
+	lossSquares, ofLoss []float32                         // [n], of the sum of all outputs
+}
+
+func see(t *testing.T, b *backend.Backend, network layer.Layer, x []float32, input []int, params layer.Params) (s seen) {
+	t.Helper()
+	n, d, parts := len(x)/size(input), 0, 0
+	hold := program(t, b, func(in []*graph.Node) []*graph.Node {
+		trace, err := ghost.Forward(network, in[0], in[1:])
+		if err != nil {
+			panic(err)
+		}
+		columns := trace.Columns()
+		d = len(columns)
+		all := columns[0]
+		for _, c := range columns[1:] {
+			all = graph.Add(all, c)
+		}
+		held := trace.Gradients(columns...).Nodes()
+		parts = len(held)
+		return append(held, trace.Gradients(all).Nodes()...)
+	})
+	var held []any
+	for _, tensor := range hold(inputs(x, input, params)...) {
+		held = append(held, tensor)
+	}
+	norms := program(t, b, func(in []*graph.Node) []*graph.Node {
+		rows, all, loss := ghost.Held(in[:parts]).Norms(false), ghost.Held(in[:parts]).Norms(true), ghost.Held(in[parts:]).Norms(false)
+		return []*graph.Node{rows.Products, rows.Rounding, all.Products, loss.Products, loss.Rounding}
+	})(held...)
+	for i, to := range []*[]float32{&s.squares, &s.rounding, &s.products, &s.lossSquares, &s.ofLoss} {
+		*to = tensors.MustCopyFlatData[float32](norms[i])
+	}
+	add := program(t, b, func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{ghost.Held(in[:parts]).Sum(in[parts])}
+	})
+	s.sum = func(weights []float32) []float64 {
+		return tensors.MustCopyFlatData[float64](add(append(held[:parts:parts], tensors.FromFlatDataAndDimensions(weights, n, d))...)[0])
+	}
+	return s
 }
 
 func size(shape []int) int {
@@ -139,9 +199,9 @@ func inner(a, b []float64) (sum float64) {
 	return sum
 }
 
-// Norms and products are those of gradients written down, for every kind of layer, and
-// what rounding may hide is little beside them.
-func TestNormsAreThoseOfJacobians(t *testing.T) {
+// Norms, products and sums are those of gradients written down, for every kind of layer,
+// and what rounding may hide is little beside them.
+func TestGradientsAreThoseOfJacobians(t *testing.T) {
 	const n = 3
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
 		for k, c := range networks {
@@ -153,45 +213,80 @@ func TestNormsAreThoseOfJacobians(t *testing.T) {
 				}
 				params := drawn(c.network, 3)
 				want := jacobians(t, b, c.network, x, c.input, params)
-				got := compile(t, b, func(x *graph.Node, weights []*graph.Node) []*graph.Node {
-					trace, err := ghost.Forward(c.network, x, weights)
-					if err != nil {
-						panic(err)
-					}
-					rows, all := trace.RowNorms(), trace.RowProducts()
-					loss := trace.LossNorms(graph.ReduceSum(trace.Output, 1))
-					return []*graph.Node{rows.Products, rows.Rounding, all.Products, loss.Products, loss.Rounding}
-				}, c.input, params)(x)
+				got := see(t, b, c.network, x, c.input, params)
 				d := len(want[0])
+				weights, total, scale := make([]float32, n*d), make([]float64, len(want[0][0])), 0.
 				for i, jacobian := range want {
 					sum := make([]float64, len(jacobian[0]))
 					for e, row := range jacobian {
+						weights[i*d+e] = float32(rng.NormFloat64())
 						for p, v := range row {
 							sum[p] += v
+							total[p] += float64(weights[i*d+e]) * v
 						}
 						norm := math.Sqrt(inner(row, row))
-						near(t, "squared norm", got[0][i*d+e], inner(row, row), norm*norm)
-						if rounding := float64(got[1][i*d+e]); !(rounding > 0 && rounding < 0.03*norm) {
+						scale += norm
+						near(t, "squared norm", float64(got.squares[i*d+e]), inner(row, row), norm*norm)
+						if rounding := float64(got.rounding[i*d+e]); !(rounding > 0 && rounding < 0.03*norm) {
 							t.Errorf("a norm of %v may be off by %v", norm, rounding)
 						}
 						for f, other := range jacobian {
-							near(t, "product", got[2][(i*d+e)*d+f], inner(row, other), norm*math.Sqrt(inner(other, other)))
+							near(t, "product", float64(got.products[(i*d+e)*d+f]), inner(row, other), norm*math.Sqrt(inner(other, other)))
 						}
 					}
-					near(t, "squared norm of the loss's gradient", got[3][i], inner(sum, sum), inner(sum, sum))
-					if !(got[4][i] > 0) {
-						t.Errorf("rounding of a loss is %v", got[4][i])
+					near(t, "squared norm of the loss's gradient", float64(got.lossSquares[i]), inner(sum, sum), inner(sum, sum))
+					if !(got.ofLoss[i] > 0) {
+						t.Errorf("rounding of a loss is %v", got.ofLoss[i])
 					}
+				}
+				added := got.sum(weights)
+				if len(added) != len(total) {
+					t.Fatalf("a sum of %d numbers by %d parameters", len(added), len(total))
+				}
+				for p, v := range added {
+					near(t, "sum", v, total[p], scale)
 				}
 			})
 		}
 	})
 }
 
+// What is added up of a record is no longer than its norm and rounding say, to the last
+// digits of a double, for every kind of layer: of records of all sizes, some of whose
+// numbers cancel but for a hair.
+func TestNormsBoundWhatIsAddedUp(t *testing.T) {
+	const n = 40
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		for k, c := range networks {
+			rng := rand.New(rand.NewPCG(uint64(k), 7))
+			x := make([]float32, n*size(c.input))
+			for i := range x {
+				x[i] = float32(rng.NormFloat64() * math.Pow(10, float64(i/size(c.input))/10-2))
+				if i%2 == 1 && i/size(c.input)%2 == 1 {
+					x[i] = -x[i-1] * (1 + 1e-6*float32(rng.NormFloat64()))
+				}
+			}
+			got := see(t, b, c.network, x, c.input, drawn(c.network, 5))
+			for place := range got.squares {
+				one := make([]float32, len(got.squares))
+				one[place] = 1
+				v := got.sum(one)
+				norm, said := math.Sqrt(inner(v, v)), math.Sqrt(float64(got.squares[place]))
+				if bound := said + float64(got.rounding[place]); !(norm <= bound) {
+					t.Errorf("%s, %d: a gradient of norm %v, said to be %v at most", c.name, place, norm, bound)
+				}
+				if !(norm >= 0.99*said) {
+					t.Errorf("%s, %d: a gradient of norm %v, said to be %v", c.name, place, norm, said)
+				}
+			}
+		}
+	})
+}
+
 // near allows for a relative error of 1e-5.
-func near(t *testing.T, what string, got float32, want, scale float64) {
+func near(t *testing.T, what string, got, want, scale float64) {
 	t.Helper()
-	if !(math.Abs(float64(got)-want) <= 1e-5*scale) {
+	if !(math.Abs(got-want) <= 1e-5*scale) {
 		t.Errorf("%s %v, written down %v", what, got, want)
 	}
 }
@@ -214,14 +309,8 @@ func TestRoundingCoversWhatCancels(t *testing.T) {
 					x[k*c.in+i], x[(k+1)*c.in+i] = v, -v*(1+1e-6*float32(rng.NormFloat64()))
 				}
 			}
-			got := compile(t, b, func(x *graph.Node, weights []*graph.Node) []*graph.Node {
-				trace, err := ghost.Forward(network, x, weights)
-				if err != nil {
-					panic(err)
-				}
-				loss := trace.LossNorms(graph.ReduceSum(trace.Output, 1, 2, 3))
-				return []*graph.Node{loss.Products, loss.Rounding}
-			}, []int{c.positions, 1, c.in}, drawn(network, 1))(x)
+			network = append(network, layer.Func(func(x *graph.Node) *graph.Node { return graph.ExpandAxes(graph.ReduceSum(x, 1, 2, 3), 1) }))
+			got := see(t, b, network, x, []int{c.positions, 1, c.in}, drawn(network, 1))
 			var squares float64 // of Σ_t x_t·1ᵀ, and of the bias
 			for i := range c.in {
 				var sum float64
@@ -232,7 +321,7 @@ func TestRoundingCoversWhatCancels(t *testing.T) {
 			}
 			squares += float64(c.positions*c.positions) * float64(c.out)
 			bias := math.Sqrt(float64(c.positions*c.positions) * float64(c.out))
-			norm, rounding := math.Sqrt(float64(got[0][0])), float64(got[1][0])
+			norm, rounding := math.Sqrt(float64(got.squares[0])), float64(got.rounding[0])
 			if exact := math.Sqrt(squares); exact > norm+rounding || rounding > 0.1*bias {
 				t.Errorf("%s: a norm of %v is found as %v ± %v", c.name, exact, norm, rounding)
 			}

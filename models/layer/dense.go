@@ -57,19 +57,9 @@ const (
 // zero, NaN and infinite coordinates count as zero, coordinates beyond 1e15
 // count as 1e15. The gradient is finite everywhere, at 0 too, where that of a
 // plain norm is NaN; a non-finite coordinate has gradient zero.
-//
-// Next to 0 its gradient is as large as 1e15, and what float32 loses in it too: where
-// gradients of single records are clipped, take IntoBall.
-var Normalize = IntoBall(finest)
-
-// IntoBall scales each row of [batch, dim] into the unit ball, the nearer to the sphere
-// the longer it is: x/√(‖x‖² + softness). It is Normalize but for its gradient, whose
-// norm is at most 1/√softness.
-func IntoBall(softness float64) Func {
-	return func(x *Node) *Node {
-		x = Where(IsFinite(x), x, ZerosLike(x))
-		x = ClipScalar(x, -coarsest, coarsest)
-		squares := ReduceAndKeep(Square(x), ReduceSum, 1)
-		return Div(x, Sqrt(AddScalar(squares, softness)))
-	}
-}
+var Normalize = Func(func(x *Node) *Node {
+	x = Where(IsFinite(x), x, ZerosLike(x))
+	x = ClipScalar(x, -coarsest, coarsest)
+	squares := ReduceAndKeep(Square(x), ReduceSum, 1)
+	return Div(x, Sqrt(AddScalar(squares, finest)))
+})

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"fmt"
-	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -18,7 +17,7 @@ type PerExample interface {
 }
 
 // Factors are the gradients of n examples by a parameter, not multiplied out: of
-// example i, up to the order of its numbers,
+// example i, in the order of the parameter's numbers,
 //
 //	∇_i = Σ_t a_it·g_itᵀ
 //
@@ -27,9 +26,6 @@ type PerExample interface {
 type Factors struct {
 	Inputs    *Node // a, [n, T, In], or nil
 	Gradients *Node // g, [n, T, Out]
-	// Reach is at least (Σ_t ‖a_t‖²)^½·(Σ_t ‖g_t‖²)^½, [n]: what the gradient's norm
-	// would be at most, whatever cancels in the sum.
-	Reach *Node
 }
 
 // positions reshapes x, [n, …, size], to [n, T, size].
@@ -37,29 +33,18 @@ func positions(x *Node, size int) *Node {
 	return Reshape(x, x.Shape().Dimensions[0], -1, size)
 }
 
-// length is the norm of each example of x, [n].
-func length(x *Node) *Node {
-	return Sqrt(ReduceSum(Square(Reshape(x, x.Shape().Dimensions[0], -1)), 1))
-}
-
 // ones are the factors of a gradient that is the sum of g, [n, …, out].
-func ones(g *Node, out int) Factors {
-	g = positions(g, out)
-	return Factors{nil, g, MulScalar(length(g), math.Sqrt(float64(g.Shape().Dimensions[1])))}
-}
+func ones(g *Node, out int) Factors { return Factors{nil, positions(g, out)} }
 
 // Factors implements PerExample.
 func (d Dense) Factors(x, gradient *Node) []Factors {
-	return []Factors{{positions(x, d.In), positions(gradient, d.Out), Mul(length(x), length(gradient))}, ones(gradient, d.Out)}
+	return []Factors{{positions(x, d.In), positions(gradient, d.Out)}, ones(gradient, d.Out)}
 }
 
 // Factors implements PerExample: the layer is a dense one on the patch of x under
 // the kernel, at each place.
 func (c Conv2D) Factors(x, gradient *Node) []Factors {
-	// A pixel is in so many patches along each axis, at most. (Patches are squared
-	// nowhere: XLA would put them together once more for that.)
-	reach := MulScalar(Mul(length(x), length(gradient)), float64((c.Kernel+c.Stride-1)/c.Stride))
-	return []Factors{{positions(c.patches(x), c.Kernel*c.Kernel*c.In), positions(gradient, c.Out), reach}, ones(gradient, c.Out)}
+	return []Factors{{positions(c.patches(x), c.Kernel*c.Kernel*c.In), positions(gradient, c.Out)}, ones(gradient, c.Out)}
 }
 
 // patches returns what the kernel sees at each place, [n, h', w', Kernel·Kernel·In].
@@ -73,8 +58,7 @@ func (c Conv2D) patches(x *Node) *Node {
 // over.
 func (c ConvTranspose2D) Factors(x, gradient *Node) []Factors {
 	back := Conv2D{In: c.Out, Kernel: c.Kernel, Stride: c.Stride, Padding: c.Padding}
-	reach := MulScalar(Mul(length(x), length(gradient)), float64(c.taps()))
-	return []Factors{{positions(x, c.In), positions(back.patches(gradient), c.Kernel*c.Kernel*c.Out), reach}, ones(gradient, c.Out)}
+	return []Factors{{positions(x, c.In), positions(back.patches(gradient), c.Kernel*c.Kernel*c.Out)}, ones(gradient, c.Out)}
 }
 
 // Factors implements PerExample: those of the layer but for its bias. It panics, as

@@ -12,10 +12,13 @@ import (
 	"molehill/transport/sliced"
 )
 
-// Margin is by how much, relative to a limit, clipping stays below it: for what
-// float32 loses between norms and the sum, where no bound is known. Tests measure
-// that; nothing proves it.
+// Margin is by how much, relative to a limit, clipping stays below it: for what is lost
+// when what clipping leaves is rounded to float32 and multiplied, a few times 2⁻²⁴. What
+// norms lose is bounded where they are found, and the sum is in double precision.
 const Margin = 0x1p-10
+
+// NotCovered is what a statement of Gradient has to say of the device.
+const NotCovered = "the device's arithmetic: it is taken to round as IEEE 754 says, and to compute what belongs to a record from that record alone; what is rounded after that is bounded, and within what clipping leaves"
 
 // Gradient returns that of a batch at the parameters as they are, clipped. A record
 // that gives a number that is not finite anywhere, in what the gradient needs, counts as
@@ -28,80 +31,18 @@ func (l *Learner) Gradient(b Batch, c Clipping) (*Gradient, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	program := l.look[c.Exact]
-	if b.Alpha == 0 {
-		program = l.lookAtLosses
-	}
-	found, err := l.run(program, l.records(b)...)
+	seen, err := l.see(b, c, make([]bool, n))
 	if err != nil {
 		return nil, err
 	}
-	seen := newLook(found, n, l.model.Outputs)
+	defer seen.release()
 	g := &Gradient{}
 	v, err := seen.pulls(b, c, g)
 	if err != nil {
 		return nil, err
 	}
-	w := seen.weights(b.Alpha, c, g)
-	if bad := seen.notFinite(); len(bad) > 0 { // 0·NaN is not 0
-		b.X, b.Target = slices.Clone(b.X), slices.Clone(b.Target)
-		for _, i := range bad {
-			clear(part(b.X, i, i+1, size(l.model.Input)))
-			if b.Target != nil {
-				clear(part(b.Target, i, i+1, size(l.model.Target)))
-			}
-		}
-	}
-	sum, err := l.run(l.pull, append(l.records(b), tensor(v, []int{l.model.Outputs}), tensor(w, nil))...)
-	if err != nil {
-		return nil, err
-	}
-	g.Values = sum[0]
-	return g, nil
-}
-
-// look is what a batch's outputs and gradients are like.
-type look struct {
-	n, d                              int
-	outputs                           []float32 // [n, d]
-	products                          []float32 // [n, d] or [n, d, d]; nil without α
-	rounding                          []float32 // [n, d]; nil without α
-	losses, lossSquares, lossRounding []float32 // [n], or nil
-
-	bad []bool // [n], records that are not finite
-}
-
-func newLook(found [][]float32, n, d int) *look {
-	s := &look{n: n, d: d, outputs: found[0], bad: make([]bool, n)}
-	rest := found[1:]
-	if len(found) != 4 { // not losses alone
-		s.products, s.rounding, rest = found[1], found[2], found[3:]
-	}
-	if len(rest) > 0 {
-		s.losses, s.lossSquares, s.lossRounding = rest[0], rest[1], rest[2]
-	}
-	for _, values := range found {
-		for k, x := range values {
-			if x-x != 0 {
-				s.bad[k/(len(values)/n)] = true
-			}
-		}
-	}
-	for i, bad := range s.bad {
-		if bad {
-			clear(s.outputs[i*d : (i+1)*d])
-		}
-	}
-	return s
-}
-
-func (s *look) notFinite() (rows []int) {
-	for i, bad := range s.bad {
-		if bad {
-			rows = append(rows, i)
-		}
-	}
-	return rows
+	g.Values, err = l.add(seen, v, seen.weights(b.Alpha, c, g))
+	return g, err
 }
 
 // weights returns what each record's loss counts in the sum, [n].

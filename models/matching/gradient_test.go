@@ -308,11 +308,7 @@ func TestMarginIsEnough(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var v []float64
-			for _, x := range g.Values {
-				v = append(v, float64(x))
-			}
-			largest = max(largest, norm(v)/limit)
+			largest = max(largest, norm(g.Values)/limit)
 		}
 		if !(largest < 1-matching.Margin/2 && largest > 1-2*matching.Margin) {
 			t.Errorf("the largest is %v of the limit; it should be just below 1 − 2⁻¹⁰", largest)
@@ -322,60 +318,50 @@ func TestMarginIsEnough(t *testing.T) {
 
 // A map towards the sphere has a large gradient next to 0. A record that is made to come
 // there, with a loss that pulls its output along itself, has a gradient that cancels but
-// for what float32 loses: with a bound on the map's gradient that stays within the limit,
-// and with Normalize it does not.
+// for what float32 loses. Another backward pass, of weighted losses, would lose something
+// else, which is how a limit of 1 was once left by a fifth; what is added up here are the
+// numbers that norms are of.
 func TestAMapTowardsTheSphereKeepsTheLimit(t *testing.T) {
 	const in, out = 64, 8
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
-		largest := func(last layer.Layer) (most float64) {
-			m := matching.Model{
-				Input: []int{in}, Outputs: out, Target: []int{out}, Inner: layer.Sequence{layer.Dense{Name: "a", In: in, Out: out}, last}, Outer: layer.Sequence{layer.Dense{Name: "b", In: out, Out: out}},
-				Loss: func(output, target *graph.Node) *graph.Node { return graph.ReduceSum(graph.Mul(output, target), 1) },
-			}
-			for seed := range uint64(3) {
-				for _, near := range []float64{1e-3, 1e-6, 1e-7} {
-					rng := rand.New(rand.NewPCG(seed, 9))
-					params, x, some := layer.Init(m.Network(), seed), normals(rng, in, 1), normals(rng, out, 1)
-					weights, bias := params[0].Value, params[1].Value // [in, out]
-					for k := range bias {
-						var code float64
-						for i, v := range x {
-							code += float64(weights[i*out+k]) * float64(v)
-						}
-						bias[k] = float32(near*float64(some[k]) - code)
+		m := matching.Model{
+			Input: []int{in}, Outputs: out, Target: []int{out}, Inner: layer.Sequence{layer.Dense{Name: "a", In: in, Out: out}, layer.Normalize}, Outer: layer.Sequence{layer.Dense{Name: "b", In: out, Out: out}},
+			Loss: func(output, target *graph.Node) *graph.Node { return graph.ReduceSum(graph.Mul(output, target), 1) },
+		}
+		for seed := range uint64(3) {
+			for _, near := range []float64{1e-3, 1e-6, 1e-7} {
+				rng := rand.New(rand.NewPCG(seed, 9))
+				params, x, some := layer.Init(m.Network(), seed), normals(rng, in, 1), normals(rng, out, 1)
+				weights, bias := params[0].Value, params[1].Value // [in, out]
+				for k := range bias {
+					var code float64
+					for i, v := range x {
+						code += float64(weights[i*out+k]) * float64(v)
 					}
-					clear(params[2].Value)
-					clear(params[3].Value)
-					for k := range out {
-						params[2].Value[k*out+k] = 1
-					}
-					l, err := matching.New(b, m, params, train.Optimizer{Name: train.Adam})
-					if err != nil {
-						t.Fatal(err)
-					}
-					along, err := l.Inner(x) // itself
-					if err != nil {
-						t.Fatal(err)
-					}
-					g, err := l.Gradient(matching.Batch{X: x, Target: along}, matching.Clipping{Output: 1, Jacobian: 1, Loss: 1})
-					if err != nil {
-						t.Fatal(err)
-					}
-					l.Close()
-					var v []float64
-					for _, x := range g.Values {
-						v = append(v, float64(x))
-					}
-					most = max(most, norm(v))
+					bias[k] = float32(near*float64(some[k]) - code)
+				}
+				clear(params[2].Value)
+				clear(params[3].Value)
+				for k := range out {
+					params[2].Value[k*out+k] = 1
+				}
+				l, err := matching.New(b, m, params, train.Optimizer{Name: train.Adam})
+				if err != nil {
+					t.Fatal(err)
+				}
+				along, err := l.Inner(x) // itself
+				if err != nil {
+					t.Fatal(err)
+				}
+				g, err := l.Gradient(matching.Batch{X: x, Target: along}, matching.Clipping{Output: 1, Jacobian: 1, Loss: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Close()
+				if norm(g.Values) > 1-matching.Margin/2 {
+					t.Errorf("a gradient of %v leaves a limit of 1", norm(g.Values))
 				}
 			}
-			return most
-		}
-		if most := largest(layer.IntoBall(1e-2)); !(most < 1-matching.Margin/2) {
-			t.Errorf("a gradient of %v leaves a limit of 1", most)
-		}
-		if most := largest(layer.Normalize); most < 1 {
-			t.Errorf("with Normalize a gradient has %v at most, so that these records show nothing", most)
 		}
 	})
 }

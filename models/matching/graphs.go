@@ -1,67 +1,82 @@
 package matching
 
 import (
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"molehill/models/ghost"
 )
 
-// norms builds what clipping needs to know of a batch: outputs of φ, norms and their
-// roundings of its Jacobians' rows, or their products, and the same of losses, with
-// the losses themselves. Inputs are records and their targets, if they have any.
-func (m Model) norms(weights, inputs []*graph.Node, exact bool) []*graph.Node {
+// A clipped gradient is found in three graphs, between which gradients of records are held
+// on the device in factors (ghost.Gradients): the d rows of φ's Jacobian by its parameters,
+// if these are asked for, and behind them the gradient of the loss by all parameters, if
+// there is one.
+
+// records builds what a batch is like: outputs of φ, losses, if there are any, and what is
+// to be held. Inputs are records and their targets, if they have any.
+func (m Model) records(weights, inputs []*graph.Node, jacobians bool) []*graph.Node {
 	split := len(m.Inner.Params())
 	inner, err := ghost.Forward(m.Inner, inputs[0], weights[:split])
 	if err != nil {
 		panic(err) // Check has looked
 	}
-	rows := inner.RowNorms
-	if exact {
-		rows = inner.RowProducts
+	found := []*graph.Node{inner.Output}
+	var held ghost.Gradients
+	if jacobians {
+		held = inner.Gradients(inner.Columns()...)
 	}
-	jacobians := rows()
-	outputs := []*graph.Node{inner.Output, jacobians.Products, jacobians.Rounding}
-	if m.Loss == nil {
-		return outputs
-	}
-	return append(outputs, m.ofLosses(inner, weights[split:], inputs)...)
-}
-
-// lossNorms is norms without the Jacobians, which matter to sliced distances alone and
-// cost a backward pass an output.
-func (m Model) lossNorms(weights, inputs []*graph.Node) []*graph.Node {
-	split := len(m.Inner.Params())
-	inner, err := ghost.Forward(m.Inner, inputs[0], weights[:split])
-	if err != nil {
-		panic(err)
-	}
-	return append([]*graph.Node{inner.Output}, m.ofLosses(inner, weights[split:], inputs)...)
-}
-
-// ofLosses are losses, squared norms of their gradients, and what is rounded in those.
-func (m Model) ofLosses(inner *ghost.Trace, outer, inputs []*graph.Node) []*graph.Node {
-	whole, err := inner.Then(m.Outer, outer)
-	if err != nil {
-		panic(err)
-	}
-	losses := m.losses(whole.Output, inputs[1:])
-	found := whole.LossNorms(losses)
-	return []*graph.Node{losses, found.Products, found.Rounding}
-}
-
-// weighted builds the gradient by all parameters of
-//
-//	Σ_i ⟨v_i, φ(x_i)⟩ + Σ_i w_i·ℓ_i
-//
-// with constants v, [n, d], and w, [n], as the last inputs.
-func (l *Learner) weighted(weights, inputs []*graph.Node) []*graph.Node {
-	m, split := l.model, len(l.model.Inner.Params())
-	v, w := inputs[len(inputs)-2], inputs[len(inputs)-1]
-	inner := m.Inner.Apply(inputs[0], weights[:split])
-	sum := graph.ReduceAllSum(graph.Mul(inner, graph.StopGradient(v)))
 	if m.Loss != nil {
-		losses := m.losses(m.Outer.Apply(inner, weights[split:]), inputs[1:])
-		sum = graph.Add(sum, graph.ReduceAllSum(graph.Mul(losses, graph.StopGradient(w))))
+		whole, err := inner.Then(m.Outer, weights[split:])
+		if err != nil {
+			panic(err)
+		}
+		losses := m.losses(whole.Output, inputs[1:])
+		found, held = append(found, losses), append(held, whole.Gradients(graph.ReduceAllSum(losses))...)
 	}
-	return []*graph.Node{l.trainer.Gradient(sum, weights)}
+	return append(found, held.Nodes()...)
+}
+
+// held are rows of Jacobians and gradients of losses, as records has left them: either may
+// be none.
+func (m Model) held(nodes []*graph.Node) (rows, losses ghost.Gradients) {
+	all := ghost.Held(nodes)
+	if m.Loss == nil {
+		return all, nil
+	}
+	first := len(all) - len(m.Network().Params())
+	return all[:first], all[first:]
+}
+
+// norms builds what clipping needs to know of what is held: norms and their roundings of
+// rows, or their products, if rows are held; and the same of losses, if there are any.
+func (m Model) norms(nodes []*graph.Node, exact bool) (found []*graph.Node) {
+	rows, losses := m.held(nodes)
+	if len(rows) > 0 {
+		of := rows.Norms(exact)
+		found = append(found, of.Products, of.Rounding)
+	}
+	if len(losses) > 0 {
+		of := losses.Norms(false)
+		found = append(found, of.Products, of.Rounding)
+	}
+	return found
+}
+
+// sum builds the sum of what is held, rows weighted by v, [n, d], and losses by w, [n, 1],
+// the last inputs, in the order of all parameters.
+func (m Model) sum(inputs []*graph.Node) *graph.Node {
+	last := len(inputs) - 2
+	rows, losses := m.held(inputs[:last])
+	if len(losses) == 0 {
+		return rows.Sum(inputs[last])
+	}
+	sum := losses.Sum(inputs[last+1])
+	if len(rows) == 0 {
+		return sum
+	}
+	ofRows := rows.Sum(inputs[last])
+	if outer := sum.Shape().Size() - ofRows.Shape().Size(); outer > 0 {
+		ofRows = graph.Concatenate([]*graph.Node{ofRows, graph.Zeros(sum.Graph(), shapes.Make(sum.DType(), outer))}, 0)
+	}
+	return graph.Add(sum, ofRows)
 }

@@ -43,9 +43,9 @@ type Learner struct {
 	on                           *backend.Backend
 	trainer                      *train.Trainer
 	follow                       *train.Follow
-	look                         map[bool]*train.Program // outputs and norms of a batch, by whether clipping is exact
-	lookAtLosses                 *train.Program          // the same without Jacobians; nil without a loss
-	pull                         *train.Program          // a weighted sum of gradients
+	look                         map[bool]*train.Program // outputs and gradients of a batch, by whether Jacobians are among them
+	norms                        map[bool]*train.Program // of these gradients, by whether clipping is exact
+	sum                          *train.Program          // of these gradients, weighted
 	inner, outer, output, losses *train.Program
 }
 
@@ -54,7 +54,7 @@ func New(on *backend.Backend, m Model, start layer.Params, o train.Optimizer) (*
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	l := &Learner{model: m, on: on, look: map[bool]*train.Program{}}
+	l := &Learner{model: m, on: on, look: map[bool]*train.Program{}, norms: map[bool]*train.Program{}}
 	var err error
 	if l.trainer, err = train.NewWith(on, m.Network(), start, o); err != nil {
 		return nil, fmt.Errorf("matching: %w", err)
@@ -70,19 +70,21 @@ func (l *Learner) compile() (err error) {
 	if l.follow, err = l.trainer.Follow(); err != nil {
 		return err
 	}
-	for _, exact := range []bool{false, true} {
-		if l.look[exact], err = l.trainer.Inspect(func(weights, inputs []*graph.Node) []*graph.Node {
-			return l.model.norms(weights, inputs, exact)
+	for _, yes := range []bool{false, true} {
+		if l.look[yes], err = l.trainer.Inspect(func(weights, inputs []*graph.Node) []*graph.Node {
+			return l.model.records(weights, inputs, yes)
+		}); err != nil {
+			return err
+		}
+		if l.norms[yes], err = l.trainer.Inspect(func(_, held []*graph.Node) []*graph.Node {
+			return l.model.norms(held, yes)
 		}); err != nil {
 			return err
 		}
 	}
-	if l.model.Loss != nil {
-		if l.lookAtLosses, err = l.trainer.Inspect(l.model.lossNorms); err != nil {
-			return err
-		}
-	}
-	if l.pull, err = l.trainer.Inspect(l.weighted); err != nil {
+	if l.sum, err = l.trainer.Inspect(func(_, inputs []*graph.Node) []*graph.Node {
+		return []*graph.Node{l.model.sum(inputs)}
+	}); err != nil {
 		return err
 	}
 	m, split := l.model, len(l.model.Inner.Params())
@@ -123,8 +125,12 @@ func (l *Learner) Params() (layer.Params, error) { return l.trainer.Params() }
 
 // Step makes a step of the optimiser along a gradient, [Parameters], as it is: what
 // comes out of a release, say.
-func (l *Learner) Step(rate float64, gradient []float32) error {
-	if err := l.follow.Run(rate, gradient); err != nil {
+func (l *Learner) Step(rate float64, gradient []float64) error {
+	single := make([]float32, len(gradient))
+	for i, v := range gradient {
+		single[i] = float32(v)
+	}
+	if err := l.follow.Run(rate, single); err != nil {
 		return fmt.Errorf("matching: %w", err)
 	}
 	return nil
@@ -209,21 +215,11 @@ func tensor(x []float32, shape []int) *tensors.Tensor {
 
 // run runs a program and copies its outputs.
 func (l *Learner) run(p *train.Program, inputs ...*tensors.Tensor) ([][]float32, error) {
-	_, outputs, err := p.Run(0, inputs...)
+	_, out, err := p.Run(0, inputs...)
 	if err != nil {
 		return nil, fmt.Errorf("matching: %w", err)
 	}
-	values := make([][]float32, len(outputs))
-	for i, out := range outputs {
-		if err == nil {
-			values[i], err = tensors.CopyFlatData[float32](out)
-		}
-		out.MustFinalizeAll()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("matching: %w", err)
-	}
-	return values, nil
+	return take[float32](out)
 }
 
 // count says how many records x and target are of.

@@ -12,9 +12,10 @@
 // inside (Eq. 5): outputs of φ to norm M, its Jacobian of each record to L, and the
 // loss's gradient of each record to C. Sensitivity says what that bounds.
 //
-// No Jacobian is ever written down. Norms of its rows come from a backward pass an
-// output (models/ghost), and one more backward pass, of outputs weighted by what
-// clipping leaves of them, gives the sum.
+// No Jacobian is ever written down. A backward pass an output finds the factors of its
+// rows at each layer (models/ghost); norms come from these, and so does the sum of what
+// clipping leaves, in double precision. So nothing that float32 loses on the way to them
+// comes between what was clipped and what is added up.
 package matching
 
 import (
@@ -70,7 +71,7 @@ type Batch struct {
 // Gradient is that of a batch's loss by all parameters, clipped. Everything beside
 // Values is of the records as they are: for whoever may see them.
 type Gradient struct {
-	Values   []float32 // [parameters]
+	Values   []float64 // [parameters]
 	Loss     float64   // mean of ℓ
 	Distance float64   // mean over pairs of SW²₂ of clipped outputs
 	// Clipped are the shares of records whose output, Jacobian or loss was clipped.

@@ -39,9 +39,7 @@ func (t Training) gradients(on *backend.Backend, batches [2]Batch) (worlds [2][]
 		if err != nil {
 			return worlds, err
 		}
-		for _, v := range g.Values {
-			worlds[world] = append(worlds[world], float64(v))
-		}
+		worlds[world] = g.Values
 	}
 	return worlds, nil
 }

@@ -175,7 +175,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	if _, err := matching.New(b, broken, nil, train.Optimizer{}); err == nil || !strings.Contains(err.Error(), `"norm" is a BatchNorm`) {
 		t.Errorf("batch norm: %v", err)
 	}
-	if err := l.Step(1, make([]float32, 3)); err == nil || !strings.Contains(err.Error(), "3 numbers, for") {
+	if err := l.Step(1, make([]float64, 3)); err == nil || !strings.Contains(err.Error(), "3 numbers, for") {
 		t.Errorf("a gradient of another size: %v", err)
 	}
 	for _, q := range []matching.Query{

@@ -148,16 +148,12 @@ func (p *Program) compile(prefix string, build func(scope *model.Scope, rate *gr
 // Run runs the program on inputs, which it releases, with a learning rate. It
 // returns the loss, 0 for a program without one, and the outputs.
 func (p *Program) Run(rate float64, inputs ...*tensors.Tensor) (loss float64, outputs []*tensors.Tensor, err error) {
-	arguments := []any{float32(rate)}
-	for _, in := range inputs {
-		arguments = append(arguments, in)
-	}
-	outputs, err = p.exec.Call(arguments...)
+	outputs, err = p.call(rate, inputs)
 	for _, in := range inputs {
 		in.MustFinalizeAll()
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("train: on %s: %w", p.trainer.on, err)
+		return 0, nil, err
 	}
 	if p.scored {
 		loss = float64(tensors.ToScalar[float32](outputs[0]))
@@ -165,6 +161,22 @@ func (p *Program) Run(rate float64, inputs ...*tensors.Tensor) (loss float64, ou
 		outputs = outputs[1:]
 	}
 	return loss, outputs, nil
+}
+
+// Look runs a program that makes no step (Trainer.Inspect) on inputs, and leaves them.
+func (p *Program) Look(inputs ...*tensors.Tensor) (outputs []*tensors.Tensor, err error) {
+	return p.call(0, inputs)
+}
+
+func (p *Program) call(rate float64, inputs []*tensors.Tensor) (outputs []*tensors.Tensor, err error) {
+	arguments := []any{float32(rate)}
+	for _, in := range inputs {
+		arguments = append(arguments, in)
+	}
+	if outputs, err = p.exec.Call(arguments...); err != nil {
+		return nil, fmt.Errorf("train: on %s: %w", p.trainer.on, err)
+	}
+	return outputs, nil
 }
 
 // Params returns the parameters as they are now.

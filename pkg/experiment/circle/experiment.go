@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"molehill/models/backend"
+	"molehill/models/matching"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -178,7 +179,7 @@ func (c *Config) leftOut(spent [2]privacy.Epsilon) []string {
 	}
 	return append(lines,
 		"how many records there are, and how many of them a step looks at",
-		"gradients are computed in float32 on the device: clipping leaves a margin for its rounding, which is measured and not proved",
+		matching.NotCovered,
 		"the choice of settings, made on public data and earlier runs")
 }
 

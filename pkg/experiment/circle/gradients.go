@@ -139,17 +139,10 @@ func (w *byGradients) step(step int) error {
 	if directions.Frame() > w.config.limits(ofX).Frame {
 		return fmt.Errorf("circle: directions with λ = %v, which the plan does not cover; report it", directions.Frame())
 	}
-	values := make([]float64, len(g.Values))
-	for i, v := range g.Values {
-		values[i] = float64(v)
-	}
-	if err := w.release.Release(values, s, step); err != nil {
+	if err := w.release.Release(g.Values, s, step); err != nil {
 		return err
 	}
-	for i, v := range values {
-		g.Values[i] = float32(v)
-	}
-	if err := w.config.shorten(g.Values); err != nil {
+	if err := shorten(w.config, g.Values); err != nil {
 		return err
 	}
 	return w.learner.Step(w.config.LearningRate, g.Values)
@@ -157,7 +150,7 @@ func (w *byGradients) step(step int) error {
 
 // shorten cuts a gradient to the norm that none has without noise: 4ML, as errors of
 // outputs are up to 2M and their mean is weighted by Jacobians up to L.
-func (c *Config) shorten(gradient []float32) error {
+func shorten[F clip.Float](c *Config, gradient []F) error {
 	norm := clip.Norm(gradient)
 	if norm-norm != 0 {
 		return fmt.Errorf("the gradient is no longer finite; train with a smaller learning_rate than %v", c.LearningRate)
@@ -167,7 +160,7 @@ func (c *Config) shorten(gradient []float32) error {
 	}
 	factor := clip.Factor(norm, 4*c.Limit*c.Jacobian)
 	for i := range gradient {
-		gradient[i] = float32(float64(gradient[i]) * factor)
+		gradient[i] = F(float64(gradient[i]) * factor)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestSidesByBruteForce(t *testing.T) {
 	clipped := c.clipping()
 	clipped.Jacobian = 0.5 // so that all of them are clipped, as far as the network allows
 	all := []int{0, 1, 2, 3, 4, 5}
-	gradient := func(x, z transport.Points) []float32 {
+	gradient := func(x, z transport.Points) []float64 {
 		g, err := l.Gradient(matching.Batch{X: x.Data, Alpha: 1, Directions: directions, Pairs: []matching.Pair{{A: all, Points: z.Data}}}, clipped)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestSidesByBruteForce(t *testing.T) {
 		}
 		most := 0.0
 		for i := range n {
-			var all [][]float32
+			var all [][]float64
 			for _, to := range extremes {
 				moved := points.Clone()
 				copy(moved.Row(i), to[:])
@@ -118,14 +118,14 @@ func TestShorten(t *testing.T) {
 	c := settings("circle") // 4ML = 8√2
 	long, short := []float32{30, 0, 40}, []float32{3, 0, -4}
 	for _, g := range [][]float32{long, short} {
-		if err := c.shorten(g); err != nil {
+		if err := shorten(c, g); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if math.Abs(math.Hypot(float64(long[0]), float64(long[2]))-8*math.Sqrt2) > 1e-4 || math.Abs(float64(long[0]*4-long[2]*3)) > 1e-4 || !slices.Equal(short, []float32{3, 0, -4}) {
 		t.Errorf("gradients become %v and %v", long, short)
 	}
-	if err := c.shorten([]float32{float32(math.NaN())}); err == nil || !strings.Contains(err.Error(), "learning_rate") {
+	if err := shorten(c, []float64{math.NaN()}); err == nil || !strings.Contains(err.Error(), "learning_rate") {
 		t.Errorf("error %v of NaN", err)
 	}
 }

@@ -92,7 +92,7 @@ func (w *byProjections) step(step int) error {
 	x := w.x.Subset(w.public.Stream("batch", step).Perm(c.Records)[:c.Batch])
 	return w.made.StepByParameters(x, c.LearningRate, func(made transport.Points) ([]float32, error) {
 		return w.velocity(made, step)
-	}, c.shorten)
+	}, func(gradient []float32) error { return shorten(c, gradient) })
 }
 
 // velocity is −n times the derivative of (1/k)·Σ_l W²₂ between noisy projections by

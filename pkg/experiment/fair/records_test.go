@@ -171,7 +171,7 @@ func TestNeighboursMoveAStepByWhatIsPlanned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gradient := func() []float32 {
+	gradient := func() []float64 {
 		b, err := made.draw(0)
 		if err != nil {
 			t.Fatal(err)

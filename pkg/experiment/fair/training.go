@@ -55,7 +55,8 @@ func newTraining(c *Config, on *backend.Backend, r *Records, secret, public nois
 	return t, err
 }
 
-// step makes the model learn once. What it returns is of records, and has no noise.
+// step makes the model learn once. What it returns beside values is of records, and has
+// no noise.
 func (t *training) step(step int) (*matching.Gradient, error) {
 	batch, err := t.draw(step)
 	if err != nil {
@@ -73,20 +74,15 @@ func (t *training) step(step int) (*matching.Gradient, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := make([]float64, len(g.Values))
-	for i, v := range g.Values {
-		values[i] = float64(v)
-	}
-	if err := t.sanitise(values, s, step); err != nil {
+	if err := t.sanitise(g.Values, s, step); err != nil {
 		return nil, err
 	}
-	private := make([]float32, len(values))
-	for i, v := range values {
-		if private[i] = float32(v); private[i]-private[i] != 0 {
+	for _, v := range g.Values {
+		if single := float32(v); single-single != 0 {
 			return nil, fmt.Errorf("the gradient is no longer finite; train with a smaller learning_rate than %v", t.config.LearningRate)
 		}
 	}
-	return g, t.learner.Step(t.config.LearningRate, private)
+	return g, t.learner.Step(t.config.LearningRate, g.Values)
 }
 
 // sanitise makes values private, in place.

@@ -10,8 +10,8 @@ import (
 	"molehill/privacy/noise"
 )
 
-// A step of the paper's training, 600 images, clipped by rows and by singular values; and
-// one on public images, where nothing is clipped.
+// A step of the paper's training, 600 images, clipped by rows and by singular values; one
+// without a prior; and one on public images, where nothing is clipped.
 func BenchmarkStep(b *testing.B) {
 	on, err := backend.Open()
 	if err != nil {
@@ -22,10 +22,13 @@ func BenchmarkStep(b *testing.B) {
 	for i := range images.X {
 		images.X[i] = rng.Float32()
 	}
-	for _, name := range []string{"rows", "exact", "public"} {
+	for _, name := range []string{"rows", "exact", "no prior", "public"} {
 		b.Run(name, func(b *testing.B) {
 			c := config(experiment.Paper)
 			c.Exact, c.Steps, c.Published = name == "exact", max(5000, b.N+1), true
+			if name == "no prior" {
+				c.Alpha, c.Law, c.Latent = 0, 100, 8
+			}
 			t, err := newTraining(&c, &data{backend: on, private: images}, noise.Seeded(1))
 			if err != nil {
 				b.Fatal(err)

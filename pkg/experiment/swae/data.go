@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"molehill/models/backend"
+	"molehill/models/matching"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
@@ -41,7 +42,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*data, error) {
 		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", c.Dataset),
 		"the choice of settings, made on public data and earlier runs",
 		fmt.Sprintf("the number of private records, %d, and of classes, %d, and the classes' names, which are public; which class a record is of is protected like the rest of it", n, classes),
-		"gradients are computed in float32 on the device: clipping leaves a margin for its rounding, which is measured and not proved",
+		matching.NotCovered,
 	}
 	if source.Public() {
 		d.notCovered = slices.Insert(d.notCovered, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction", c.Dataset))

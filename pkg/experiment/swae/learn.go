@@ -103,16 +103,9 @@ func (t *training) learn(release *privacy.Releaser, s privacy.Sensitivity, step 
 }
 
 // follow releases a gradient and makes a step along what came out.
-func follow(l *matching.Learner, gradient []float32, release *privacy.Releaser, s privacy.Sensitivity, step int, rate float64) error {
-	values := make([]float64, len(gradient))
-	for i, v := range gradient {
-		values[i] = float64(v)
-	}
-	if err := release.Release(values, s, step); err != nil {
+func follow(l *matching.Learner, gradient []float64, release *privacy.Releaser, s privacy.Sensitivity, step int, rate float64) error {
+	if err := release.Release(gradient, s, step); err != nil {
 		return err
-	}
-	for i, v := range values {
-		gradient[i] = float32(v)
 	}
 	return l.Step(rate, gradient)
 }

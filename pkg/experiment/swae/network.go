@@ -73,15 +73,10 @@ func Classifier(latent, classes int) layer.Sequence {
 	}
 }
 
-// softness of a map towards the sphere, whose gradient is 10 at most: with that of a
-// sphere, which has no bound, a record could be made whose gradient is nothing but what
-// float32 loses, and not what was clipped.
-const softness = 1e-2
-
-// encoder is 004's, or with Law the same into the unit ball, next to the sphere.
+// encoder is 004's, or with Law the same onto the unit sphere.
 func (c *Config) encoder() layer.Sequence {
 	if c.Law > 0 {
-		return append(Encoder(c.Latent), layer.IntoBall(softness))
+		return append(Encoder(c.Latent), layer.Normalize)
 	}
 	return Encoder(c.Latent)
 }

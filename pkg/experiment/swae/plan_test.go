@@ -150,13 +150,13 @@ func TestStepsFollowTheRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gradient := make([]float32, tr.learner.Parameters())
+	gradient := make([]float64, tr.learner.Parameters())
 	if err := follow(tr.learner, gradient, plan.Releaser(noise.Seeded(4)), plan.Sensitivity, 0, 0.01); err != nil {
 		t.Fatal(err)
 	}
 	var squares float64
 	for _, v := range gradient {
-		squares += float64(v) * float64(v)
+		squares += v * v
 	}
 	if std := math.Sqrt(squares / float64(len(gradient))); math.Abs(std/plan.NoiseStd-1) > 6*0.0015 {
 		t.Errorf("noise of %v, planned is %v", std, plan.NoiseStd)

@@ -1,0 +1,143 @@
+package ghost
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"molehill/models/layer"
+)
+
+// Gradients are those of n examples by each parameter of a network in its order: d of
+// each example.
+type Gradients []Part
+
+// Part is d gradients of n examples by one parameter, in the order of its numbers. Where
+// factors are fewer numbers it is not multiplied out: gradient c of example i is
+//
+//	Σ_t Inputs[i, t]·Values[i, t, c]ᵀ   [in, out]
+type Part struct {
+	Values *graph.Node // [n, T, d, out] of T positions, or multiplied out [n, d, out, in]
+	Inputs *graph.Node // [n, T, in], or nil where Values are multiplied out
+}
+
+// Gradients returns those of d scalars by all parameters of the trace. Each scalar is a
+// sum over examples, whose summands see one example each.
+func (t *Trace) Gradients(scalars ...*graph.Node) Gradients {
+	pulled := make([][]*graph.Node, len(scalars))
+	for c, scalar := range scalars {
+		pulled[c] = t.pull(scalar)
+	}
+	var all Gradients
+	for i, tap := range t.taps {
+		of := make([][]layer.Factors, len(scalars)) // [d][parameter]
+		for c := range scalars {
+			of[c] = tap.layer.Factors(tap.input, pulled[c][i])
+		}
+		for p, first := range of[0] {
+			values := make([]*graph.Node, len(of))
+			for c := range of {
+				values[c] = of[c][p].Gradients
+			}
+			all = append(all, part(first.Inputs, values))
+		}
+	}
+	return all
+}
+
+// Columns are the sums over examples of each number of Output, [n, d]: scalars whose
+// gradients are the rows of each example's Jacobian.
+func (t *Trace) Columns() []*graph.Node {
+	sums := make([]*graph.Node, t.Output.Shape().Dimensions[1])
+	for c := range sums {
+		sums[c] = graph.ReduceAllSum(graph.SliceAxis(t.Output, 1, graph.AxisElem(c)))
+	}
+	return sums
+}
+
+// part joins d gradients, [n, T, out] each, that share their inputs, [n, T, in] or nil
+// for ones. All at once multiply out in little more time than one, as products of small
+// matrices go.
+func part(inputs *graph.Node, values []*graph.Node) Part {
+	n, positions, out := dimensions3(values[0])
+	if inputs == nil && positions > 1 {
+		for c := range values {
+			values[c] = graph.ReduceAndKeep(values[c], graph.ReduceSum, 1)
+		}
+	}
+	joint := values[0]
+	if len(values) > 1 {
+		joint = graph.Concatenate(values, 2)
+	}
+	if inputs == nil {
+		return Part{Values: graph.Reshape(joint, n, len(values), out, 1)}
+	}
+	in := inputs.Shape().Dimensions[2]
+	if in*out > positions*(in+out) || positions == 1 {
+		return Part{graph.Reshape(joint, n, positions, len(values), out), inputs}
+	}
+	return Part{Values: graph.Reshape(graph.Einsum("nto,nti->noi", joint, inputs), n, len(values), out, in)}
+}
+
+func dimensions3(x *graph.Node) (a, b, c int) {
+	shape := x.Shape().Dimensions
+	return shape[0], shape[1], shape[2]
+}
+
+// Nodes are what the gradients consist of: what a graph has to return for Held to find
+// them in another one.
+func (g Gradients) Nodes() (nodes []*graph.Node) {
+	for _, p := range g {
+		nodes = append(nodes, p.Values)
+		if p.Inputs != nil {
+			nodes = append(nodes, p.Inputs)
+		}
+	}
+	return nodes
+}
+
+// Held are the gradients that consist of nodes, as Nodes has listed them.
+func Held(nodes []*graph.Node) (g Gradients) {
+	for _, node := range nodes {
+		if node.Rank() == 3 {
+			g[len(g)-1].Inputs = node
+			continue
+		}
+		g = append(g, Part{Values: node})
+	}
+	return g
+}
+
+// axis is that of Values along which the d gradients are.
+func (p Part) axis() int {
+	if p.Inputs == nil {
+		return 1
+	}
+	return 2
+}
+
+// Count is d.
+func (p Part) Count() int { return p.Values.Shape().Dimensions[p.axis()] }
+
+// Sum adds up over examples and their d gradients, each of them times a weight, [n, d]:
+// one vector by all parameters, in double precision. A product of two numbers of single
+// precision is exact there.
+func (g Gradients) Sum(weight *graph.Node) *graph.Node {
+	wide := func(x *graph.Node) *graph.Node { return graph.ConvertDType(x, dtypes.Float64) }
+	n, d := weight.Shape().Dimensions[0], weight.Shape().Dimensions[1]
+	weight = wide(weight)
+	sums := make([]*graph.Node, len(g))
+	for i, p := range g {
+		if p.Inputs == nil {
+			shape := p.Values.Shape().Dimensions
+			each := graph.Reshape(p.Values, n*d, -1)
+			sums[i] = graph.Reshape(graph.Einsum("s,sp->p", graph.Reshape(weight, n*d), wide(each)), shape[2], shape[3])
+			sums[i] = graph.Transpose(sums[i], 0, 1)
+		} else {
+			_, positions, in := dimensions3(p.Inputs)
+			values := graph.ReduceSum(graph.Mul(wide(p.Values), graph.Reshape(weight, n, 1, d, 1)), 2)
+			sums[i] = graph.Einsum("si,so->io", graph.Reshape(wide(p.Inputs), n*positions, in), graph.Reshape(values, n*positions, -1))
+		}
+		sums[i] = graph.Reshape(sums[i], -1)
+	}
+	return graph.Concatenate(sums, 0)
+}
