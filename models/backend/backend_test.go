@@ -153,3 +153,14 @@ func TestAsyncPreemptOffReadsGODEBUG(t *testing.T) {
 	}
 	t.Logf("SIMD: %v", backend.SIMD())
 }
+
+func TestOnCPU(t *testing.T) {
+	for _, c := range []struct {
+		b    backend.Backend
+		want bool
+	}{{backend.Backend{Name: backend.Go}, true}, {backend.Backend{Name: backend.XLA, Plugin: "/x/xla_cpu_pjrt.so"}, true}, {backend.Backend{Name: backend.XLA, Plugin: "/x/xla_cuda_plugin.so"}, false}} {
+		if got := c.b.OnCPU(); got != c.want {
+			t.Errorf("%+v computes in this machine's memory: %v", c.b, got)
+		}
+	}
+}

@@ -1,5 +1,5 @@
 // Package ghost clips the gradients of single examples inside graphs without writing
-// one down: it holds, in factors, what each layer was given, which the forward pass
+// down any that is large: it holds, in factors, what each layer was given, which the forward pass
 // knows, and the gradient by what it made of it, which a backward pass finds (Goodfellow
 // 2015, "Efficient per-example gradient computations"; for several positions Li, Tramèr,
 // Liang & Hashimoto 2022). privacy/clip has the same on the host, as the reference.

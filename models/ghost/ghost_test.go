@@ -112,10 +112,10 @@ func program(t *testing.T, b *backend.Backend, build func(in []*graph.Node) []*g
 
 // seen are gradients of x in their three graphs: held, their norms, and sums.
 type seen struct {
-	squares, rounding   []float32                         // [n, d]
-	products            []float32                         // [n, d, d]
-	sum                 func(weights []float32) []float64 // [n, d]
-	lossSquares, ofLoss []float32                         // [n], of the sum of all outputs
+	squares, rounding   []float64                         // [n, d]
+	products            []float64                         // [n, d, d]
+	sum                 func(weights []float64) []float64 // [n, d]
+	lossSquares, ofLoss []float64                         // [n], of the sum of all outputs
 }
 
 func see(t *testing.T, b *backend.Backend, network layer.Layer, x []float32, input []int, params layer.Params) (s seen) {
@@ -144,13 +144,13 @@ func see(t *testing.T, b *backend.Backend, network layer.Layer, x []float32, inp
 		rows, all, loss := ghost.Held(in[:parts]).Norms(false), ghost.Held(in[:parts]).Norms(true), ghost.Held(in[parts:]).Norms(false)
 		return []*graph.Node{rows.Products, rows.Rounding, all.Products, loss.Products, loss.Rounding}
 	})(held...)
-	for i, to := range []*[]float32{&s.squares, &s.rounding, &s.products, &s.lossSquares, &s.ofLoss} {
-		*to = tensors.MustCopyFlatData[float32](norms[i])
+	for i, to := range []*[]float64{&s.squares, &s.rounding, &s.products, &s.lossSquares, &s.ofLoss} {
+		*to = tensors.MustCopyFlatData[float64](norms[i])
 	}
 	add := program(t, b, func(in []*graph.Node) []*graph.Node {
 		return []*graph.Node{ghost.Held(in[:parts]).Sum(in[parts])}
 	})
-	s.sum = func(weights []float32) []float64 {
+	s.sum = func(weights []float64) []float64 {
 		return tensors.MustCopyFlatData[float64](add(append(held[:parts:parts], tensors.FromFlatDataAndDimensions(weights, n, d))...)[0])
 	}
 	return s
@@ -215,26 +215,26 @@ func TestGradientsAreThoseOfJacobians(t *testing.T) {
 				want := jacobians(t, b, c.network, x, c.input, params)
 				got := see(t, b, c.network, x, c.input, params)
 				d := len(want[0])
-				weights, total, scale := make([]float32, n*d), make([]float64, len(want[0][0])), 0.
+				weights, total, scale := make([]float64, n*d), make([]float64, len(want[0][0])), 0.
 				for i, jacobian := range want {
 					sum := make([]float64, len(jacobian[0]))
 					for e, row := range jacobian {
-						weights[i*d+e] = float32(rng.NormFloat64())
+						weights[i*d+e] = rng.NormFloat64()
 						for p, v := range row {
 							sum[p] += v
-							total[p] += float64(weights[i*d+e]) * v
+							total[p] += weights[i*d+e] * v
 						}
 						norm := math.Sqrt(inner(row, row))
 						scale += norm
-						near(t, "squared norm", float64(got.squares[i*d+e]), inner(row, row), norm*norm)
-						if rounding := float64(got.rounding[i*d+e]); !(rounding > 0 && rounding < 0.03*norm) {
+						near(t, "squared norm", got.squares[i*d+e], inner(row, row), norm*norm)
+						if rounding := got.rounding[i*d+e]; !(rounding > 0 && rounding < 0.03*norm) {
 							t.Errorf("a norm of %v may be off by %v", norm, rounding)
 						}
 						for f, other := range jacobian {
-							near(t, "product", float64(got.products[(i*d+e)*d+f]), inner(row, other), norm*math.Sqrt(inner(other, other)))
+							near(t, "product", got.products[(i*d+e)*d+f], inner(row, other), norm*math.Sqrt(inner(other, other)))
 						}
 					}
-					near(t, "squared norm of the loss's gradient", float64(got.lossSquares[i]), inner(sum, sum), inner(sum, sum))
+					near(t, "squared norm of the loss's gradient", got.lossSquares[i], inner(sum, sum), inner(sum, sum))
 					if !(got.ofLoss[i] > 0) {
 						t.Errorf("rounding of a loss is %v", got.ofLoss[i])
 					}
@@ -268,11 +268,11 @@ func TestNormsBoundWhatIsAddedUp(t *testing.T) {
 			}
 			got := see(t, b, c.network, x, c.input, drawn(c.network, 5))
 			for place := range got.squares {
-				one := make([]float32, len(got.squares))
+				one := make([]float64, len(got.squares))
 				one[place] = 1
 				v := got.sum(one)
-				norm, said := math.Sqrt(inner(v, v)), math.Sqrt(float64(got.squares[place]))
-				if bound := said + float64(got.rounding[place]); !(norm <= bound) {
+				norm, said := math.Sqrt(inner(v, v)), math.Sqrt(got.squares[place])
+				if bound := said + got.rounding[place]; !(norm <= bound) {
 					t.Errorf("%s, %d: a gradient of norm %v, said to be %v at most", c.name, place, norm, bound)
 				}
 				if !(norm >= 0.99*said) {
@@ -321,7 +321,7 @@ func TestRoundingCoversWhatCancels(t *testing.T) {
 			}
 			squares += float64(c.positions*c.positions) * float64(c.out)
 			bias := math.Sqrt(float64(c.positions*c.positions) * float64(c.out))
-			norm, rounding := math.Sqrt(float64(got.squares[0])), float64(got.rounding[0])
+			norm, rounding := math.Sqrt(got.squares[0]), got.rounding[0]
 			if exact := math.Sqrt(squares); exact > norm+rounding || rounding > 0.1*bias {
 				t.Errorf("%s: a norm of %v is found as %v ± %v", c.name, exact, norm, rounding)
 			}

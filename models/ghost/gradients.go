@@ -2,6 +2,7 @@ package ghost
 
 import (
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"molehill/models/layer"
@@ -12,7 +13,7 @@ import (
 type Gradients []Part
 
 // Part is d gradients of n examples by one parameter, in the order of its numbers. Where
-// factors are fewer numbers it is not multiplied out: gradient c of example i is
+// the factors of one are fewer numbers it is not multiplied out: gradient c of example i is
 //
 //	Σ_t Inputs[i, t]·Values[i, t, c]ᵀ   [in, out]
 type Part struct {
@@ -118,24 +119,28 @@ func (p Part) axis() int {
 // Count is d.
 func (p Part) Count() int { return p.Values.Shape().Dimensions[p.axis()] }
 
-// Sum adds up over examples and their d gradients, each of them times a weight, [n, d]:
-// one vector by all parameters, in double precision. A product of two numbers of single
-// precision is exact there.
+// Sum adds up over examples and their d gradients, each of them times a weight, [n, d] in
+// double precision: one vector by all parameters, likewise. An example whose weights are
+// all 0 counts nothing, whatever its gradients are.
 func (g Gradients) Sum(weight *graph.Node) *graph.Node {
-	wide := func(x *graph.Node) *graph.Node { return graph.ConvertDType(x, dtypes.Float64) }
 	n, d := weight.Shape().Dimensions[0], weight.Shape().Dimensions[1]
-	weight = wide(weight)
+	counts := graph.GreaterThan(graph.ReduceMax(graph.Abs(weight), 1), graph.ScalarZero(weight.Graph(), weight.DType())) // [n]
+	counting := func(x *graph.Node) *graph.Node {
+		x = wide(x)
+		rows := graph.BroadcastToShape(widen(counts, x), shapes.Make(dtypes.Bool, x.Shape().Dimensions...))
+		return graph.Where(rows, x, graph.ZerosLike(x))
+	}
 	sums := make([]*graph.Node, len(g))
 	for i, p := range g {
+		values := counting(p.Values)
 		if p.Inputs == nil {
 			shape := p.Values.Shape().Dimensions
-			each := graph.Reshape(p.Values, n*d, -1)
-			sums[i] = graph.Reshape(graph.Einsum("s,sp->p", graph.Reshape(weight, n*d), wide(each)), shape[2], shape[3])
-			sums[i] = graph.Transpose(sums[i], 0, 1)
+			sums[i] = graph.Einsum("s,sp->p", graph.Reshape(weight, n*d), graph.Reshape(values, n*d, -1))
+			sums[i] = graph.Transpose(graph.Reshape(sums[i], shape[2], shape[3]), 0, 1)
 		} else {
 			_, positions, in := dimensions3(p.Inputs)
-			values := graph.ReduceSum(graph.Mul(wide(p.Values), graph.Reshape(weight, n, 1, d, 1)), 2)
-			sums[i] = graph.Einsum("si,so->io", graph.Reshape(wide(p.Inputs), n*positions, in), graph.Reshape(values, n*positions, -1))
+			values = graph.ReduceSum(graph.Mul(values, graph.Reshape(weight, n, 1, d, 1)), 2)
+			sums[i] = graph.Einsum("si,so->io", graph.Reshape(counting(p.Inputs), n*positions, in), graph.Reshape(values, n*positions, -1))
 		}
 		sums[i] = graph.Reshape(sums[i], -1)
 	}

@@ -2,21 +2,20 @@ package ghost
 
 import (
 	"math"
-	"strings"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Norms are of gradients of examples, as float32 found them.
+// Norms are of gradients of examples, in double precision.
 type Norms struct {
 	// Products are inner products of an example's gradients: of d gradients each,
 	// [n, d] squared norms, or [n, d, d] all of them (their Gram matrix).
 	Products *graph.Node
-	// Rounding bounds, for each gradient, how far the norm of the one that is held may
-	// be above √Products, [n, d]. It counts all that float32 loses from the held
-	// numbers on, whatever cancels.
+	// Rounding, [n, d], bounds how far these are off: the product of gradients c and e
+	// by at most Rounding_c·Rounding_e. So a norm is at most √Products + Rounding, and
+	// the error of a Gram matrix at most ΣRounding² in spectral norm.
 	Rounding *graph.Node
 }
 
@@ -39,58 +38,77 @@ func (g Gradients) Norms(all bool) Norms {
 	return total
 }
 
-// unit returns the largest relative error of an operation on the backend of x. GPUs
-// multiply matrices of float32 in fewer digits (TensorFloat-32) unless told otherwise,
-// and nobody here tells them.
-func unit(x *graph.Node) float64 {
-	on := strings.ToLower(x.Graph().Backend().Description())
-	if strings.Contains(on, "cuda") || strings.Contains(on, "gpu") || strings.Contains(on, "rocm") {
-		return 0x1p-11
-	}
-	return 0x1p-24
-}
+// unit is the largest relative error of an operation in double precision.
+const unit = 0x1p-53
+
+func wide(x *graph.Node) *graph.Node { return graph.ConvertDType(x, dtypes.Float64) }
 
 // norms is of d gradients of n examples by one parameter.
 //
-// Sums of m products, in any order, are off by less than (m+1)·u of the sum of their
-// sizes (Higham 2002, 3.1), u the unit of rounding, which goes into a root with half of
-// that.
+// Products of two numbers of single precision are exact here, and far from where doubles
+// end. Sums of m terms, in any order, are off by less than (m+1)·u of the sum of their
+// sizes (Higham 2002, 3.1), and these by no more than the product of two lengths.
 func (p Part) norms(all bool) Norms {
-	u, shape := unit(p.Values), p.Values.Shape().Dimensions
+	shape := p.Values.Shape().Dimensions
 	if p.Inputs == nil {
-		return p.lengths(all, float64(shape[2]*shape[3]+1)*u)
+		return p.lengths(all, float64(shape[2]*shape[3]+3)*unit)
 	}
-	if positions, out := shape[1], shape[3]; positions == 1 {
-		// ‖a·gᵀ‖ = ‖a‖·‖g‖: nothing cancels.
-		size := graph.ReduceSum(graph.Square(p.Inputs), 1, 2) // [n]
-		found := p.lengths(all, float64(p.Inputs.Shape().Dimensions[2]+out+3)*u)
-		return Norms{graph.Mul(found.Products, widen(size, found.Products)), graph.Mul(found.Rounding, widen(graph.Sqrt(size), found.Rounding))}
+	in, out := p.Inputs.Shape().Dimensions[2], shape[3]
+	if positions := shape[1]; positions > 1 {
+		return p.gram(all, float64(positions*positions+in+out+6)*unit)
 	}
-	return gram(p.Inputs, p.each(), all, u)
+	// ⟨a·gᵀ, a·g′ᵀ⟩ = ‖a‖²·⟨g, g′⟩
+	size := graph.ReduceSum(graph.Square(wide(p.Inputs)), 1, 2) // [n]
+	found := p.lengths(all, float64(in+out+6)*unit)
+	return Norms{graph.Mul(found.Products, widen(size, found.Products)), graph.Mul(found.Rounding, widen(graph.Sqrt(size), found.Rounding))}
 }
 
-// each are the values of each of the d gradients, [n, …].
-func (p Part) each() []*graph.Node {
-	values := make([]*graph.Node, p.Count())
-	for c := range values {
-		values[c] = graph.Squeeze(graph.SliceAxis(p.Values, p.axis(), graph.AxisElem(c)), p.axis())
-	}
-	return values
-}
-
-// lengths returns norms of the values of each gradient, whose sums are off by a relative
-// error. All their products are found where squares would do, too: a product of matrices
-// is several times faster on the CPU than as many sums as it has numbers.
+// lengths returns norms of the values of each gradient, whose products are off by a
+// share of their lengths. All products are found where squares would do, too: a product of
+// matrices is several times faster on the CPU than as many sums as it has numbers.
 func (p Part) lengths(all bool, relative float64) Norms {
 	n, d := p.Values.Shape().Dimensions[0], p.Count()
-	values := graph.Reshape(p.Values, n, d, -1)
+	values := wide(graph.Reshape(p.Values, n, d, -1))
 	gram := graph.Einsum("nca,nea->nce", values, values)
 	diagonal := graph.BroadcastToShape(graph.ExpandLeftToRank(graph.Diagonal(gram.Graph(), d), 3), shapes.Make(dtypes.Bool, n, d, d))
 	squares := graph.ReduceSum(graph.Where(diagonal, gram, graph.ZerosLike(gram)), 2) // [n, d]
-	found := Norms{squares, graph.MulScalar(graph.Sqrt(squares), relative)}
+	found := Norms{squares, graph.MulScalar(graph.Sqrt(squares), math.Sqrt(relative))}
 	if all {
 		found.Products = gram
 	}
+	return found
+}
+
+// gram returns norms by inner products of positions, which are fewer than the numbers
+// of a gradient:
+//
+//	⟨∇, ∇′⟩ = Σ_{s,t} ⟨a_s, a_t⟩·⟨g_s, g′_t⟩
+//
+// They are off by a share of the gradients' reaches, (Σ_t ‖a_t‖²·Σ_t ‖g_t‖²)^½, whatever
+// cancels: a norm that cancels to nothing is only known to the root of that.
+func (p Part) gram(all bool, relative float64) Norms {
+	a, d := wide(p.Inputs), p.Count()
+	inputs := graph.Einsum("nsi,nti->nst", a, a)
+	values, reach := make([]*graph.Node, d), make([]*graph.Node, d) // [n, T, out], [n]
+	for c := range values {
+		values[c] = wide(graph.Squeeze(graph.SliceAxis(p.Values, p.axis(), graph.AxisElem(c)), p.axis()))
+		reach[c] = graph.ReduceSum(graph.Square(values[c]), 1, 2)
+	}
+	product := func(c, e int) *graph.Node { // [n]
+		return graph.ReduceSum(graph.Mul(inputs, graph.Einsum("nso,nto->nst", values[c], values[e])), 1, 2)
+	}
+	size := graph.ReduceSum(graph.Square(a), 1, 2)
+	reaches := graph.Sqrt(graph.Mul(graph.Stack(reach, 1), graph.InsertAxes(size, -1)))
+	found := Norms{Rounding: graph.MulScalar(reaches, math.Sqrt(relative))}
+	if all {
+		found.Products = table(d, product)
+		return found
+	}
+	squares := make([]*graph.Node, d)
+	for c := range squares {
+		squares[c] = product(c, c)
+	}
+	found.Products = graph.Stack(squares, 1)
 	return found
 }
 
@@ -105,35 +123,6 @@ func table(d int, product func(c, e int) *graph.Node) *graph.Node {
 	}
 	flat := graph.Stack(entries, 1)
 	return graph.Reshape(flat, -1, d, d)
-}
-
-// gram returns norms by inner products of positions, which are fewer than the numbers
-// of a gradient:
-//
-//	⟨∇, ∇′⟩ = Σ_{s,t} ⟨a_s, a_t⟩·⟨g_s, g′_t⟩
-//
-// Here it is the square that is off, by a share of the squared reach,
-// (Σ_t ‖a_t‖²)·(Σ_t ‖g_t‖²), which bounds it whatever cancels: a norm that cancels to
-// nothing is only known to the root of that.
-func gram(a *graph.Node, vectors []*graph.Node, all bool, u float64) Norms {
-	_, positions, in := dimensions3(a)
-	inputs := graph.Einsum("nsi,nti->nst", a, a)
-	product := func(c, e int) *graph.Node { // [n]
-		gradients := graph.Einsum("nso,nto->nst", vectors[c], vectors[e])
-		return graph.ReduceSum(graph.Mul(inputs, gradients), 1, 2)
-	}
-	relative := float64(positions*positions+in+vectors[0].Shape().Dimensions[2]+3) * u
-	size := graph.ReduceSum(graph.Square(a), 1, 2)
-	squares, reach := make([]*graph.Node, len(vectors)), make([]*graph.Node, len(vectors))
-	for c, g := range vectors {
-		squares[c] = product(c, c)
-		reach[c] = graph.Sqrt(graph.Mul(size, graph.ReduceSum(graph.Square(g), 1, 2)))
-	}
-	found := Norms{graph.MaxScalar(graph.Stack(squares, 1), 0), graph.MulScalar(graph.Stack(reach, 1), math.Sqrt(relative))}
-	if all {
-		found.Products = table(len(vectors), product)
-	}
-	return found
 }
 
 // widen repeats x, [n], along what else like has.

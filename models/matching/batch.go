@@ -6,11 +6,14 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// records puts a batch's records and their targets on the device.
-func (l *Learner) records(b Batch) []*tensors.Tensor {
-	in := []*tensors.Tensor{tensor(b.X, l.model.Input)}
+// records puts some of a batch's records and their targets on the device.
+func (l *Learner) records(b Batch, first, last int) []*tensors.Tensor {
+	some := func(x []float32, shape []int) *tensors.Tensor {
+		return tensor(part(x, first, last, size(shape)), shape)
+	}
+	in := []*tensors.Tensor{some(b.X, l.model.Input)}
 	if l.model.Target != nil {
-		in = append(in, tensor(b.Target, l.model.Target))
+		in = append(in, some(b.Target, l.model.Target))
 	}
 	return in
 }
@@ -26,6 +29,8 @@ func (m Model) checkBatch(b Batch) (int, error) {
 		return 0, fmt.Errorf("matching: α is %v; it is a share, from 0 to 1", b.Alpha)
 	case m.Loss == nil && b.Alpha != 1:
 		return 0, fmt.Errorf("matching: α is %v and the model has no loss; α must be 1", b.Alpha)
+	case b.Alpha > 0 && b.Directions.Dim != m.Outputs:
+		return 0, fmt.Errorf("matching: directions of dimension %d for %d outputs; they must be the same", b.Directions.Dim, m.Outputs)
 	case b.Alpha > 0 && len(b.Pairs) == 0:
 		return 0, fmt.Errorf("matching: α is %v and there are no pairs of samples to compare; give at least one, or α = 0", b.Alpha)
 	}

@@ -47,6 +47,7 @@ type Learner struct {
 	norms                        map[bool]*train.Program // of these gradients, by whether clipping is exact
 	sum                          *train.Program          // of these gradients, weighted
 	inner, outer, output, losses *train.Program
+	perRecord                    int // numbers that are held of a record
 }
 
 // New puts a model on a backend with parameters start (layer.Init of its Network).
@@ -54,7 +55,7 @@ func New(on *backend.Backend, m Model, start layer.Params, o train.Optimizer) (*
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	l := &Learner{model: m, on: on, look: map[bool]*train.Program{}, norms: map[bool]*train.Program{}}
+	l := &Learner{model: m, on: on, look: map[bool]*train.Program{}, norms: map[bool]*train.Program{}, perRecord: m.heldPerRecord(on.Engine)}
 	var err error
 	if l.trainer, err = train.NewWith(on, m.Network(), start, o); err != nil {
 		return nil, fmt.Errorf("matching: %w", err)
@@ -206,10 +207,10 @@ func (l *Learner) apply(p *train.Program, shape []int, x []float32) ([]float32, 
 	return all, nil
 }
 
-func part(x []float32, first, last, dim int) []float32 { return x[first*dim : last*dim] }
+func part[F float32 | float64](x []F, first, last, dim int) []F { return x[first*dim : last*dim] }
 
 // tensor puts rows of a shape on the device.
-func tensor(x []float32, shape []int) *tensors.Tensor {
+func tensor[F float32 | float64](x []F, shape []int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(x, append([]int{len(x) / size(shape)}, shape...)...)
 }
 

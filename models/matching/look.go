@@ -4,77 +4,135 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-
-	"molehill/models/train"
 )
 
 // look is what a batch's outputs and gradients are like.
 type look struct {
-	n, d                              int
-	outputs                           []float32 // [n, d]
-	products                          []float32 // [n, d] or [n, d, d]; nil at α = 0
-	rounding                          []float32 // [n, d]; nil at α = 0
-	losses, lossSquares, lossRounding []float32 // [n], or nil
+	n, d                      int
+	outputs                   []float32 // [n, d]
+	losses                    []float32 // [n], or nil
+	products                  []float64 // of Jacobians' rows, [n, d] or [n, d, d]; nil at α = 0
+	rounding                  []float64 // of these (ghost.Norms), [n, d]; nil at α = 0
+	lossSquares, lossRounding []float64 // of losses' gradients, [n], or nil
 
-	bad  []bool            // [n], records with a number that is not finite
-	held []*tensors.Tensor // gradients on the device (ghost.Gradients)
+	bad    []bool // [n], records with a number that is not finite
+	blocks []block
 }
 
-// see looks at a batch, of whose records some are known to be bad. Where it finds more of
-// them, these are cleared, as 0·NaN is not 0, and it looks again.
-func (l *Learner) see(b Batch, c Clipping, bad []bool) (*look, error) {
-	_, out, err := l.look[b.Alpha > 0].Run(0, l.records(b)...)
-	if err != nil {
-		return nil, fmt.Errorf("matching: %w", err)
+// block is what is held of some records that follow one another.
+type block struct {
+	first, last int
+	gradients   []*tensors.Tensor // on the device (ghost.Gradients)
+}
+
+// How many numbers a block's gradients have, about. On a CPU memory is slow that has not
+// been used before: in blocks a gradient of Table 5 at width 8192 takes half the time, and a
+// step of the autoencoder four fifths.
+const (
+	heldOnCPU = 1 << 20
+	heldOnGPU = 1 << 28 // 1 GB
+)
+
+// heldPerRecord is how many numbers are held of a record.
+func (m Model) heldPerRecord(on compute.Backend) (count int) {
+	g := graph.NewGraph(on, "a record")
+	defer g.Finalize()
+	input := func(name string, dims ...int) *graph.Node {
+		return graph.Parameter(g, name, shapes.Make(dtypes.Float32, dims...))
 	}
-	s, told := &look{n: len(bad), d: l.model.Outputs, bad: bad}, 1
+	inputs := []*graph.Node{input("x", append([]int{1}, m.Input...)...)}
+	if m.Target != nil {
+		inputs = append(inputs, input("y", append([]int{1}, m.Target...)...))
+	}
+	var weights []*graph.Node
+	for _, spec := range m.Network().Params() {
+		weights = append(weights, input(spec.Name, spec.Shape...))
+	}
+	for _, node := range m.records(weights, inputs, true) {
+		count += node.Shape().Size()
+	}
+	return count
+}
+
+// cut splits n records into blocks of the same size, but for the last.
+func (l *Learner) cut(n int) (blocks []block) {
+	atOnce := heldOnGPU
+	if l.on.OnCPU() {
+		atOnce = heldOnCPU
+	}
+	count := (n*l.perRecord + atOnce - 1) / atOnce
+	for more := count; more <= count+count/2; more++ { // of one size, which is compiled once
+		if n%more == 0 {
+			count = more
+			break
+		}
+	}
+	for step, first := (n+count-1)/count, 0; first < n; first += step {
+		blocks = append(blocks, block{first: first, last: min(first+step, n)})
+	}
+	return blocks
+}
+
+// see looks at a batch of n records.
+func (l *Learner) see(b Batch, n int, c Clipping) (*look, error) {
+	s := &look{n: n, d: l.model.Outputs, bad: make([]bool, n), blocks: l.cut(n)}
+	var seen [][]float32
+	var norms [][]float64
+	for i := range s.blocks {
+		told, measured, err := l.seeBlock(b, &s.blocks[i], c)
+		if err != nil {
+			s.release()
+			return nil, err
+		}
+		seen, norms = extend(seen, told), extend(norms, measured)
+	}
+	s.note(seen, norms)
+	return s, nil
+}
+
+// extend appends each of some lists to what there is of it.
+func extend[T any](all, more [][]T) [][]T {
+	if all == nil {
+		return more
+	}
+	for i, values := range more {
+		all[i] = append(all[i], values...)
+	}
+	return all
+}
+
+func (l *Learner) seeBlock(b Batch, at *block, c Clipping) (told [][]float32, norms [][]float64, err error) {
+	_, out, err := l.look[b.Alpha > 0].Run(0, l.records(b, at.first, at.last)...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("matching: %w", err)
+	}
+	count := 1
 	if l.model.Loss != nil {
-		told = 2
+		count = 2
 	}
-	s.held = out[told:]
-	seen, err := take[float32](out[:told])
-	var norms [][]float32
-	if err == nil {
-		norms, err = l.measure(l.norms[c.Exact], s.held)
+	at.gradients = out[count:]
+	if told, err = take[float32](out[:count]); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		s.release()
-		return nil, err
+	if out, err = l.norms[c.Exact].Look(at.gradients...); err != nil {
+		return nil, nil, fmt.Errorf("matching: %w", err)
 	}
-	more := s.note(seen, norms)
-	if len(more) == 0 {
-		return s, nil
-	}
-	s.release()
-	b.X, b.Target = slices.Clone(b.X), slices.Clone(b.Target)
-	for _, i := range more {
-		clear(part(b.X, i, i+1, size(l.model.Input)))
-		if b.Target != nil {
-			clear(part(b.Target, i, i+1, size(l.model.Target)))
-		}
-	}
-	return l.see(b, c, s.bad)
+	norms, err = take[float64](out)
+	return told, norms, err
 }
 
-// measure runs the graph of norms on what is held, and leaves that.
-func (l *Learner) measure(norms *train.Program, held []*tensors.Tensor) ([][]float32, error) {
-	out, err := norms.Look(held...)
-	if err != nil {
-		return nil, fmt.Errorf("matching: %w", err)
+// note fills in what has been seen and measured.
+func (s *look) note(seen [][]float32, norms [][]float64) {
+	for _, values := range seen {
+		spoil(s.bad, values)
 	}
-	return take[float32](out)
-}
-
-// note fills in what has been seen and measured, and returns the records that are bad and
-// were not known to be.
-func (s *look) note(seen, norms [][]float32) (more []int) {
-	for _, values := range slices.Concat(seen, norms) {
-		for k, x := range values {
-			if i := k / (len(values) / s.n); x-x != 0 && !s.bad[i] {
-				s.bad[i], more = true, append(more, i)
-			}
-		}
+	for _, values := range norms {
+		spoil(s.bad, values)
 	}
 	s.outputs = seen[0]
 	for i, bad := range s.bad {
@@ -90,28 +148,51 @@ func (s *look) note(seen, norms [][]float32) (more []int) {
 	if len(norms) > 0 {
 		s.products, s.rounding = norms[0], norms[1]
 	}
-	return more
+}
+
+// spoil marks records as bad that have values, as many each, which are not finite.
+func spoil[F float32 | float64](bad []bool, values []F) {
+	for k, x := range values {
+		if x-x != 0 {
+			bad[k/(len(values)/len(bad))] = true
+		}
+	}
 }
 
 // release gives back what is held.
 func (s *look) release() {
-	for _, t := range s.held {
-		t.MustFinalizeAll()
+	for _, block := range s.blocks {
+		for _, t := range block.gradients {
+			t.MustFinalizeAll()
+		}
 	}
 }
 
-// add returns the sum of what is held, which it releases, with weights v, [n, d], of
-// Jacobians' rows, and w, [n], of losses' gradients: by all parameters.
-func (l *Learner) add(s *look, v, w []float32) ([]float64, error) {
-	_, out, err := l.sum.Run(0, append(slices.Clip(s.held), tensor(v, []int{s.d}), tensor(w, []int{1}))...)
-	if err != nil {
-		return nil, fmt.Errorf("matching: %w", err)
+// add returns the sum of what is held with weights v, [n, d], of Jacobians' rows, and w,
+// [n], of losses' gradients: by all parameters.
+func (l *Learner) add(s *look, v, w []float64) (sum []float64, err error) {
+	for _, at := range s.blocks {
+		weights := []*tensors.Tensor{tensor(part(v, at.first, at.last, s.d), []int{s.d}), tensor(w[at.first:at.last], []int{1})}
+		out, err := l.sum.Look(append(slices.Clip(at.gradients), weights...)...)
+		for _, t := range weights {
+			t.MustFinalizeAll()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("matching: %w", err)
+		}
+		values, err := take[float64](out)
+		if err != nil {
+			return nil, err
+		}
+		if sum == nil {
+			sum = values[0]
+			continue
+		}
+		for p, x := range values[0] {
+			sum[p] += x
+		}
 	}
-	sums, err := take[float64](out)
-	if err != nil {
-		return nil, err
-	}
-	return sums[0], nil
+	return sum, nil
 }
 
 // take copies outputs of a graph, and releases them.

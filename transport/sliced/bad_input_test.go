@@ -134,7 +134,7 @@ func TestReleasesRefuseBadInput(t *testing.T) {
 		if norm := u.SpectralNorm(); !math.IsNaN(norm) && norm != 3 {
 			t.Errorf("%v: σ_max = %v", u, norm)
 		}
-		if _, _, err := OutputGradients([]float64{1}, []float64{2}, u); err == nil {
+		if _, _, _, err := OutputGradients([]float64{1}, []float64{2}, u); err == nil {
 			t.Errorf("%v: outputs have gradients", u)
 		}
 	}
@@ -142,7 +142,7 @@ func TestReleasesRefuseBadInput(t *testing.T) {
 	if _, err := (Limits{Output: 1, Source: 1}).Gradient(outputs, outputs, u); err == nil {
 		t.Error("derivatives by −1 parameters")
 	}
-	if _, _, err := OutputGradients([]float64{1, 2, 3}, []float64{1, 2}, u); err == nil {
+	if _, _, _, err := OutputGradients([]float64{1, 2, 3}, []float64{1, 2}, u); err == nil {
 		t.Error("three numbers were points of two dimensions")
 	}
 	points := transport.Uniform(transport.NewPoints(1, 2))

@@ -54,7 +54,7 @@ func SW2(x, y transport.Points, u Directions) (Distance, error) {
 // p = 2). Points whose projections coincide share what the plan gives them, in
 // proportion to their weights; at p = 1 the derivative of |t| at 0 is taken as 0.
 // Arithmetic is in single precision, but for the plans and the value.
-// OutputGradients is the reference in double precision.
+// OutputGradients is the same in double precision.
 func SWGradient(x, y transport.Measure, p float64, u Directions) (d Distance, byX, byY []float32, err error) {
 	return swGradient(x, y, p, u, runtime.GOMAXPROCS(0))
 }

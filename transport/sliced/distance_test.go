@@ -102,13 +102,16 @@ func TestSWGradientEqualsOutputGradients(t *testing.T) {
 		}
 		return v
 	}
-	_, byX, byY, err := SWGradient(transport.Uniform(x), transport.Uniform(y), 2, u)
+	d, byX, byY, err := SWGradient(transport.Uniform(x), transport.Uniform(y), 2, u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantX, wantY, err := OutputGradients(double(x), double(y), u)
+	power, wantX, wantY, err := OutputGradients(double(x), double(y), u)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if math.Abs(d.Power-power) > 1e-6*power {
+		t.Errorf("SW²₂ is %v, want %v", d.Power, power)
 	}
 	for side, by := range [][]float32{byX, byY} {
 		for i, v := range by {

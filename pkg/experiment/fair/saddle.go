@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"molehill/models/matching"
 	"molehill/pkg/experiment"
@@ -120,7 +119,7 @@ func (c *SaddleConfig) promise(r *Records) (p promise, err error) {
 	if p.Sensitivity, err = c.sensitivity(batch); err != nil { // the same, of another name
 		return p, err
 	}
-	p.notCovered = slices.DeleteFunc(p.notCovered, func(line string) bool { return strings.Contains(line, "float32") }) // of graphs
+	p.notCovered = slices.DeleteFunc(p.notCovered, func(line string) bool { return line == matching.NotCovered }) // no device is asked
 	for i := range p.claims {
 		p.claims[i].Note = "the accounting of 004 Section 5.3 for the same noise: a limit for many small steps, no bound"
 	}
