@@ -179,7 +179,7 @@ var better = table{
 		variants := []variant{
 			{"preset", nil}, {"700 steps from a public start", [][]string{short}}, {"3,000 of them", [][]string{long, {"samples", "20000"}}},
 			{"700 steps, classes in the loss", [][]string{short, taught}}, {"700 steps, no prior", [][]string{short, free}},
-			{"2,000 of those", [][]string{short, free, {"steps", "2000"}}},
+			{"2,000 steps, no prior", [][]string{short, free, {"steps", "2000"}}},
 		}
 		if preset == experiment.Paper {
 			variants[2].settings = [][]string{long}
