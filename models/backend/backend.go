@@ -37,9 +37,11 @@ type Backend struct {
 // String names the backend and its device, for logs and provenance.
 func (b *Backend) String() string { return b.Name + " (" + b.Device + ")" }
 
-// OnCPU says whether it computes in the memory of this machine, as far as a plugin's name
+// OnCPU says whether it computes in the memory of this machine, as far as the device's name
 // tells.
-func (b *Backend) OnCPU() bool { return b.Name == Go || kindOf(b.Plugin) == "cpu" }
+func (b *Backend) OnCPU() bool {
+	return b.Name == Go || strings.Contains(strings.ToLower(b.Device), "cpu")
+}
 
 // Open returns the backend of this process: the one that GOMLX_BACKEND names,
 // else the first of Found that opens. Only the former can fail.

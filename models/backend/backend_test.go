@@ -158,7 +158,7 @@ func TestOnCPU(t *testing.T) {
 	for _, c := range []struct {
 		b    backend.Backend
 		want bool
-	}{{backend.Backend{Name: backend.Go}, true}, {backend.Backend{Name: backend.XLA, Plugin: "/x/xla_cpu_pjrt.so"}, true}, {backend.Backend{Name: backend.XLA, Plugin: "/x/xla_cuda_plugin.so"}, false}} {
+	}{{backend.Backend{Name: backend.Go}, true}, {backend.Backend{Name: backend.XLA, Device: "TFRT_CPU_0 [processId=0]"}, true}, {backend.Backend{Name: backend.XLA, Device: "NVIDIA H100 80GB HBM3"}, false}} {
 		if got := c.b.OnCPU(); got != c.want {
 			t.Errorf("%+v computes in this machine's memory: %v", c.b, got)
 		}

@@ -38,6 +38,12 @@ func (g Gradients) Norms(all bool) Norms {
 	return total
 }
 
+// Most is how many examples a sum (Gradients.Sum) may be of, for what Rounding says to cover
+// what it loses, too.
+const Most = 4096
+
+const spare = 512
+
 // unit is the largest relative error of an operation in double precision.
 const unit = 0x1p-53
 
@@ -85,7 +91,9 @@ func (p Part) lengths(all bool, relative float64) Norms {
 //	⟨∇, ∇′⟩ = Σ_{s,t} ⟨a_s, a_t⟩·⟨g_s, g′_t⟩
 //
 // They are off by a share of the gradients' reaches, (Σ_t ‖a_t‖²·Σ_t ‖g_t‖²)^½, whatever
-// cancels: a norm that cancels to nothing is only known to the root of that.
+// cancels: a norm that cancels to nothing is only known to the root of that. Rounding is
+// spare times as much. Clipped with that to C, an example's reach is C/(spare·T·√u) at most,
+// and a sum over n of them is off by n²·C·√u/spare: less than 2⁻¹⁰ of C up to Most.
 func (p Part) gram(all bool, relative float64) Norms {
 	a, d := wide(p.Inputs), p.Count()
 	inputs := graph.Einsum("nsi,nti->nst", a, a)
@@ -99,7 +107,7 @@ func (p Part) gram(all bool, relative float64) Norms {
 	}
 	size := graph.ReduceSum(graph.Square(a), 1, 2)
 	reaches := graph.Sqrt(graph.Mul(graph.Stack(reach, 1), graph.InsertAxes(size, -1)))
-	found := Norms{Rounding: graph.MulScalar(reaches, math.Sqrt(relative))}
+	found := Norms{Rounding: graph.MulScalar(reaches, spare*math.Sqrt(relative))}
 	if all {
 		found.Products = table(d, product)
 		return found

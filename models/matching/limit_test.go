@@ -3,6 +3,7 @@ package matching_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -212,4 +213,28 @@ func TestALossWithoutGradientAtZero(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A model whose graph cannot be built, or whose loss is not a number a record, is an error.
+func TestModelsThatDoNotFit(t *testing.T) {
+	b, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dense := func(in int) layer.Sequence { return layer.Sequence{layer.Dense{Name: "a", In: in, Out: 2}} }
+	for want, m := range map[string]matching.Model{
+		"the model's graph": {Input: []int{3}, Outputs: 2, Target: []int{2}, Inner: dense(4), Loss: product},
+		"it must be [1]": {Input: []int{3}, Outputs: 2, Target: []int{2}, Inner: dense(3), Loss: func(output, target *graph.Node) *graph.Node {
+			return graph.ReduceAllSum(product(output, target))
+		}},
+	} {
+		l, err := matching.New(b, m, layer.Init(m.Network(), 1), train.Optimizer{Name: train.SGD})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = l.Gradient(matching.Batch{X: make([]float32, 3), Target: make([]float32, 2)}, wide); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+		l.Close()
+	}
 }

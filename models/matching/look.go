@@ -9,6 +9,8 @@ import (
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"molehill/models/ghost"
 )
 
 // look is what a batch's outputs and gradients are like.
@@ -38,10 +40,15 @@ const (
 	heldOnGPU = 1 << 28 // 1 GB
 )
 
-// heldPerRecord is how many numbers are held of a record.
-func (m Model) heldPerRecord(on compute.Backend) (count int) {
+// heldPerRecord is how many numbers are held of a record, with Jacobians or without.
+func (m Model) heldPerRecord(on compute.Backend, jacobians bool) (count int, err error) {
 	g := graph.NewGraph(on, "a record")
 	defer g.Finalize()
+	defer func() { // building a graph panics
+		if v := recover(); v != nil {
+			err = fmt.Errorf("matching: the model's graph: %v", v)
+		}
+	}()
 	input := func(name string, dims ...int) *graph.Node {
 		return graph.Parameter(g, name, shapes.Make(dtypes.Float32, dims...))
 	}
@@ -53,19 +60,28 @@ func (m Model) heldPerRecord(on compute.Backend) (count int) {
 	for _, spec := range m.Network().Params() {
 		weights = append(weights, input(spec.Name, spec.Shape...))
 	}
-	for _, node := range m.records(weights, inputs, true) {
+	nodes := m.records(weights, inputs, jacobians)
+	if m.Loss != nil && !slices.Equal(nodes[1].Shape().Dimensions, []int{1}) {
+		return 0, fmt.Errorf("matching: the loss of one record has the shape %v; it must be [1], a number a record", nodes[1].Shape().Dimensions)
+	}
+	for _, node := range nodes {
 		count += node.Shape().Size()
 	}
-	return count
+	return count, nil
 }
 
 // cut splits n records into blocks of the same size, but for the last.
-func (l *Learner) cut(n int) (blocks []block) {
+func (l *Learner) cut(n int, jacobians bool) (blocks []block, err error) {
+	if l.perRecord[jacobians] == 0 {
+		if l.perRecord[jacobians], err = l.model.heldPerRecord(l.on.Engine, jacobians); err != nil {
+			return nil, err
+		}
+	}
 	atOnce := heldOnGPU
 	if l.on.OnCPU() {
 		atOnce = heldOnCPU
 	}
-	count := (n*l.perRecord + atOnce - 1) / atOnce
+	count := max((n*l.perRecord[jacobians]+atOnce-1)/atOnce, (n+ghost.Most-1)/ghost.Most)
 	for more := count; more <= count+count/2; more++ { // of one size, which is compiled once
 		if n%more == 0 {
 			count = more
@@ -75,12 +91,16 @@ func (l *Learner) cut(n int) (blocks []block) {
 	for step, first := (n+count-1)/count, 0; first < n; first += step {
 		blocks = append(blocks, block{first: first, last: min(first+step, n)})
 	}
-	return blocks
+	return blocks, nil
 }
 
 // see looks at a batch of n records.
 func (l *Learner) see(b Batch, n int, c Clipping) (*look, error) {
-	s := &look{n: n, d: l.model.Outputs, bad: make([]bool, n), blocks: l.cut(n)}
+	blocks, err := l.cut(n, b.Alpha > 0)
+	if err != nil {
+		return nil, err
+	}
+	s := &look{n: n, d: l.model.Outputs, bad: make([]bool, n), blocks: blocks}
 	var seen [][]float32
 	var norms [][]float64
 	for i := range s.blocks {

@@ -18,7 +18,7 @@ func init() { experiment.Registry.Register(Experiment{}) }
 
 // Describe implements plugin.Plugin.
 func (Experiment) Describe() plugin.Info {
-	return plugin.Info{Name: "dp-swae", Version: "2", Source: "004 Sections 6 and B",
+	return plugin.Info{Name: "dp-swae", Version: "3", Source: "004 Sections 6 and B",
 		Summary: "private autoencoder whose codes look like a prior: noisy gradients of a reconstruction loss and a sliced Wasserstein distance, clipped inside"}
 }
 
