@@ -113,6 +113,15 @@ func (c *computation) require(r *Run) error {
 	return c.events.there()
 }
 
+// write brings events that wait to their file. An error reaches the next Emit.
+func (c *computation) write() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lock != nil {
+		_ = c.events.flush()
+	}
+}
+
 // Describe adds to this computation's provenance what executes its graphs and
 // where its records come from, one line each. A run goes on with the backend that it
 // began with: another rounds otherwise, so that it would not end as it should, and the

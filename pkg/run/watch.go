@@ -161,9 +161,10 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	return Result{}, last.Err
 }
 
-// Events returns all events so far. With an error there may still be some: those
-// that can be read.
+// Events returns all events so far, of a run that this process computes also those that
+// wait to be written. With an error there may still be some: those that can be read.
 func (r *Run) Events() ([]Event, error) {
+	r.holding.write()
 	events, _, err := readEvents(r.path(eventsFile), 0)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return events, fmt.Errorf("run: %w", err)

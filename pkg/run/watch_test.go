@@ -319,3 +319,17 @@ func TestDeletedWhileComputedAndWatched(t *testing.T) {
 		t.Error("it was given the error of the deleted one")
 	}
 }
+
+// Whoever computes a run reads what it has just emitted.
+func TestEventsThatWaitAreRead(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	for step := 1; step <= 3; step++ {
+		if err := r.Emit(Event{Step: step}); err != nil {
+			t.Fatal(err)
+		}
+		events, err := r.Events()
+		if err != nil || len(events) != step || events[step-1].Step != step {
+			t.Fatalf("after step %d: %+v, %v", step, events, err)
+		}
+	}
+}
