@@ -1,8 +1,9 @@
 // Package ghost clips the gradients of single examples inside graphs without writing
-// down any that is large: it holds, in factors, what each layer was given, which the forward pass
-// knows, and the gradient by what it made of it, which a backward pass finds (Goodfellow
-// 2015, "Efficient per-example gradient computations"; for several positions Li, Tramèr,
-// Liang & Hashimoto 2022). privacy/clip has the same on the host, as the reference.
+// down any that is large: it holds, in factors, what each layer was given, which the
+// forward pass knows, and the gradient by what it made of it, which a backward pass finds
+// (Goodfellow 2015, "Efficient per-example gradient computations"; for several positions
+// Li, Tramèr, Liang & Hashimoto 2022). privacy/clip has the same on the host, as the
+// reference.
 //
 //	trace, err := ghost.Forward(network, x, weights)
 //	held := trace.Gradients(graph.ReduceAllSum(losses))   // outputs of a graph

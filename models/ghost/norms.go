@@ -25,14 +25,14 @@ type Norms struct {
 func (g Gradients) Norms(all bool) Norms {
 	var total Norms
 	for _, p := range g {
-		part := p.norms(all)
-		part.Rounding = graph.Square(part.Rounding)
+		of := p.norms(all)
+		of.Rounding = graph.Square(of.Rounding)
 		if total.Products == nil {
-			total = part
+			total = of
 			continue
 		}
-		total.Products = graph.Add(total.Products, part.Products)
-		total.Rounding = graph.Add(total.Rounding, part.Rounding)
+		total.Products = graph.Add(total.Products, of.Products)
+		total.Rounding = graph.Add(total.Rounding, of.Rounding)
 	}
 	total.Rounding = graph.Sqrt(total.Rounding)
 	return total
@@ -42,6 +42,7 @@ func (g Gradients) Norms(all bool) Norms {
 // what it loses, too.
 const Most = 4096
 
+// spare is by how much Rounding is larger for that, of gradients in several factors (gram).
 const spare = 512
 
 // unit is the largest relative error of an operation in double precision.

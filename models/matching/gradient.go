@@ -73,18 +73,17 @@ func (s *look) pulls(b Batch, c Clipping, g *Gradient) ([]float64, error) {
 	if b.Alpha == 0 || len(b.Pairs) == 0 {
 		return v, nil
 	}
-	outputs := doubles(s.outputs)
 	for i := range s.n {
 		if clip.Norm(s.row(i)) > c.Output {
 			g.ClippedOutput += 1 / float64(s.n)
 		}
 	}
-	if err := clip.Rows(outputs, s.d, c.Output); err != nil {
+	if err := clip.Rows(s.outputs, s.d, c.Output); err != nil {
 		return nil, err
 	}
 	share := b.Alpha / float64(len(b.Pairs))
 	for k, pair := range b.Pairs {
-		x, y := s.gather(outputs, pair.A), s.gather(outputs, pair.B)
+		x, y := s.gather(pair.A), s.gather(pair.B)
 		if pair.Points != nil {
 			y = doubles(pair.Points)
 			if err := clip.Rows(y, s.d, c.Output); err != nil {
@@ -112,13 +111,13 @@ func doubles(x []float32) []float64 {
 	return wide
 }
 
-func (s *look) row(i int) []float32 { return s.outputs[i*s.d : (i+1)*s.d] }
+func (s *look) row(i int) []float64 { return s.outputs[i*s.d : (i+1)*s.d] }
 
 // gather returns the outputs of rows.
-func (s *look) gather(outputs []float64, rows []int) []float64 {
+func (s *look) gather(rows []int) []float64 {
 	x := make([]float64, 0, len(rows)*s.d)
 	for _, i := range rows {
-		x = append(x, outputs[i*s.d:(i+1)*s.d]...)
+		x = append(x, s.row(i)...)
 	}
 	return x
 }

@@ -16,7 +16,7 @@ import (
 // look is what a batch's outputs and gradients are like.
 type look struct {
 	n, d                      int
-	outputs                   []float32 // [n, d]
+	outputs                   []float64 // [n, d]
 	losses                    []float32 // [n], or nil
 	products                  []float64 // of Jacobians' rows, [n, d] or [n, d, d]; nil at α = 0
 	rounding                  []float64 // of these (ghost.Norms), [n, d]; nil at α = 0
@@ -154,7 +154,7 @@ func (s *look) note(seen [][]float32, norms [][]float64) {
 	for _, values := range norms {
 		spoil(s.bad, values)
 	}
-	s.outputs = seen[0]
+	s.outputs = doubles(seen[0])
 	for i, bad := range s.bad {
 		if bad {
 			clear(s.row(i))
