@@ -28,10 +28,7 @@ type Training struct {
 // plan's samples and noise. In one dimension they are as far apart as Sensitivity says.
 // The attacker chose all records and sees every release.
 func (t Training) Game(on *backend.Backend, statement privacy.Statement) (audit.Game, error) {
-	if statement.Sensitivity != t.Sensitivity {
-		return audit.Game{}, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v; audit it with the version that made it", statement.Sensitivity, t.Sensitivity)
-	}
-	plan, rate, err := audit.Stated(statement, min(t.Steps, audit.Steps), t.category(t.differs()))
+	plan, rate, err := audit.Stated(statement, t.Sensitivity, min(t.Steps, audit.Steps), t.category(t.differs()))
 	if err != nil {
 		return audit.Game{}, err
 	}

@@ -46,15 +46,23 @@ func (n Neighbours) Apart() (distance float64) {
 
 // Stated is the plan of a statement, of so many of its first steps, for one of the
 // categories of its records: steps draw those of each without regard to others. Rate is the
-// share of the category that a step draws.
-func Stated(statement privacy.Statement, steps, category int) (plan privacy.Plan, rate float64, err error) {
+// share of the category that a step draws, or how likely it draws a record. A statement of
+// another sensitivity than the settings' is refused.
+func Stated(statement privacy.Statement, settings privacy.Sensitivity, steps, category int) (plan privacy.Plan, rate float64, err error) {
+	if statement.Sensitivity != settings {
+		return plan, 0, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v; audit it with the version that made it", statement.Sensitivity, settings)
+	}
+	plan = privacy.Plan{Sensitivity: settings, Steps: min(steps, statement.Steps), NoiseStd: statement.NoiseStd,
+		Budget: privacy.Budget{Epsilon: float64(statement.Epsilon()), Delta: statement.Delta}}
+	if _, err := fmt.Sscanf(statement.Sampler, "Poisson(%g) of %d records", &rate, &plan.Records); err == nil {
+		plan.Sampler = sampling.Poisson{Rate: rate}
+		return plan, rate, nil
+	}
 	taken, sizes, err := drawn(statement.Sampler)
 	if err != nil || category >= len(sizes) || taken[category] < 1 || taken[category] > sizes[category] {
 		return plan, 0, fmt.Errorf("its statement says %q of samples, which is not what its settings draw; audit it with the version that made it", statement.Sampler)
 	}
-	plan = privacy.Plan{Sensitivity: statement.Sensitivity, Steps: min(steps, statement.Steps), NoiseStd: statement.NoiseStd,
-		Records: sizes[category], Sampler: sampling.FixedSize{Size: taken[category]},
-		Budget: privacy.Budget{Epsilon: float64(statement.Epsilon()), Delta: statement.Delta}}
+	plan.Records, plan.Sampler = sizes[category], sampling.FixedSize{Size: taken[category]}
 	return plan, float64(taken[category]) / float64(sizes[category]), nil
 }
 

@@ -10,27 +10,16 @@ import (
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
-	"molehill/privacy/sampling"
 )
 
-// How much of a training an audit plays.
-const (
-	AuditedSteps = 500 // at most
-	AuditedRuns  = 2000
-)
+// AuditedSteps is how many steps of a training an audit plays, at most: a gradient of
+// few numbers is soon made.
+const AuditedSteps = 500
 
 // NotAudited is what an audit of the first of so many steps of a training does not
 // look at.
 func NotAudited(audited, steps int) []string {
-	not := []string{
-		"the Sinkhorn loss itself: the worst gradient that a record can turn round stands in its place",
-		"the records themselves, and the run's own noise, whose key is erased",
-		"timing, memory, and what else a machine gives away",
-	}
-	if audited < steps {
-		not = append(not, fmt.Sprintf("steps after the first %d of %d", audited, steps))
-	}
-	return not
+	return append([]string{"the Sinkhorn loss itself: the worst gradient that a record can turn round stands in its place"}, audit.NotTested(audited, steps)...)
 }
 
 // Turned is the worst gradient that couples records, far beyond what is clipped: the
@@ -81,26 +70,24 @@ func (e Experiment) Game(_ *run.Run, config experiment.Config, statement privacy
 			}
 			return released, err
 		}}
-	return n.Game(AuditedRuns,
+	return n.Game(audit.Executions,
 		fmt.Sprintf("a record that turns the gradient of every step that draws it round, in the data or not, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", plan.Steps),
 		NotAudited(plan.Steps, statement.Steps)...), nil
 }
 
 // promised is the plan of a statement, of the steps that are audited.
 func (c *Config) promised(statement privacy.Statement) (plan privacy.Plan, rate float64, err error) {
-	var n int
-	if _, err := fmt.Sscanf(statement.Sampler[max(0, strings.LastIndex(statement.Sampler, " of ")):], " of %d records", &n); err != nil || !strings.HasPrefix(statement.Sampler, "Poisson") {
+	if !strings.HasPrefix(statement.Sampler, "Poisson") {
 		return plan, 0, fmt.Errorf("its statement says %q of samples; only trainings on Poisson batches offer their mechanism to audits, and what follows one release does at the experiment that made it", statement.Sampler)
 	}
 	s, err := c.sensitivity()
 	if err != nil {
 		return plan, 0, err
 	}
-	if s != statement.Sensitivity {
-		return plan, 0, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v; audit it with the version that made it", statement.Sensitivity, s)
+	plan, rate, err = audit.Stated(statement, s, AuditedSteps, 0)
+	if err == nil && rate != float64(c.Batch)/float64(plan.Records) {
+		err = fmt.Errorf("its statement says %q of samples, its settings batches of %d; audit it with the version that made it", statement.Sampler, c.Batch)
 	}
-	rate = float64(c.Batch) / float64(n)
-	plan = privacy.Plan{Sensitivity: s, Sampler: sampling.Poisson{Rate: rate}, Records: n, Steps: min(statement.Steps, AuditedSteps),
-		Budget: c.budget(), NoiseStd: statement.NoiseStd, Coordinates: c.Generated}
-	return plan, rate, nil
+	plan.Coordinates = c.Generated
+	return plan, rate, err
 }

@@ -100,10 +100,11 @@ func (s Saddle) Game(_ *run.Run, config experiment.Config, statement privacy.Sta
 		return audit.Game{}, fmt.Errorf("its statement says %q of samples, which are not of two groups; audit it with the version that made it", statement.Sampler)
 	}
 	batch := taken[0] + taken[1]
-	if s, err := c.sensitivity(batch); err != nil || s != statement.Sensitivity {
-		return audit.Game{}, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v (%v); audit it with the version that made it", statement.Sensitivity, s, err)
+	sensitivity, err := c.sensitivity(batch)
+	if err != nil {
+		return audit.Game{}, err
 	}
-	plan, rate, err := audit.Stated(statement, min(c.Steps, audit.Steps), 0)
+	plan, rate, err := audit.Stated(statement, sensitivity, min(c.Steps, audit.Steps), 0)
 	if err != nil {
 		return audit.Game{}, err
 	}

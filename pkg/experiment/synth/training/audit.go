@@ -52,7 +52,7 @@ func (m *Method) Game(statement privacy.Statement) (audit.Game, error) {
 	if m.counts() {
 		other += " and is of another class than all others"
 	}
-	return n.Game(dpsinkhorn.AuditedRuns,
+	return n.Game(audit.Executions,
 		fmt.Sprintf("one of two records, of which the second %s, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", other, plan.Steps),
 		dpsinkhorn.NotAudited(plan.Steps, statement.Steps)...), nil
 }
@@ -72,18 +72,14 @@ func (m *Method) drawn(another bool) []float64 {
 
 // promised is the plan of a statement, of the steps that are audited.
 func (m *Method) promised(statement privacy.Statement) (plan privacy.Plan, err error) {
-	var batch, n int
-	if _, err := fmt.Sscanf(statement.Sampler, "FixedSize(%d) of %d records", &batch, &n); err != nil || batch != m.Batch {
-		return plan, fmt.Errorf("its statement says %q of samples, its settings batches of %d; audit it with the version that made it", statement.Sampler, m.Batch)
-	}
 	s, err := m.sensitivity()
 	if err != nil {
 		return plan, err
 	}
-	if s != statement.Sensitivity {
-		return plan, fmt.Errorf("its statement has the sensitivity %+v, its settings %+v; audit it with the version that made it", statement.Sensitivity, s)
+	plan, _, err = audit.Stated(statement, s, dpsinkhorn.AuditedSteps, 0)
+	if err == nil && plan.Sampler != (sampling.FixedSize{Size: m.Batch}) {
+		err = fmt.Errorf("its statement says %q of samples, its settings batches of %d; audit it with the version that made it", statement.Sampler, m.Batch)
 	}
-	// A number of each row: more would be the same game, slower.
-	return privacy.Plan{Sensitivity: s, Sampler: sampling.FixedSize{Size: batch}, Records: n, Steps: min(statement.Steps, dpsinkhorn.AuditedSteps),
-		Budget: m.Budget, NoiseStd: statement.NoiseStd, Coordinates: m.coordinates(1)}, nil
+	plan.Coordinates = m.coordinates(1) // a number of each row: more would be the same game, slower
+	return plan, err
 }
