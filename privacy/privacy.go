@@ -24,6 +24,7 @@ const (
 	AddRemove  = accountant.AddRemove  // one record more or less
 	ReplaceOne = accountant.ReplaceOne // one record replaced by another; n is public
 	ZeroOut    = accountant.ZeroOut    // one record replaced by a null record
+	KEnd       = accountant.KEnd       // one record replaced by another of its category; who is of which is public
 )
 
 // Budget is the most privacy loss that may be spent.
@@ -53,7 +54,7 @@ type Sensitivity struct {
 	Query    string   `json:"query"`  // what is released
 	Source   string   `json:"source"` // the theorem or computation that bounds it
 	// PerRecord says that the query is a sum of one vector a record, each of norm
-	// at most Value, or half of it under replace-one: then a record moves it no
+	// at most Value, or half of it where a record is replaced: then a record moves it no
 	// further by being in a batch than the relation allows for. A query that
 	// couples its records may not say so.
 	PerRecord bool `json:"per_record,omitempty"`

@@ -3,6 +3,7 @@ package privacy
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -327,6 +328,42 @@ func TestPoissonSamplesUnderReplaceOneAskForSumsOverRecords(t *testing.T) {
 	p.Sensitivity.PerRecord, p.Sensitivity.Relation = false, AddRemove
 	if _, err := Calibrate(p); err != nil {
 		t.Errorf("under add-remove: %v", err)
+	}
+}
+
+// Samples of each category fix which record is of which, so that a plan on them is one
+// under k-end, and what is said of it does not tell who is where, while its noise is its
+// own.
+func TestSamplesOfCategories(t *testing.T) {
+	plan := func(relation Relation, categories ...int) (Plan, error) {
+		sampler, err := sampling.NewStratified(categories, []int{1, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Calibrate(Plan{Sensitivity: Sensitivity{Value: 2, Relation: relation, Query: "a gradient"}, Sampler: sampler, Records: len(categories), Steps: 1,
+			Budget: Budget{1, 1e-5}})
+	}
+	if _, err := plan(ReplaceOne, 0, 0, 1, 1); err == nil || !strings.Contains(err.Error(), "under k-end") {
+		t.Errorf("under replace-one: %v", err)
+	}
+	var said, noisy [2]string
+	for i, categories := range [][]int{{0, 0, 1, 1}, {0, 1, 0, 1}} {
+		p, err := plan(KEnd, categories...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := p.Statement(noise.Seeded(1), nil)
+		if err != nil || s.Relation != "k-end" {
+			t.Fatal(s, err)
+		}
+		values := []float64{0}
+		if err := p.Releaser(noise.Seeded(1)).Release(values, p.Sensitivity, 0); err != nil {
+			t.Fatal(err)
+		}
+		said[i], noisy[i] = s.String(), fmt.Sprint(values)
+	}
+	if said[0] != said[1] || noisy[0] == noisy[1] {
+		t.Errorf("two divisions of four records:\n%s%s\nnoise %s and %s; want one statement, and two noises", said[0], said[1], noisy[0], noisy[1])
 	}
 }
 

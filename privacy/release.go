@@ -26,7 +26,7 @@ type Releaser struct {
 
 // Releaser returns the plan's releaser, drawing samples and noise from secret.
 func (p Plan) Releaser(secret noise.Source) *Releaser {
-	plan := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, p.sampler(), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
+	plan := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, sampling.Identify(p.sampler()), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
 	return &Releaser{plan: p, secret: secret, label: fmt.Sprintf("release %x", plan), released: map[int][sha256.Size]byte{}}
 }
 

@@ -95,16 +95,11 @@ func (c Images) Network() layer.Layer {
 }
 
 // Draw returns an input of the generator for labels: a latent each, drawn from rng,
-// and its class. Latents of DCGANCode are uniform on [0, 1], as in 001's code. The
-// text does not say; those of the other two are normal.
+// uniform on [0, 1] (001, Algorithm 1), and its class.
 func (c Images) Draw(rng *rand.Rand, labels []int) (transport.Points, error) {
 	z := transport.NewPoints(len(labels), c.Latent)
 	for i := range z.Data {
-		if c.Architecture == DCGANCode {
-			z.Data[i] = rng.Float32()
-		} else {
-			z.Data[i] = float32(rng.NormFloat64())
-		}
+		z.Data[i] = rng.Float32()
 	}
 	return Conditional(z, labels, c.Classes)
 }

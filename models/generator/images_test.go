@@ -261,10 +261,7 @@ func TestDraw(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mean, variance := 0.0, 1.0
-		if c.Architecture == DCGANCode {
-			mean, variance = 0.5, 1.0/12
-		}
+		const mean, variance = 0.5, 1.0 / 12
 		var sum, squares float64
 		count := float64(c.Latent * z.Len())
 		for i := range z.Len() {

@@ -48,9 +48,13 @@ func statement(t *testing.T, training *matching.Training, takes []int, parts int
 	for k, n := range takes {
 		categories = append(categories, slices.Repeat([]int{k}, n*parts)...)
 	}
-	sampler, err := sampling.NewStratified(categories, takes)
+	strata, err := sampling.NewStratified(categories, takes)
 	if err != nil {
 		t.Fatal(err)
+	}
+	var sampler sampling.Sampler = strata
+	if len(takes) == 1 {
+		sampler = sampling.FixedSize{Size: takes[0]}
 	}
 	training.Clipping, training.Steps = matching.Clipping{Output: 1.5, Jacobian: 0.8, Loss: 2, Exact: training.Outputs%2 == 0}, 3
 	if training.Sensitivity, err = training.Clipping.Sensitivity(training.Query); err != nil {

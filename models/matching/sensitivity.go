@@ -2,6 +2,7 @@ package matching
 
 import (
 	"fmt"
+	"slices"
 
 	"molehill/privacy"
 	"molehill/privacy/clip"
@@ -29,8 +30,17 @@ type Sizes struct {
 	Fixed bool
 }
 
-// Sensitivity is that of Gradient.Values when one record is replaced by another of its
-// sample (004's k-end relation): for C and the limits M and L,
+// relation is k-end where there are two private samples: in which one a record is tells
+// by their sizes.
+func (q Query) relation() privacy.Relation {
+	if slices.ContainsFunc(q.Pairs, func(s Sizes) bool { return !s.Public }) {
+		return privacy.KEnd
+	}
+	return privacy.ReplaceOne
+}
+
+// Sensitivity is that of Gradient.Values when one record is replaced by another, of its
+// sample where samples of private records are matched with each other (k-end): for C and the limits M and L,
 //
 //	(1−α)·2C/n + (α/R)·max over samples of their sliced.Limits' sensitivity
 //
@@ -44,9 +54,9 @@ func (c Clipping) Sensitivity(q Query) (privacy.Sensitivity, error) {
 	if !(q.Alpha >= 0 && q.Alpha <= 1) || q.Records < 1 {
 		return privacy.Sensitivity{}, fmt.Errorf("matching: α is %v and a batch has %d records; want α from 0 to 1 and at least one record", q.Alpha, q.Records)
 	}
-	s := privacy.Sensitivity{Relation: privacy.ReplaceOne, Query: "clipped gradient of a loss and of sliced distances between outputs"}
+	s := privacy.Sensitivity{Relation: q.relation(), Query: "clipped gradient of a loss and of sliced distances between outputs"}
 	if q.Alpha < 1 {
-		loss, err := clip.SumSensitivity(c.Loss, privacy.ReplaceOne)
+		loss, err := clip.SumSensitivity(c.Loss, s.Relation)
 		if err != nil {
 			return s, err
 		}

@@ -11,6 +11,7 @@ import (
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
+	"molehill/privacy/accountant"
 	"molehill/privacy/ledger"
 )
 
@@ -108,7 +109,7 @@ it out of the count, which the ledger then says for ever.`,
 	flags := cmd.Flags()
 	flags.StringVar(&epsilon, "epsilon", "", "the most ε that all runs together may spend")
 	flags.Float64Var(&b.Delta, "delta", 0, "the δ of that promise, well below one over the number of records")
-	flags.StringVar(&relation, "relation", privacy.ReplaceOne.String(), "who is protected: replace-one, add-remove or zero-out; runs must be accounted for under the same")
+	flags.StringVar(&relation, "relation", privacy.ReplaceOne.String(), "who is protected: "+accountant.RelationNames+"; runs must be accounted for under the same, or, where the budget is under k-end, under replace-one")
 	flags.BoolVar(&b.FromNow, "from-now", false, "leave out what was released before")
 	flags.StringVar(&b.Note, "note", "", "who decided this and why, for the ledger")
 	flags.BoolVar(&unlisted, "unlisted", false, "the data set is one that another program registers")

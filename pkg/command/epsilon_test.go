@@ -106,7 +106,7 @@ func TestMechanismsThatAreNone(t *testing.T) {
 		"epsilon --noise-multiplier 1 --delta 1e-5 --batch 10 --records 5":                                          "batch ≤ records",
 		"epsilon --noise-multiplier 1 --delta 1e-5 --rate 0.1 --sampling none":                                      "leave --rate out",
 		"epsilon --noise-multiplier 1 --delta 1e-5 --sampling shuffled":                                             "did you mean poisson",
-		"epsilon --noise-multiplier 1 --delta 1e-5 --relation neighbours":                                           "add-remove, replace-one or zero-out",
+		"epsilon --noise-multiplier 1 --delta 1e-5 --relation neighbours":                                           "add-remove, replace-one, zero-out or k-end",
 		"epsilon --noise-multiplier 1 --delta 1e-5 --accountant pdl":                                                "did you mean",
 		"epsilon --noise-multiplier 1 --delta 1e-5 --mechanism exponential":                                         "did you mean gaussian",
 		"epsilon --noise-multiplier 1 --delta 1e-5 --rate 0.1 --sampling without-replacement --relation add-remove": "replace-one",

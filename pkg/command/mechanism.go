@@ -33,7 +33,7 @@ func (m *mechanism) define(cmd *cobra.Command) {
 	flags.Float64Var(&m.delta, "delta", 0, "δ, in (0, 1); well below 1 over the number of records")
 	flags.StringVar(&m.kind, "mechanism", "gaussian", "gaussian or laplace")
 	flags.StringVar(&m.sampling, "sampling", "", "poisson, without-replacement or none (default: poisson if there is a rate)")
-	flags.StringVar(&m.relation, "relation", "", "add-remove, replace-one or zero-out (default: replace-one for without-replacement, else add-remove)")
+	flags.StringVar(&m.relation, "relation", "", accountant.RelationNames+" (default: replace-one for without-replacement, else add-remove)")
 	flags.BoolVar(&m.json, "json", false, "print JSON")
 }
 

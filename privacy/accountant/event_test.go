@@ -101,7 +101,7 @@ func TestBadEventsAreErrors(t *testing.T) {
 			t.Errorf("δ = %v: no error", delta)
 		}
 	}
-	for _, rel := range []Relation{0, 4, -1} {
+	for _, rel := range []Relation{0, 5, -1} {
 		if _, err := (RDP{}).Epsilon(Gaussian{1}, rel, 1e-5); err == nil {
 			t.Errorf("relation %v: no error", rel)
 		}
@@ -109,7 +109,7 @@ func TestBadEventsAreErrors(t *testing.T) {
 }
 
 func TestRelationReadsWhatItWrites(t *testing.T) {
-	for _, rel := range []Relation{AddRemove, ReplaceOne, ZeroOut} {
+	for _, rel := range []Relation{AddRemove, ReplaceOne, ZeroOut, KEnd} {
 		text, err := rel.MarshalText()
 		var back Relation
 		if err2 := back.UnmarshalText(text); err != nil || err2 != nil || back != rel {
@@ -130,5 +130,27 @@ func TestEventsPrint(t *testing.T) {
 	const want = "Composed(10 × PoissonSampled(0.01, Gaussian(1.1)) + FixedSizeSampled(5 of 50, Gaussian(2)) + NonPrivate)"
 	if e.String() != want {
 		t.Errorf("got %s, want %s", e, want)
+	}
+}
+
+// Neighbours under k-end are neighbours under replace-one, and nothing else is within
+// another relation; what is proved is the same number.
+func TestKEndIsWithinReplaceOne(t *testing.T) {
+	all := []Relation{AddRemove, ReplaceOne, ZeroOut, KEnd}
+	for _, r := range all {
+		for _, other := range all {
+			if got, want := r.Within(other), r == other || r == KEnd && other == ReplaceOne; got != want {
+				t.Errorf("%v within %v: %v", r, other, got)
+			}
+		}
+	}
+	for _, e := range []Event{Gaussian{1}, FixedSizeSampled{1, 10, Gaussian{1}}, PoissonSampled{0.1, Gaussian{1}}} {
+		for _, a := range []Accountant{RDP{}, GDP{}, PLD{}, Tightest{}} {
+			one, err := a.Epsilon(e, ReplaceOne, 1e-5)
+			same, fault := a.Epsilon(e, KEnd, 1e-5)
+			if one != same || (err == nil) != (fault == nil) {
+				t.Errorf("%s of %v: %v (%v) under replace-one, %v (%v) under k-end", a.Name(), e, one, err, same, fault)
+			}
+		}
 	}
 }

@@ -103,12 +103,12 @@ func single(e Event, rel Relation) (s step, fault string) {
 		return step{everything, 1, 1 / e.Epsilon, response}, ""
 	case PoissonSampled:
 		s.sampler, s.rate, base = poisson, e.Rate, e.Event
-		if rel == ReplaceOne {
+		if rel.Replaces() {
 			s.sampler = poissonReplace
 		}
 	case FixedSizeSampled:
-		if rel != ReplaceOne {
-			return s, "sampling of a fixed size without replacement is accounted for under replace-one"
+		if !rel.Replaces() {
+			return s, "sampling of a fixed size without replacement is accounted for under replace-one, or k-end"
 		}
 		s.sampler, s.rate, base = withoutReplacement, float64(e.Size)/float64(e.Population), e.Event
 	}

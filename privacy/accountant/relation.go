@@ -14,9 +14,24 @@ const (
 	// ZeroOut: one record changed to one that contributes nothing. The size is
 	// public.
 	ZeroOut
+	// KEnd: one record changed to any other of its category (004, Definition 2.1).
+	// Which record is of which category, and so how many each has, is public.
+	KEnd
 )
 
-var relationNames = map[Relation]string{AddRemove: "add-remove", ReplaceOne: "replace-one", ZeroOut: "zero-out"}
+var relationNames = map[Relation]string{AddRemove: "add-remove", ReplaceOne: "replace-one", ZeroOut: "zero-out", KEnd: "k-end"}
+
+// RelationNames lists the relations, for people.
+const RelationNames = "add-remove, replace-one, zero-out or k-end"
+
+// Replaces reports whether a record becomes another one, which is as far as two
+// contributions can be apart.
+func (r Relation) Replaces() bool { return r == ReplaceOne || r == KEnd }
+
+// Within reports whether all neighbours under r are neighbours under other, so that
+// what is proved under other holds under r. Under k-end those that agree in the
+// categories of all that is composed are meant.
+func (r Relation) Within(other Relation) bool { return r == other || r == KEnd && other == ReplaceOne }
 
 // String returns the relation's name, such as "add-remove".
 func (r Relation) String() string {
@@ -42,12 +57,12 @@ func (r *Relation) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("accountant: want the relation add-remove, replace-one or zero-out; found %q", text)
+	return fmt.Errorf("accountant: want the relation %s; found %q", RelationNames, text)
 }
 
 func (r Relation) validate() error {
 	if _, ok := relationNames[r]; !ok {
-		return fmt.Errorf("accountant: want the relation AddRemove, ReplaceOne or ZeroOut; found %v", r)
+		return fmt.Errorf("accountant: want the relation %s; found %v", RelationNames, r)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func strata(t *testing.T) sampling.Stratified {
 }
 
 func (s sum) zero() float64 {
-	if s.plan.Sensitivity.Relation == privacy.ReplaceOne {
+	if s.plan.Sensitivity.Relation.Replaces() {
 		return -1
 	}
 	return 0
@@ -219,7 +219,7 @@ func TestSumsKeepTheirClaims(t *testing.T) {
 		"all records, add-remove": planned(t, privacy.AddRemove, nil, 5, 4),
 		"Poisson":                 planned(t, privacy.AddRemove, sampling.Poisson{Rate: 0.05}, 100, 4),
 		"fixed size":              planned(t, privacy.ReplaceOne, sampling.FixedSize{Size: 100}, 100, 4),
-		"stratified":              planned(t, privacy.ReplaceOne, strata(t), 100, 4),
+		"stratified":              planned(t, privacy.KEnd, strata(t), 100, 4),
 	} {
 		if refuted := audited(t, name, s.game(), claim(t, s.plan), seeds); refuted > 0 {
 			t.Errorf("%s: the claim was refuted %d times of %d", name, refuted, seeds)

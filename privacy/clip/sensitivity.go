@@ -12,8 +12,7 @@ import (
 // and 2C when it is replaced, since ‖clip_C(v) − clip_C(v′)‖ ≤ 2C with equality
 // for opposite vectors. It holds for Sum and for Ghost.
 func SumSensitivity(bound float64, relation privacy.Relation) (privacy.Sensitivity, error) {
-	value := map[privacy.Relation]float64{privacy.AddRemove: bound, privacy.ZeroOut: bound, privacy.ReplaceOne: 2 * bound}[relation]
-	s, err := sensitivity(bound, value, relation, "sum of per-example vectors, each clipped",
+	s, err := sensitivity(bound, apart(bound, relation), relation, "sum of per-example vectors, each clipped",
 		"triangle inequality: C for a record more or less (Abadi et al. 2016), 2C for one replaced")
 	s.PerRecord = err == nil
 	return s, err
@@ -26,8 +25,15 @@ func TableSensitivity(bound float64, relation privacy.Relation) (privacy.Sensiti
 	if relation == privacy.AddRemove {
 		return privacy.Sensitivity{}, fmt.Errorf("clip: a table of rows shows how many there are, which add-remove keeps private; state it under replace-one or zero-out")
 	}
-	value := map[privacy.Relation]float64{privacy.ZeroOut: bound, privacy.ReplaceOne: 2 * bound}[relation]
-	return sensitivity(bound, value, relation, "table of clipped rows", "one row changes, between two vectors of norm at most C")
+	return sensitivity(bound, apart(bound, relation), relation, "table of clipped rows", "one row changes, between two vectors of norm at most C")
+}
+
+// apart is how far one vector of norm at most bound can move.
+func apart(bound float64, relation privacy.Relation) float64 {
+	if relation.Replaces() {
+		return 2 * bound
+	}
+	return bound
 }
 
 // JointSensitivity is that of one whole gradient clipped to norm C by Joint,

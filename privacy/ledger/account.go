@@ -83,8 +83,12 @@ func (a *account) declared(b Budget) (privacy.Epsilon, error) {
 // admit returns what will be spent with r, or why it must not be.
 func (a *account) admit(r Reservation) (privacy.Epsilon, error) {
 	b := *a.budget
-	if r.Relation != b.Relation {
-		return 0, fmt.Errorf("ledger: the budget of %s is kept under %v, the run is accounted for under %v; the two do not compose, plan the run under %v", b.Dataset, b.Relation, r.Relation, b.Relation)
+	if !b.Relation.Within(r.Relation) {
+		advice := fmt.Sprintf("plan the run under %v", b.Relation)
+		if r.Relation.Within(b.Relation) {
+			advice = fmt.Sprintf("it protects less, so that only a budget under %v takes both", r.Relation)
+		}
+		return 0, fmt.Errorf("ledger: the budget of %s is kept under %v, the run is accounted for under %v; the two do not compose, %s", b.Dataset, b.Relation, r.Relation, advice)
 	}
 	after, err := a.spent.with(r, 1).epsilon(b)
 	if err != nil {

@@ -203,6 +203,8 @@ func TestWhatProtectsNothingFitsNoBudget(t *testing.T) {
 	none.Event = accountant.NonPrivate{}
 	other := gaussian("other", 100)
 	other.Relation = privacy.AddRemove
+	within := gaussian("within", 100)
+	within.Relation = privacy.KEnd
 	sampled := gaussian("sampled", 100) // samples of samples have no theorem
 	sampled.Event = accountant.PoissonSampled{Rate: 0.1, Event: accountant.PoissonSampled{Rate: 0.1, Event: accountant.Gaussian{NoiseMultiplier: 100}}}
 	for want, r := range map[string]Reservation{
@@ -212,7 +214,8 @@ func TestWhatProtectsNothingFitsNoBudget(t *testing.T) {
 		"sampled, on top of what is reserved for":   sampled,
 		"noise multiplier":                          gaussian("zero", 0),
 		"the reservation is called \"\"":            gaussian("", 1),
-		"relation AddRemove, ReplaceOne or ZeroOut": {Dataset: "rows", ID: "x", Event: accountant.Gaussian{NoiseMultiplier: 1}},
+		"only a budget under k-end takes both":      within,
+		"want the relation add-remove, replace-one": {Dataset: "rows", ID: "x", Event: accountant.Gaussian{NoiseMultiplier: 1}},
 		"accountant": {Dataset: "rows", ID: "x", Relation: privacy.ReplaceOne},
 	} {
 		_, err := l.Reserve(t.Context(), r)
@@ -309,4 +312,27 @@ func TestHistoryIsAStaircase(t *testing.T) {
 	if all, err := l.Status(t.Context()); err != nil || len(all) != 2 || all[0].Dataset != "columns" {
 		t.Errorf("%v, %+v; want both data sets", err, all)
 	}
+}
+
+// A budget under k-end takes what is proved under replace-one too, and composes both.
+func TestABudgetUnderKEnd(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	weaker := ten
+	weaker.Relation = privacy.KEnd
+	mustCreate(t, l, weaker)
+	within := gaussian("within", 1)
+	within.Relation = privacy.KEnd
+	for _, r := range []Reservation{within, gaussian("any", 1)} {
+		if _, err := l.Reserve(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	together, err := accountant.Tightest{}.Epsilon(accountant.SelfComposed{Event: accountant.Gaussian{NoiseMultiplier: 1}, Count: 2}, privacy.KEnd, ten.Delta)
+	if s := status(t, l); err != nil || s.Runs != 2 || math.Abs(float64(s.Spent)-together.Epsilon) > 1e-6*together.Epsilon {
+		t.Errorf("%+v; want two runs of ε = %v (%v)", s, together.Epsilon, err)
+	}
+	other := gaussian("other", 100)
+	other.Relation = privacy.AddRemove
+	_, err = l.Reserve(t.Context(), other)
+	wantError(t, err, "the two do not compose")
 }

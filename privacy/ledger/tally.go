@@ -73,7 +73,7 @@ func (t tally) epsilon(b Budget) (privacy.Epsilon, error) {
 		return 0, nil
 	}
 	for _, r := range t.relations {
-		if r != b.Relation {
+		if !b.Relation.Within(r) {
 			return 0, fmt.Errorf("some are accounted for under %v, the budget is kept under %v, and the two do not compose", r, b.Relation)
 		}
 	}

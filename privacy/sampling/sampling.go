@@ -120,3 +120,13 @@ func (All) Draw(n int, _ *rand.Rand) ([]int, error) {
 	}
 	return rows, nil
 }
+
+// Identify returns a text that no sampler of other rows has, by which a plan's noise is
+// named. Unlike String it may depend on who is of which category, and is not to be shown:
+// whoever knows all records but a few could try what these are.
+func Identify(s Sampler) string {
+	if strata, ok := s.(Stratified); ok {
+		return strata.identity()
+	}
+	return s.String()
+}

@@ -21,6 +21,7 @@ type Stratified struct {
 	rows  [][]int // of each category, ascending
 	sizes []int   // how many to take
 	text  string
+	print uint64 // of which row has which category
 }
 
 // NewStratified returns the sampler that takes sizes[c] of the rows whose
@@ -43,14 +44,17 @@ func NewStratified(categories, sizes []int) (Stratified, error) {
 		}
 		takes[c] = fmt.Sprintf("%d of %d", size, len(s.rows[c]))
 	}
-	// Samplers of other rows must not pass for this one: a plan's noise is named
-	// by its sampler.
-	s.text = fmt.Sprintf("Stratified(%s; categories %016x)", strings.Join(takes, ", "), sum.Sum64())
+	s.text, s.print = strings.Join(takes, ", "), sum.Sum64()
 	return s, nil
 }
 
-// String tells the sizes, and a fingerprint of which row has which category.
-func (s Stratified) String() string { return s.text }
+// String tells the sizes.
+func (s Stratified) String() string { return fmt.Sprintf("Stratified(%s)", s.text) }
+
+// identity tells which row has which category, too.
+func (s Stratified) identity() string {
+	return fmt.Sprintf("Stratified(%s; categories %016x)", s.text, s.print)
+}
 
 // population returns the number of rows.
 func (s Stratified) population() (n int) {

@@ -81,7 +81,7 @@ func TestStratifiedRefusesBadInput(t *testing.T) {
 		}
 	}
 	categories[0], categories[1] = 1, 0
-	if other, err := NewStratified(categories, []int{2, 7, 0, 1}); err != nil || other.String() == s.String() {
-		t.Errorf("samplers of other rows have one name, %v (%v)", s, err)
+	if other, err := NewStratified(categories, []int{2, 7, 0, 1}); err != nil || Identify(other) == Identify(s) || other.String() != s.String() {
+		t.Errorf("samplers of other rows: %q and %q, shown as %v and %v (%v); want names of their own, and one text", Identify(s), Identify(other), s, other, err)
 	}
 }

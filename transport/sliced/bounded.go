@@ -59,7 +59,7 @@ func (l Limits) checkFrame(u Directions) error {
 // Sensitivity is that of Gradient if the n source records are private and the
 // targets are public.
 //
-// Under replace-one it is Limits.Sensitivity. Under zero-out the null record is
+// Under replace-one, and so under k-end, it is Limits.Sensitivity. Under zero-out the null record is
 // what clipping makes of a record that is no number: output 0 and Jacobian 0. It
 // stays one of n, and the sensitivity is never larger:
 //
@@ -83,7 +83,7 @@ func (b *Bounded) Sensitivity(relation privacy.Relation) (privacy.Sensitivity, e
 }
 
 // BothSensitivity is that of Gradient if the records of both sides are private
-// and one of either is replaced, or zeroed out: Limits.BothSensitivity, or the
+// and one of either is replaced (k-end), or zeroed out: Limits.BothSensitivity, or the
 // larger of what zeroing out does on either side.
 func (b *Bounded) BothSensitivity(relation privacy.Relation) (privacy.Sensitivity, error) {
 	s, err := b.limits.BothSensitivity(b.n, b.m)
@@ -100,19 +100,19 @@ func (l Limits) zeroOut(own, other float64, n int) float64 {
 	return 2 * l.Output * max(3*own, 2*own+other) / float64(n) * normSlack
 }
 
-func (b *Bounded) under(relation privacy.Relation, replaceOne privacy.Sensitivity, zeroOut float64) (privacy.Sensitivity, error) {
-	switch relation {
-	case privacy.ReplaceOne:
-		return replaceOne, nil
-	case privacy.ZeroOut:
-		s := replaceOne
-		s.Relation = relation
+func (b *Bounded) under(relation privacy.Relation, replaced privacy.Sensitivity, zeroOut float64) (privacy.Sensitivity, error) {
+	s := replaced
+	s.Relation = relation
+	switch {
+	case relation.Within(replaced.Relation):
+		return s, nil
+	case relation == privacy.ZeroOut:
 		if !b.limits.AsPublished && zeroOut < s.Value {
 			s.Value, s.Source = zeroOut, "2M·max{3L₁, 2L₁+L₂}/n, from the proof of 004 Theorem A.1 with one record's output and Jacobian 0"
 		}
 		return s, nil
-	case privacy.AddRemove:
+	case relation == privacy.AddRemove:
 		return privacy.Sensitivity{}, fmt.Errorf("sliced: under add-remove a record changes the number that a mean is divided by, which is private there; use replace-one or zero-out")
 	}
-	return privacy.Sensitivity{}, fmt.Errorf("sliced: want the relation replace-one or zero-out; found %v", relation)
+	return privacy.Sensitivity{}, fmt.Errorf("sliced: want the relation %v or zero-out; found %v", replaced.Relation, relation)
 }

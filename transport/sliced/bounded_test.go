@@ -142,10 +142,14 @@ func TestGradientKnowsItsSensitivity(t *testing.T) {
 								}
 								before, after := of.gradients(t, l, u)
 								bound, err := before.Sensitivity(relation)
+								under := relation
 								if sides == 2 {
-									bound, err = before.BothSensitivity(relation)
+									if relation == privacy.ReplaceOne { // a record stays on its side
+										under = privacy.KEnd
+									}
+									bound, err = before.BothSensitivity(under)
 								}
-								if err != nil || bound.Relation != relation {
+								if err != nil || bound.Relation != under {
 									t.Fatal(bound, err)
 								}
 								var squares float64
@@ -208,6 +212,9 @@ func TestGradientHasNoSensitivityToAddedRecords(t *testing.T) {
 			}
 		}
 	}
+	if _, err := b.BothSensitivity(privacy.ReplaceOne); err == nil || !strings.Contains(err.Error(), "k-end") {
+		t.Errorf("a record that may change sides: %v", err)
+	}
 	// At M = 1, L₁ = 2, L₂ = 1, λ = 1/2, by hand.
 	for _, c := range []struct {
 		got  func(privacy.Relation) (privacy.Sensitivity, error)
@@ -216,7 +223,8 @@ func TestGradientHasNoSensitivityToAddedRecords(t *testing.T) {
 	}{
 		{b.Sensitivity, privacy.ReplaceOne, 4 * min(4, 2+math.Sqrt(1.5*3)) / 6},
 		{b.Sensitivity, privacy.ZeroOut, 2 * 6. / 6},
-		{b.BothSensitivity, privacy.ReplaceOne, 4 * max(min(4, 2+math.Sqrt(1.5*3))/6, min(3, 1+math.Sqrt(0.5)*3)/4)},
+		{b.Sensitivity, privacy.KEnd, 4 * min(4, 2+math.Sqrt(1.5*3)) / 6},
+		{b.BothSensitivity, privacy.KEnd, 4 * max(min(4, 2+math.Sqrt(1.5*3))/6, min(3, 1+math.Sqrt(0.5)*3)/4)},
 		{b.BothSensitivity, privacy.ZeroOut, 2 * max(6./6, 4./4)},
 	} {
 		if s, err := c.got(c.r); err != nil || math.Abs(s.Value-normSlack*c.want) > 1e-5*c.want {

@@ -64,7 +64,7 @@ func (l Limits) Sensitivity(n int) (privacy.Sensitivity, error) {
 }
 
 // BothSensitivity is that of Gradient when the n source and m target records are
-// private, under replace-one within either (004's 2-end relation): the larger of
+// private, under k-end, as one of either is replaced (004's 2-end relation): the larger of
 // what a record of either moves. As published it is
 // 4M·max{(3L₁+L₂)/n, (L₁+3L₂)/m} (Theorem A.1, Eq. 3).
 func (l Limits) BothSensitivity(n, m int) (privacy.Sensitivity, error) {
@@ -75,7 +75,9 @@ func (l Limits) BothSensitivity(n, m int) (privacy.Sensitivity, error) {
 	if other := l.constant(l.Target, l.Source); other/float64(m) > constant/float64(n) {
 		constant, count = other, m
 	}
-	return l.sensitivity(fmt.Sprintf("sliced Wasserstein gradient, %d and %d private records", n, m), constant, count)
+	s, err := l.sensitivity(fmt.Sprintf("sliced Wasserstein gradient, %d and %d private records", n, m), constant, count)
+	s.Relation = privacy.KEnd
+	return s, err
 }
 
 // constant returns Δ·n/4M for a record on the side with Jacobians up to own.

@@ -88,8 +88,8 @@ func (o Objective) Autoencoder(n int) (privacy.Sensitivity, error) {
 	return o.sensitivity("sliced Wasserstein autoencoder", n, 1, penalty, err)
 }
 
-// StatisticalParity returns the sensitivity of Gradient under replace-one within
-// a group, of n₀ and n₁ records:
+// StatisticalParity returns the sensitivity of Gradient under k-end, as a record is
+// replaced within a group, of n₀ and n₁ records:
 //
 //	(1−α)·2C/n + α·Δ, as published with Δ = 16ML/min{n₀, n₁} (004, Eq. 10)
 //
@@ -100,8 +100,8 @@ func (o Objective) StatisticalParity(n0, n1 int) (privacy.Sensitivity, error) {
 	return o.sensitivity("statistical parity", n0+n1, 1, penalty, err)
 }
 
-// EqualityOfOdds returns the sensitivity of Gradient under replace-one within a
-// group of a class; sizes are [R][2], n_{0,k} and n_{1,k} of class k:
+// EqualityOfOdds returns the sensitivity of Gradient under k-end, as a record is
+// replaced within a group of a class; sizes are [R][2], n_{0,k} and n_{1,k} of class k:
 //
 //	(1−α)·2C/n + (α/R)·max_k Δ_k, as published with Δ = 16ML/min n_{j,k} (004, Eq. 11)
 func (o Objective) EqualityOfOdds(sizes [][2]int) (privacy.Sensitivity, error) {

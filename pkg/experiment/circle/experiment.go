@@ -52,7 +52,7 @@ type kind struct {
 
 // kinds are registered as experiments.
 var kinds = []*kind{
-	{Info: plugin.Info{Name: "circle", Version: "2", Source: "004 D.2, Figure 22",
+	{Info: plugin.Info{Name: "circle", Version: "3", Source: "004 D.2, Figure 22",
 		Summary: "private generator of points on a circle: the clipped gradient of a sliced distance gets noise at each step"},
 		config: published, new: gradients, game: gradientsGame, notCovered: []string{matching.NotCovered}},
 	{Info: plugin.Info{Name: "circle-projections", Version: "1", Source: "004 D.2, Figure 23; Rakotomamonjy & Ralaivola 2021; Greenewald et al. 2024",

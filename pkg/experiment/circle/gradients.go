@@ -49,6 +49,7 @@ func (c *Config) limits(side int) sliced.Limits {
 // sensitivity is that of a gradient when a record of a side is replaced.
 func (c *Config) sensitivity(side int) (privacy.Sensitivity, error) {
 	s, err := c.limits(side).Sensitivity(c.Batch)
+	s.Relation = privacy.KEnd
 	s.Query = fmt.Sprintf("clipped gradient of a sliced distance, when one of %d records of %s is replaced", c.Batch, [...]string{"X", "Z"}[side])
 	return s, err
 }
@@ -95,7 +96,7 @@ func gradients(c *Config, on *backend.Backend, x, z transport.Points, secret, pu
 	var claims []privacy.Claim
 	if c.budget().Private() {
 		event := accountant.SelfComposed{Count: c.Steps, Event: sampler.Event(2*c.Records, accountant.Gaussian{NoiseMultiplier: w.plan.NoiseStd / published[protected].Value})}
-		limit, err := accountant.GDP{}.Epsilon(event, privacy.ReplaceOne, c.Delta)
+		limit, err := accountant.GDP{}.Epsilon(event, privacy.KEnd, c.Delta)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -176,7 +177,7 @@ func (w *byGradients) spent(steps int) (epsilon [2]privacy.Epsilon, err error) {
 	for side, s := range w.sides {
 		plan := w.plan
 		plan.Sensitivity, plan.Steps = s, steps
-		result, err := accountant.Tightest{}.Epsilon(plan.Event(), privacy.ReplaceOne, w.config.Delta)
+		result, err := accountant.Tightest{}.Epsilon(plan.Event(), privacy.KEnd, w.config.Delta)
 		if err != nil {
 			return epsilon, err
 		}

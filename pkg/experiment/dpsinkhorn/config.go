@@ -94,7 +94,7 @@ func (c *Config) Check() error {
 		name           string
 		value, minimum int
 	}{
-		{"batch", c.Batch, 1}, {"generated", c.Generated, 1}, {"steps", c.Steps, 1}, {"samples", c.Samples, 100}, {"features", c.Features, 0},
+		{"batch", c.Batch, 1}, {"generated", c.Generated, 1}, {"steps", c.Steps, 1}, {"latent", c.Latent, 1}, {"samples", c.Samples, 100}, {"features", c.Features, 0},
 	} {
 		if field.value < field.minimum {
 			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
@@ -139,7 +139,10 @@ func (c *Config) Check() error {
 	if err != nil {
 		return err
 	}
-	if _, chooses := source.(dataset.Labelled); chooses == (c.Label == "") {
+	if c.Space == Latents && c.Label != "" {
+		return fmt.Errorf("label is %q and space %q; classes of latents are the data set's own, take space=%s", c.Label, Latents, Pixels)
+	}
+	if _, chooses := source.(dataset.Labelled); chooses == (c.Label == "") && c.Space == Pixels {
 		if chooses {
 			return fmt.Errorf("label is not set; rows of %s get their classes from an attribute, such as --set label=Male", c.Dataset)
 		}

@@ -15,7 +15,7 @@ import (
 	"molehill/viz"
 )
 
-// perClass images of each class are shown.
+// perClass images of each class are shown, at most.
 const perClass = 8
 
 // finish measures and draws what the generator has learned.
@@ -49,11 +49,12 @@ func finish(ctx context.Context, r *run.Run, s *student, steps int) (result run.
 // rowsOf is a grid with a row for each class.
 func rowsOf(images *dataset.Dataset) viz.Images {
 	classes := len(images.Classes)
-	grid := viz.Images{Height: images.Height, Width: images.Width, Channels: images.Channels, Cols: perClass, RowLabels: images.Classes,
-		X: make([]float32, classes*perClass*images.Dim())}
+	shown := min(perClass, images.Len()/classes)
+	grid := viz.Images{Height: images.Height, Width: images.Width, Channels: images.Channels, Cols: shown, RowLabels: images.Classes,
+		X: make([]float32, classes*shown*images.Dim())}
 	for class := range classes {
-		for k := range perClass { // generate makes classes in turn
-			copy(grid.X[(class*perClass+k)*images.Dim():], images.Row(k*classes+class))
+		for k := range shown { // generate makes classes in turn
+			copy(grid.X[(class*shown+k)*images.Dim():], images.Row(k*classes+class))
 		}
 	}
 	return grid
@@ -71,6 +72,9 @@ func picture(r *run.Run, images *dataset.Dataset) error {
 // preview leaves images of a run that goes on, which its last ones replace.
 func preview(r *run.Run, s *student, made Batch) error {
 	n := min(perClass*len(s.rows.Classes), len(made.Labels))
+	if n < len(s.rows.Classes) {
+		return nil
+	}
 	images, err := s.rows.images(transport.Points{Dim: made.Dim, Data: made.Data[:n*made.Dim]}, made.Labels[:n])
 	if err != nil {
 		return err

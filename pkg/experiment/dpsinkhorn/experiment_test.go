@@ -207,3 +207,17 @@ func TestHalvesAndDarkens(t *testing.T) {
 		t.Errorf("darkened: %v", dark.X)
 	}
 }
+
+// What is shown has as many images of a class as there are, and perClass at most.
+func TestFewImagesAreShown(t *testing.T) {
+	for rows, want := range map[int]int{3: 1, 8: 2, 100: perClass} {
+		d := &dataset.Dataset{Height: 1, Width: 1, Channels: 1, X: make([]float32, rows), Classes: []string{"a", "b", "c"}}
+		for i := range d.X {
+			d.X[i] = float32(i % 3)
+		}
+		grid := rowsOf(d)
+		if grid.Cols != want || len(grid.X) != 3*want || grid.X[want] != 1 || grid.X[3*want-1] != 2 {
+			t.Errorf("of %d rows %d a class are shown: %v", rows, grid.Cols, grid.X)
+		}
+	}
+}

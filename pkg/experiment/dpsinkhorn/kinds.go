@@ -30,16 +30,16 @@ type enrol func(ctx context.Context, release *privacy.Releaser, say func(run.Eve
 
 // kinds are registered as experiments.
 var kinds = []*kind{
-	{Info: plugin.Info{Name: "dp-sinkhorn", Version: "1", Source: "001 Algorithm 1, D.4",
+	{Info: plugin.Info{Name: "dp-sinkhorn", Version: "2", Source: "001 Algorithm 1, D.4",
 		Summary: "private generator of labelled images: the noisy gradient of a Sinkhorn loss by its images, clipped as a whole"},
 		config: pixels, prepare: onRecords},
-	{Info: plugin.Info{Name: "dp-sinkhorn-text", Version: "1", Source: "001 Algorithm 1, Theorem 4.1, D.4",
+	{Info: plugin.Info{Name: "dp-sinkhorn-text", Version: "2", Source: "001 Algorithm 1, Theorem 4.1, D.4",
 		Summary: "dp-sinkhorn as its text has it: each image's gradient is clipped by itself, so that its noise proves far less"},
 		config: text, prepare: onRecords},
 	{Info: plugin.Info{Name: "dp-sinkhorn-code", Version: "1", Source: "001's public code",
 		Summary: "dp-sinkhorn with the settings of its public code"},
 		config: code, prepare: onRecords},
-	{Info: plugin.Info{Name: "sinkhorn", Version: "1", Source: "001 Table 1",
+	{Info: plugin.Info{Name: "sinkhorn", Version: "2", Source: "001 Table 1",
 		Summary: "generator of labelled images that learns by a Sinkhorn loss, no privacy"},
 		config: open, prepare: onRecords, check: withoutPrivacy},
 	{Info: plugin.Info{Name: "dp-sinkhorn-latent", Version: "1", Source: "Molehill: the loss of 001 between latents",
@@ -50,7 +50,7 @@ var kinds = []*kind{
 		config: sketch, prepare: onSketch, check: inLatents},
 	{Info: plugin.Info{Name: "dp-merf-images", Version: "1", Source: "Harder et al. 2021",
 		Summary: "private generator of labelled images: trained on mean embeddings of the classes by random Fourier features, released once"},
-		config: merf, prepare: onEmbedding},
+		config: merf, prepare: onEmbedding, check: once},
 }
 
 func withoutPrivacy(c *Config) error {
@@ -60,11 +60,25 @@ func withoutPrivacy(c *Config) error {
 	return nil
 }
 
+// once refuses the settings of noise that comes at each step, for kinds that look at
+// records once.
+func once(c *Config) error {
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{{"noise", c.Noise > 0}, {"published", c.Published}, {"perturbed", c.Perturbed != ByImages}, {"clipping", c.Clipping != Whole}} {
+		if field.set {
+			return fmt.Errorf("%s is set; %s makes one release, whose noise is the least that proves ε, and no step of it sees a record: leave it out", field.name, c.kind.Name)
+		}
+	}
+	return nil
+}
+
 func inLatents(c *Config) error {
 	if c.Space != Latents {
 		return fmt.Errorf("space is %q; a release of harmonic means is one of latents, set space=%s", c.Space, Latents)
 	}
-	return nil
+	return once(c)
 }
 
 // pixels are the settings of the paper's text for MNIST (001 D.3 and D.4), but that

@@ -161,18 +161,15 @@ func (p *Program) Gradient(x, real Batch) (Pull, error) {
 	if empty {
 		weights[0] = 1 // a row of zeros, whose pull is taken away below
 	}
-	out, err := p.exec.Call(
-		tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total),
+	in := []any{tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total),
 		tensors.FromFlatDataAndDimensions(y, p.room, p.dim), tensors.FromFlatDataAndDimensions(labels, p.room),
-		tensors.FromFlatDataAndDimensions(weights, p.room))
+		tensors.FromFlatDataAndDimensions(weights, p.room)}
+	out, err := p.exec.Call(in...)
+	free(in...)
 	if err != nil {
 		return Pull{}, fmt.Errorf("dpsinkhorn: %w", err)
 	}
-	defer func() {
-		for _, t := range out {
-			t.MustFinalizeAll()
-		}
-	}()
+	defer free(out...)
 	g := Pull{Loss: float64(tensors.ToScalar[float32](out[1])), MarginalError: float64(tensors.ToScalar[float32](out[2]))}
 	g.ByX, err = tensors.CopyFlatData[float32](out[0])
 	if empty && err == nil {
@@ -187,13 +184,20 @@ func (p *Program) pad(real Batch) (y []float32, labels []int32, weights []float3
 	y, labels, weights = make([]float32, p.room*p.dim), make([]int32, p.room), make([]float32, p.room)
 	for i := range min(real.Len(), p.room) {
 		row := real.Row(i)
-		if slices.ContainsFunc(row, func(v float32) bool { return v-v != 0 }) { // NaN or infinite
+		if !finite(row) {
 			continue
 		}
 		copy(y[i*p.dim:], row)
 		labels[i], weights[i] = int32(real.Labels[i]), 1
 	}
 	return y, labels, weights
+}
+
+// free releases tensors on the backend, whose memory the garbage collector does not see.
+func free[T any](all ...T) {
+	for _, t := range all {
+		any(t).(*tensors.Tensor).MustFinalizeAll()
+	}
 }
 
 func int32s(values []int) []int32 {

@@ -41,6 +41,11 @@ func TestThePapersTraining(t *testing.T) {
 		t.Errorf("proved: %v, %v, want 3.18", proved.Epsilon, err)
 	}
 
+	whole.Batch = 500 // was never published
+	if _, claims, err := whole.plan(60_000, 50*784); err != nil || len(claims) != 1 {
+		t.Errorf("another rate: claims %+v, %v", claims, err)
+	}
+
 	each := config(t, "dp-sinkhorn-text", experiment.Paper)
 	if plan, _, err = each.plan(60_000, 50*784); err != nil {
 		t.Fatal(err)
@@ -114,6 +119,10 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"sinkhorn", "epsilon", "3", "keeps no privacy"},
 		{"sinkhorn", "noise", "1", "leave it 0"},
 		{"sinkhorn-sketch", "space", "pixels", "set space=latents"},
+		{"sinkhorn-sketch", "noise", "1.5", "makes one release"},
+		{"dp-merf-images", "perturbed", "parameters", "makes one release"},
+		{"dp-sinkhorn-latent", "latent", "0", "latent is 0"},
+		{"dp-sinkhorn-latent", "label", "Male", "classes of latents"},
 		{"dp-merf-images", "features", "-1", "features is -1"},
 		{"dp-sinkhorn", "start", "glyphs", "set both, or neither"},
 		{"dp-sinkhorn", "start_steps", "-1", "at least 0"},

@@ -69,6 +69,9 @@ func (m measured) over(metric experiment.Metric) (mean, deviation float64) {
 	return experiment.OverSeeds(m.rows, metric)
 }
 
+// statement has the claims of a line's first run, which those of other seeds share.
+func (m measured) statement() privacy.Statement { return privacy.Statement{Claims: m.rows[0].Claims} }
+
 // column is a metric of a table.
 type column struct {
 	name  string
@@ -135,7 +138,7 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 				break
 			}
 			if grid, ok := samples(m.rows[0]); ok {
-				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.config.Epsilon), perClass, 1
+				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.statement().Epsilon()), perClass, 1
 				r.Figures[t.file(m)] = grid
 			}
 		}
@@ -177,19 +180,15 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	}
 	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps", "seeds", "seconds")
 	for _, m := range all {
-		theirs, proved := "", math.Inf(1)
-		for _, claim := range m.rows[0].Claims {
-			if !claim.Sound && theirs == "" {
-				theirs = fmt.Sprintf("%.3g", float64(claim.Epsilon))
-			} else if claim.Sound {
-				proved = min(proved, float64(claim.Epsilon))
-			}
+		theirs := ""
+		if claim, ok := m.statement().Published(); ok {
+			theirs = claim.Epsilon.String()
 		}
 		line := []any{m.label}
 		if t.along != "epsilon" {
 			line = append(line, strconv.FormatFloat(m.number(t.along), 'g', -1, 64))
 		}
-		line = append(line, fmt.Sprintf("%.4v", privacy.Epsilon(proved)), theirs)
+		line = append(line, m.statement().Epsilon().String(), theirs)
 		for _, c := range measures {
 			line = append(line, experiment.ShowSpread(m.over(c.metric())))
 		}
@@ -228,7 +227,7 @@ func (q quoted) accuracies() string {
 func (m measured) number(name string) float64 {
 	switch name {
 	case "epsilon":
-		return float64(m.config.Epsilon)
+		return float64(m.statement().Epsilon())
 	case "learning_rate":
 		return m.config.LearningRate
 	case "noise":

@@ -92,6 +92,9 @@ func checkLabels(c *Config, labels []int, classes []string) error {
 	if labels == nil || len(classes) < 2 {
 		return fmt.Errorf("rows of %s have no labels; DP-Sinkhorn generates classes, take a data set that has some", c.Dataset)
 	}
+	if c.Samples < len(classes) {
+		return fmt.Errorf("samples is %d and %s has %d classes; score at least a row of each", c.Samples, c.Dataset, len(classes))
+	}
 	return nil
 }
 

@@ -43,10 +43,10 @@ type byImages struct {
 	off     float64 // of the last step's marginals
 }
 
-// room is how many real rows a step looks at: more are drawn less than once in
+// room is how many real rows a step looks at: more are drawn less than three times in
 // ten thousand steps.
 func room(batch int) int {
-	return batch + 4*int(math.Sqrt(float64(batch))) + 1
+	return batch + int(4*math.Sqrt(float64(batch))) + 1
 }
 
 func (t *byImages) pull(step int, x Batch) (Pull, error) {
@@ -134,10 +134,8 @@ func (b Batch) subset(rows []int) Batch {
 // checkFinite refuses a gradient that is not. One from records gets an answer in any
 // case, as whether it has overflowed is private (privacy/clip makes it 0).
 func checkFinite(gradient []float32) error {
-	for _, v := range gradient {
-		if v-v != 0 {
-			return fmt.Errorf("the loss is no longer finite; train with a smaller learning rate")
-		}
+	if !finite(gradient) {
+		return fmt.Errorf("the loss is no longer finite; train with a smaller learning rate")
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
 	"molehill/pkg/experiment"
@@ -150,6 +152,16 @@ func TestAStepAnswersOnce(t *testing.T) {
 		}
 		if _, err := taught.gradient(5, rows(9, 4, 3, 20)); err == nil {
 			t.Error("another gradient got the noise of the same step")
+		}
+	}
+}
+
+// A Poisson sample has no room less than three times in ten thousand steps.
+func TestRoom(t *testing.T) {
+	for _, batch := range []int{1, 2, 3, 8, 20, 50, 500} {
+		law := distuv.Poisson{Lambda: float64(batch)}
+		if tail := law.Survival(float64(room(batch))); tail > 3e-4 {
+			t.Errorf("a batch of %d has room for %d, more are drawn with probability %.2g", batch, room(batch), tail)
 		}
 	}
 }

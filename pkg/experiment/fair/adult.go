@@ -20,7 +20,7 @@ func init() {
 
 // adultKind is 004's Remark C.3: who earns much, of people of both sexes.
 var adultKind = &kind{
-	Info: plugin.Info{Name: "fair-adult", Version: "2", Source: "004 Remark C.3",
+	Info: plugin.Info{Name: "fair-adult", Version: "3", Source: "004 Remark C.3",
 		Summary: "private logistic regression on Adult whose scores are to be distributed alike for women and men"},
 	labels: true, config: adultSettings, model: centredLogistic, target: (*Records).labels, measure: measureDecisions,
 }

@@ -42,16 +42,16 @@ type kind struct {
 
 // kinds are registered as experiments.
 var kinds = []*kind{
-	{Info: plugin.Info{Name: "fair-classification", Version: "2", Source: "004 C.3",
+	{Info: plugin.Info{Name: "fair-classification", Version: "3", Source: "004 C.3",
 		Summary: "private logistic regression whose scores are to be distributed alike in two groups, or in those of each label"},
 		labels: true, config: classification, model: logistic, target: (*Records).labels, measure: measureDecisions},
-	{Info: plugin.Info{Name: "fair-regression", Version: "2", Source: "004 C.4",
+	{Info: plugin.Info{Name: "fair-regression", Version: "3", Source: "004 C.4",
 		Summary: "private regression of two numbers whose predictions are to be distributed alike in two groups"},
 		hidden: 1, config: regression, model: planar, target: (*Records).responses, measure: measurePlane},
-	{Info: plugin.Info{Name: "fair-regression-1d", Version: "2", Source: "004 Remark C.4",
+	{Info: plugin.Info{Name: "fair-regression-1d", Version: "3", Source: "004 Remark C.4",
 		Summary: "private regression of a number whose predictions are to be distributed alike in two groups"},
 		hidden: 1, config: line, model: number, target: (*Records).sums, measure: measureLine},
-	{Info: plugin.Info{Name: "fair-representation", Version: "2", Source: "004 C.5",
+	{Info: plugin.Info{Name: "fair-representation", Version: "3", Source: "004 C.5",
 		Summary: "private autoencoder whose codes in the plane are to be distributed alike in two groups"},
 		hidden: 1, config: representation, model: autoencoder, target: (*Records).features, measure: measureCodes},
 }

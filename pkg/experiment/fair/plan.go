@@ -51,7 +51,7 @@ func (c *Config) promise(r *Records, parameters, outputs int) (p promise, err er
 		return accountant.SelfComposed{Count: c.Steps, Event: sampler.Event(r.Len(), accountant.Gaussian{NoiseMultiplier: multiplier})}
 	}
 	if c.Published {
-		multiplier, err := accountant.CalibrateNoise(p.Budget.Epsilon, c.Delta, steps, privacy.ReplaceOne, accountant.GDP{})
+		multiplier, err := accountant.CalibrateNoise(p.Budget.Epsilon, c.Delta, steps, privacy.KEnd, accountant.GDP{})
 		if err != nil {
 			return p, err
 		}
@@ -59,7 +59,7 @@ func (c *Config) promise(r *Records, parameters, outputs int) (p promise, err er
 	} else if p.Plan, err = privacy.Calibrate(p.Plan); err != nil {
 		return p, err
 	}
-	limit, err := accountant.GDP{}.Epsilon(steps(p.NoiseStd/published.Value), privacy.ReplaceOne, c.Delta)
+	limit, err := accountant.GDP{}.Epsilon(steps(p.NoiseStd/published.Value), privacy.KEnd, c.Delta)
 	p.claims = []privacy.Claim{{Label: "as published", Accountant: limit.Accountant, Epsilon: privacy.Epsilon(limit.Epsilon),
 		Note: fmt.Sprintf("004 Section 5.3: a limit for many small steps, no bound; for the sensitivity %.4g of Corollary C.1", published.Value)}}
 	return p, err

@@ -38,8 +38,8 @@ func TestThePapersSensitivities(t *testing.T) {
 			t.Errorf("%s as published: %v, %v; want %v", c.criterion, s.Value, err, c.published)
 		}
 		query.AsPublished = false
-		if ours, err := config.clipping().Sensitivity(query); err != nil || !(ours.Value < s.Value) || ours.Relation != privacy.ReplaceOne {
-			t.Errorf("%s as proved: %+v, %v; want less than %v under replace-one", c.criterion, ours, err, s.Value)
+		if ours, err := config.clipping().Sensitivity(query); err != nil || !(ours.Value < s.Value) || ours.Relation != privacy.KEnd {
+			t.Errorf("%s as proved: %+v, %v; want less than %v under k-end", c.criterion, ours, err, s.Value)
 		}
 	}
 }

@@ -41,7 +41,7 @@ type PostConfig struct {
 
 // Describe implements plugin.Plugin.
 func (PostProcessed) Describe() plugin.Info {
-	return plugin.Info{Name: "fair-regression-1d-post", Version: "1", Source: "004 Remark C.4; Xian, Li, Kamath & Zhao 2024",
+	return plugin.Info{Name: "fair-regression-1d-post", Version: "2", Source: "004 Remark C.4; Xian, Li, Kamath & Zhao 2024",
 		Summary: "private regression of a number, made fair afterwards: predictions are transported to a barycentre of both groups' noisy histograms"}
 }
 
@@ -160,11 +160,9 @@ func (c *PostConfig) extend(s *privacy.Statement) {
 	}
 	for i, claim := range s.Claims {
 		s.Claims[i].Epsilon += c.HistogramEpsilon
-		s.Claims[i].Note = strings.TrimPrefix(fmt.Sprintf("%s; %.4v of it for the training, %v for the histograms, by composition", claim.Note, claim.Epsilon, c.HistogramEpsilon), "; ")
+		s.Claims[i].Note = strings.TrimPrefix(fmt.Sprintf("%s; %v of it for the training, %v for the histograms, by composition", claim.Note, claim.Epsilon, c.HistogramEpsilon), "; ")
 	}
 	s.Mechanism += fmt.Sprintf("; then discrete Laplace noise exp(−%v|k|/2) on each count of predictions by bin and group, as one record moves two of them by 1", c.HistogramEpsilon)
-	s.NotCovered = append(s.NotCovered,
-		"the training alone leaves groups and their sizes open; the noise of the histograms hides them as it does everything else")
 }
 
 // released returns the histogram of predictions for the records for training. A run

@@ -32,10 +32,10 @@ type saddleKind struct {
 }
 
 var saddleKinds = []*saddleKind{
-	{Info: plugin.Info{Name: "fair-adult-ermi", Version: "1", Source: "Lowy, Gupta & Razaviyayn 2023; 004 Figure 16",
+	{Info: plugin.Info{Name: "fair-adult-ermi", Version: "2", Source: "Lowy, Gupta & Razaviyayn 2023; 004 Figure 16",
 		Summary: "private logistic regression on Adult, penalised by the Rényi mutual information of decisions and sex"},
 		penalty: func(share [2]float64) penalty { return ermi{share} }, dual: 4, rate: 0.5, share: 0.25},
-	{Info: plugin.Info{Name: "fair-adult-lagrangian", Version: "1", Source: "Tran, Fioretto & Van Hentenryck 2021; 004 Figure 16",
+	{Info: plugin.Info{Name: "fair-adult-lagrangian", Version: "2", Source: "Tran, Fioretto & Van Hentenryck 2021; 004 Figure 16",
 		Summary: "private logistic regression on Adult under the constraint that women and men have the same mean score, by its Lagrangian"},
 		penalty: func(share [2]float64) penalty { return gap{share} }, dual: 1, rate: 0.02, share: 0.5},
 }

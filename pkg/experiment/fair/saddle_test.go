@@ -169,7 +169,7 @@ func TestNeighboursOfASaddle(t *testing.T) {
 				one[j] -= two[j]
 			}
 			s, err := c.sensitivity(n)
-			if err != nil || math.Abs(s.Value-2*c.LossLimit/n) > 1e-15 || s.Relation != privacy.ReplaceOne {
+			if err != nil || math.Abs(s.Value-2*c.LossLimit/n) > 1e-15 || s.Relation != privacy.KEnd {
 				t.Fatalf("sensitivity %+v, %v", s, err)
 			}
 			ratio := clip.Norm(one) / s.Value

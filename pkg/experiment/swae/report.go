@@ -249,15 +249,11 @@ func (q quoted) accuracies() string {
 
 // claims are the least ε that is proved, and the one that is published for its noise.
 func claims(row experiment.Row) (proved, published string) {
-	least := math.Inf(1)
-	for _, c := range row.Claims {
-		if c.Sound {
-			least = min(least, float64(c.Epsilon))
-		} else if published == "" {
-			published = fmt.Sprintf("%.3g", float64(c.Epsilon))
-		}
+	statement := privacy.Statement{Claims: row.Claims}
+	if claim, ok := statement.Published(); ok {
+		published = claim.Epsilon.String()
 	}
-	return fmt.Sprintf("%.4v", privacy.Epsilon(least)), published
+	return statement.Epsilon().String(), published
 }
 
 // figure is the table's metric along its axis, or dots where it has none.
