@@ -39,6 +39,7 @@ func (s Shape) Dim() int { return s.Side * s.Side * s.Channels }
 type Learned struct {
 	Dataset string // "" for none: fixed maps, and models learned from other, public data
 	Split   string // digest of the public/private partition whose public half it is (dataset.Partition)
+	Inputs  string // digest of the data set's rows (experiment.Digest), "" where its version fixes them
 }
 
 // Registry holds the models.

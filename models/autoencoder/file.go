@@ -22,6 +22,7 @@ type Meta struct {
 	InitSeed uint64            `json:"init_seed"`          // of New
 	Dataset  string            `json:"dataset,omitempty"`  // set by whoever trains
 	Split    string            `json:"split,omitempty"`    // digest of the public/private partition trained on, where there is one
+	Inputs   string            `json:"inputs,omitempty"`   // digest of the data set's rows, where no version fixes them
 	Training TrainConfig       `json:"training"`           // as given to Train
 	Images   int               `json:"images"`             // number trained on
 	Steps    int               `json:"steps"`              // made

@@ -43,7 +43,7 @@ func (m Model) Learned() models.Learned {
 	if err != nil {
 		return models.Learned{}
 	}
-	learned := models.Learned{Dataset: a.Meta.Dataset, Split: a.Meta.Split}
+	learned := models.Learned{Dataset: a.Meta.Dataset, Split: a.Meta.Split, Inputs: a.Meta.Inputs}
 	if learned.Dataset == "" {
 		learned.Dataset = "rows that its file does not name"
 	}

@@ -125,7 +125,9 @@ func (c *computation) write() {
 // Describe adds to this computation's provenance what executes its graphs and
 // where its records come from, one line each. A run goes on with the backend that it
 // began with: another rounds otherwise, so that it would not end as it should, and the
-// same noise would cover other numbers, whose difference has none.
+// same noise would cover other numbers, whose difference has none. So does another
+// processor, or other versions of what computes, which only runs without secrets may go
+// on with.
 func (r *Run) Describe(backend, data string) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
@@ -137,12 +139,19 @@ func (r *Run) Describe(backend, data string) error {
 		return err
 	}
 	if n := len(record.Provenance); n > 0 {
+		now := &record.Provenance[n-1]
 		for _, before := range record.Provenance[:n-1] {
-			if backend != "" && before.Backend != "" && before.Backend != backend {
+			if backend == "" || before.Backend == "" {
+				continue
+			}
+			if before.Backend != backend {
 				return fmt.Errorf("run: %s was begun on the backend %q and would go on with %q; set GOMLX_BACKEND to what it began with (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
 			}
+			if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && !r.Spec.Research {
+				return fmt.Errorf("run: %s was begun on %s and would go on on %s, which may round otherwise under the same noise; resume it where it began, or delete the run and begin anew", r.ID, one, other)
+			}
 		}
-		record.Provenance[n-1].Backend, record.Provenance[n-1].Data = backend, data
+		now.Backend, now.Data = backend, data
 	}
 	return writeAtomic(r.path(recordFile), 0o644, asJSON(record))
 }

@@ -1,9 +1,12 @@
 package run
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,6 +50,12 @@ func provenance() Provenance {
 		}
 	}
 	return p
+}
+
+// computer is what decides how numbers are rounded, beside the backend: how many cores
+// there are says in which order sums are made.
+func (p Provenance) computer() string {
+	return fmt.Sprintf("%s %s, %d cores, %v", p.Arch, p.CPU, p.Cores, slices.Sorted(maps.Values(p.Versions)))
 }
 
 // processorFile is where Linux tells of its processors.

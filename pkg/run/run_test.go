@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,25 @@ func TestARunGoesOnWithItsBackend(t *testing.T) {
 	ok(t, r.Release())
 	reacquire(t, r)
 	ok(t, r.Describe("Go", "rows of a file"))
+}
+
+// So does another processor, unless everybody may know the noise.
+func TestARunGoesOnWithItsProcessor(t *testing.T) {
+	for _, research := range []bool{false, true} {
+		r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Research: research})
+		reacquire(t, r)
+		ok(t, r.Describe("Go", "rows"))
+		record, err := readRecord(r.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.Provenance[0].CPU = "another processor"
+		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)), r.Release())
+		reacquire(t, r)
+		if err := r.Describe("Go", "rows"); (err == nil) != research || err != nil && !strings.Contains(err.Error(), "begun on "+runtime.GOARCH+" another processor") {
+			t.Errorf("research %v: %v", research, err)
+		}
+	}
 }
 
 func TestOnlyTheComputingProcessWrites(t *testing.T) {

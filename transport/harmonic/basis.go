@@ -33,15 +33,12 @@ type degree struct {
 // NewBasis draws a basis. The same state of rng gives the same one, which is
 // public: it never depends on a record.
 func NewBasis(dim, highest int, rng *rand.Rand) (*Basis, error) {
-	if dim < 2 || highest < 1 {
-		return nil, fmt.Errorf("harmonic: a basis up to degree %d in %d dimensions; take at least degree 1 and 2 dimensions", highest, dim)
+	if err := checkDegree(dim, highest); err != nil {
+		return nil, err
 	}
 	b := &Basis{Dim: dim, Degree: highest}
 	for l := 1; l <= highest; l++ {
 		count := Count(dim, l)
-		if count > MaxSize {
-			return nil, fmt.Errorf("harmonic: degree %d in %d dimensions has %.0f harmonics, of which at most %d can be handled; take a lower degree", l, dim, count, MaxSize)
-		}
 		d, ok := newDegree(dim, l, int(count), rng)
 		for tries := 1; !ok && tries < 20; tries++ {
 			d, ok = newDegree(dim, l, int(count), rng)
@@ -52,6 +49,18 @@ func NewBasis(dim, highest int, rng *rand.Rand) (*Basis, error) {
 		b.degrees = append(b.degrees, d)
 	}
 	return b, nil
+}
+
+// checkDegree refuses a degree that a basis cannot have. Of lower degrees there are no
+// more harmonics.
+func checkDegree(dim, highest int) error {
+	if dim < 2 || highest < 1 {
+		return fmt.Errorf("harmonic: harmonics up to degree %d in %d dimensions; take at least degree 1 and 2 dimensions", highest, dim)
+	}
+	if count := Count(dim, highest); !(count <= MaxSize) {
+		return fmt.Errorf("harmonic: degree %d in %d dimensions has %.0f harmonics, of which at most %d can be handled; take a lower degree", highest, dim, count, MaxSize)
+	}
+	return nil
 }
 
 // worstCondition of the inner products of a basis' points: with it orthonormality

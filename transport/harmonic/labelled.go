@@ -32,11 +32,7 @@ type Labelled struct {
 
 // LabelledSize is the length of Labelled.Means.
 func LabelledSize(dim, degree, classes int) int {
-	size := 1
-	for l := 1; l <= degree; l++ {
-		size += int(Count(dim, l))
-	}
-	return classes * size
+	return classes * (1 + Size(dim, degree))
 }
 
 // LabelledWeights returns w_0, which is explained at Labelled, and after it the weights

@@ -56,8 +56,11 @@ func Sensitivity(dim, degree, n int) (privacy.Sensitivity, error) {
 
 // sensitivityOf is that of a sketch with weights that fall with an exponent.
 func sensitivityOf(dim, degree, n int, exponent float64) (privacy.Sensitivity, error) {
-	if dim < 2 || degree < 1 || n < 1 {
-		return privacy.Sensitivity{}, fmt.Errorf("harmonic: a sketch up to degree %d of %d records of dimension %d; take at least degree 1, 1 record and 2 dimensions", degree, n, dim)
+	if err := checkDegree(dim, degree); err != nil {
+		return privacy.Sensitivity{}, err
+	}
+	if n < 1 {
+		return privacy.Sensitivity{}, fmt.Errorf("harmonic: a sketch of %d records; take at least 1", n)
 	}
 	k := newKernel(dim, falling(dim, degree, exponent))
 	lowest, _ := k.lowest()

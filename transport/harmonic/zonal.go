@@ -32,6 +32,16 @@ func Count(dim, l int) float64 {
 	return binomial(dim+l-1, l) - binomial(dim+l-3, l-2)
 }
 
+// Size returns the number of harmonics of degrees 1 to degree on the sphere of R^dim, or
+// the largest int32 where there are more.
+func Size(dim, degree int) int {
+	var size float64
+	for l := 1; l <= degree; l++ {
+		size += Count(dim, l)
+	}
+	return int(min(size, math.MaxInt32))
+}
+
 func binomial(n, k int) float64 {
 	b := 1.
 	for i := 1; i <= k; i++ {

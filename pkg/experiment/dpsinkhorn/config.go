@@ -91,13 +91,14 @@ func (c *Config) Check() error {
 		return err
 	}
 	for _, field := range []struct {
-		name           string
-		value, minimum int
+		name                    string
+		value, minimum, maximum int
 	}{
-		{"batch", c.Batch, 1}, {"generated", c.Generated, 1}, {"steps", c.Steps, 1}, {"latent", c.Latent, 1}, {"samples", c.Samples, 100}, {"features", c.Features, 0},
+		{"batch", c.Batch, 1, 1_000_000}, {"generated", c.Generated, 1, 1_000_000}, {"steps", c.Steps, 1, 100_000_000}, {"latent", c.Latent, 1, 4096},
+		{"iterations", c.Iterations, 1, 1_000_000}, {"samples", c.Samples, 100, 10_000_000}, {"features", c.Features, 0, 10_000_000},
 	} {
-		if field.value < field.minimum {
-			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
+		if field.value < field.minimum || field.value > field.maximum {
+			return fmt.Errorf("%s is %d; it is from %d to %d", field.name, field.value, field.minimum, field.maximum)
 		}
 	}
 	for _, field := range []struct {

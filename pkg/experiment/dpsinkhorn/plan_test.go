@@ -113,7 +113,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"dp-sinkhorn", "entropy", "0", "Epsilon is 0"},
 		{"dp-sinkhorn", "label", "Male", "leave it out"},
 		{"dp-sinkhorn", "dataset", "celeba", "label is not set"},
-		{"dp-sinkhorn", "samples", "10", "at least 100"},
+		{"dp-sinkhorn", "samples", "10", "from 100 to"},
 		{"dp-sinkhorn-text", "noise", "0", "paper's σ"},
 		{"dp-sinkhorn-text", "perturbed", "parameters", "no images to clip"},
 		{"sinkhorn", "epsilon", "3", "keeps no privacy"},

@@ -271,3 +271,15 @@ func TestResampledKeepsItsClaimAgainstAnAttackerWhoIsTold(t *testing.T) {
 		t.Errorf("the noise of a mean was caught %d times of %d", refuted, seeds)
 	}
 }
+
+// Everything that keeps privacy offers its mechanism to audits, generators too.
+func TestEveryEstimatorIsAuditable(t *testing.T) {
+	for _, e := range Estimators.All() {
+		if _, none := e.(open); none || e.Describe().Name == "centre-flow" { // of a test
+			continue
+		}
+		if _, ok := source(e).(Auditable); !ok {
+			t.Errorf("%s offers no game", e.Describe().Name)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (d *Data) records(c *Config) (Records, error) {
 	if c.Classes == 0 {
 		return Records{Points: d.Private}, nil
 	}
-	if d.Labels.Private == nil || len(d.Classes) != c.Classes {
+	if d.Labels.Private == nil || d.Labels.Test == nil || len(d.Classes) != c.Classes {
 		return Records{}, fmt.Errorf("classes is %d, and the rows of %s have labels of %d classes; set classes to that, or take harmonic-flow, which needs none", c.Classes, c.Dataset, len(d.Classes))
 	}
 	return Records{Points: d.Private, Labels: d.Labels.Private}, nil

@@ -21,7 +21,6 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/transport/sliced"
 )
 
 // Config are the settings of a private flow on images. The papers' symbols
@@ -90,14 +89,15 @@ func (c *Config) Check() error {
 		return err
 	}
 	for _, field := range []struct {
-		name           string
-		value, minimum int
+		name                    string
+		value, minimum, maximum int
 	}{
-		{"particles", c.Particles, 2}, {"steps", c.Steps, 1}, {"directions", c.Directions, 1},
-		{"per_step", c.PerStep, 0}, {"batch", c.Batch, 0}, {"bins", c.Bins, 0}, {"degree", c.Degree, 0}, {"classes", c.Classes, 0}, {"features", c.Features, 0},
+		{"particles", c.Particles, 2, 10_000_000}, {"steps", c.Steps, 1, 100_000_000}, {"directions", c.Directions, 1, 10_000_000},
+		{"per_step", c.PerStep, 0, 10_000_000}, {"batch", c.Batch, 0, 10_000_000}, {"bins", c.Bins, 0, 1_000_000}, {"degree", c.Degree, 0, 100},
+		{"classes", c.Classes, 0, 10_000}, {"features", c.Features, 0, 10_000_000}, {"generated", c.Generated, 0, 10_000_000},
 	} {
-		if field.value < field.minimum {
-			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
+		if field.value < field.minimum || field.value > field.maximum {
+			return fmt.Errorf("%s is %d; it is from %d to %d", field.name, field.value, field.minimum, field.maximum)
 		}
 	}
 	if !(c.StepSize > 0) || !(c.Diffusion >= 0) {
@@ -113,9 +113,6 @@ func (c *Config) Check() error {
 	}
 	if _, err := dataset.Registry.Lookup(c.Dataset); err != nil {
 		return err
-	}
-	if err := sliced.CheckMemory(c.Particles, 2*c.Directions); err != nil {
-		return fmt.Errorf("%d particles: %w", c.Particles, err)
 	}
 	if c.check != nil {
 		return c.check(c)

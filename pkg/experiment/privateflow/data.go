@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"molehill/models"
 	"molehill/models/autoencoder"
@@ -63,9 +64,9 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 		return nil, err
 	}
 	partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
-	if trained := model.Learned; trained.Dataset != "" && trained.Split != partition.Digest && !source.Public() {
-		return nil, fmt.Errorf("the autoencoder of %s was trained on the public half of split %.12s…, the records here split as %.12s…; its private half may be public there, train it again with `molehill run autoencoder --set dataset=%s`",
-			name, trained.Split, partition.Digest, name)
+	learned, err := public(ctx, model, name, partition.Digest)
+	if err != nil && !source.Public() {
+		return nil, err
 	}
 	b, err := backend.Open()
 	if err != nil {
@@ -98,24 +99,39 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()
 	d.HeldOut = d.images(sampleImages).X
-	d.NotCovered = []string{
-		fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", name),
-		fmt.Sprintf("other runs on the same records: each makes releases of its own, even one that differs in a setting after the release; `molehill budget status %s` tells what all of them cost together", name),
-		"the choice of settings, made on public data and earlier runs",
-		fmt.Sprintf("the number of private records, %d, which is public", d.Private.Len()),
-	}
-	if model.Learned.Dataset == "" {
-		d.NotCovered[0] = fmt.Sprintf("what the model %s has learned from: no rows of %[2]s, says its author; and the held-out images of %[2]s, which measure the result and count as public", model.Name, name)
-	}
-	if source.Public() {
-		d.NotCovered = append([]string{fmt.Sprintf("nothing of %s needs protection: it is public by construction", name)}, d.NotCovered...)
-	}
+	d.NotCovered = []string{learned, fmt.Sprintf("the held-out images of %s, which measure the result and count as public", name)}
 	return d, nil
 }
 
-// CheckImages refuses what the promise could not hold for or the networks not
-// read: pixels outside [0, 1], and held-out images, which count as public, that
-// are training images.
+// public says what a network has learned from, all of which has to be public beside the
+// private half of a data set: nothing of it, rows of a set that is public as a whole, or
+// the other half of the same rows, split alike.
+func public(ctx context.Context, model *network, name, split string) (string, error) {
+	trained := model.Learned
+	if trained.Dataset == "" {
+		return fmt.Sprintf("what the model %s has learned from: no rows of %s, says its author", model.Name, name), nil
+	}
+	if source, err := dataset.Registry.Lookup(trained.Dataset); err == nil && source.Public() {
+		return fmt.Sprintf("the rows of %s, public by construction, which trained the autoencoder", trained.Dataset), nil
+	}
+	again := fmt.Sprintf("train it again with `molehill run autoencoder --set dataset=%s`", name)
+	if trained.Dataset != name {
+		return "", fmt.Errorf("the autoencoder for %s was trained on %s, among whose rows private ones may be; %s", name, trained.Dataset, again)
+	}
+	if trained.Split != split {
+		return "", fmt.Errorf("the autoencoder of %s was trained on the public half of split %.12s…, the records here split as %.12s…; its private half may be public there, %s", name, trained.Split, split, again)
+	}
+	rows, err := experiment.Digest(ctx, name, dataset.Options{Seed: experiment.SplitSeed})
+	if err == nil && rows != trained.Inputs {
+		err = fmt.Errorf("the rows of %s are not known to be those whose public half trained its autoencoder: they have changed since, or it is of another folder of runs, or of a version that did not write them down; %s", name, again)
+	}
+	return fmt.Sprintf("the public half of %s, which trained the autoencoder and counts as public", name), err
+}
+
+// CheckImages refuses what the promise could not hold for or the networks not read:
+// held-out images, which count as public, that are training images, or have pixels
+// outside [0, 1]. Pixels of training images are brought there: which of these have others
+// is private.
 func CheckImages(splits *dataset.Splits) error {
 	rows := map[uint64]bool{}
 	seed := maphash.MakeSeed()
@@ -124,12 +140,17 @@ func CheckImages(splits *dataset.Splits) error {
 		text = bytesOf(text[:0], d.Row(i))
 		return maphash.Bytes(seed, text)
 	}
-	for _, d := range []*dataset.Dataset{splits.Train, splits.Test} {
-		for i, v := range d.X {
-			if v < 0 || v > 1 {
-				return fmt.Errorf("data set %q: image %d has a pixel of %v; expected values in [0, 1], divide by the largest first", d.Name, i/d.Dim(), v)
-			}
+	outside := func(v float32) bool { return v < 0 || v > 1 }
+	if i := slices.IndexFunc(splits.Test.X, outside); i >= 0 {
+		return fmt.Errorf("data set %q: held-out image %d has a pixel of %v; expected values in [0, 1], divide by the largest first", splits.Test.Name, i/splits.Test.Dim(), splits.Test.X[i])
+	}
+	if slices.ContainsFunc(splits.Train.X, outside) {
+		train := *splits.Train
+		train.X = slices.Clone(train.X) // who made them may hold on to them
+		for i, v := range train.X {
+			train.X[i] = min(1, max(0, v))
 		}
+		splits.Train = &train
 	}
 	for i := range splits.Train.Len() {
 		rows[sum(splits.Train, i)] = true

@@ -86,38 +86,59 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 
 // look plans, pays, and makes the guide through the plan's releaser.
 func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
-	key, err := r.Key()
-	if err != nil {
-		return nil, plan, paid, err
-	}
-	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
+	public := noise.Seeded(r.Spec.Seed)
 	records, err := data.records(c)
 	if err != nil {
 		return nil, plan, paid, err
 	}
 	plan, published, err := e.Plan(c, records.Len(), records.Dim, public)
+	if err == nil {
+		err = e.rehearse(c, records.Len(), records.Dim, public)
+	}
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	statement, err := plan.Statement(secret, published, data.notCovered(c)...)
+	release, paid, err := experiment.Promise(ctx, r, c.Dataset, plan, records.Data, records.Labels, published, data.notCovered(c)...)
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	if err := experiment.Bind(r, statement, records.Data, records.Labels); err != nil {
-		return nil, plan, paid, err
-	}
-	if err := r.WritePrivacy(statement); err != nil { // before the first release
-		return nil, plan, paid, err
-	}
-	if paid, err = experiment.Reserve(ctx, r, c.Dataset, plan); err != nil {
-		return nil, plan, paid, err
-	}
-	release := plan.Releaser(secret)
 	if releasesOnce(plan) {
 		keepRelease(r, release)
 	}
 	guide, err = e.Guide(c, records, release, public)
 	return guide, plan, paid, err
+}
+
+// rehearse makes a guide of random points in place of n records, and asks it for its
+// first step: what settings cannot do shows before anything is paid. There are few points,
+// as few as a batch allows.
+func (e Experiment) rehearse(c *Config, n, dim int, public noise.Source) error {
+	trial := *c
+	trial.Published = false // which is for so many records
+	rng := public.Stream("rehearsal", 0)
+	points := transport.NewPoints(min(n, max(1000, c.Batch)), dim)
+	for i := range points.Data {
+		points.Data[i] = float32(rng.NormFloat64())
+	}
+	points.OnSphere()
+	records := Records{Points: points}
+	if c.Classes > 0 {
+		for i := range points.Len() {
+			records.Labels = append(records.Labels, i%c.Classes)
+		}
+	}
+	plan, _, err := e.Plan(&trial, points.Len(), dim, public)
+	if err != nil {
+		return err
+	}
+	guide, err := e.Guide(&trial, records, plan.Releaser(noise.Seeded(0)), public)
+	if err != nil {
+		return err
+	}
+	f := flow.Flow{StepSize: c.StepSize, NoisyEvaluation: c.NoisyEvaluation, Random: public}
+	x := f.Start(len(records.Labels)+2, dim) // of classes each has a place
+	_, err = guide.Drift(f, x, 0)
+	return err
 }
 
 // move follows the guide from the last checkpoint to the last step.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -174,5 +175,32 @@ func TestPluggedIn(t *testing.T) {
 	bad := experimenttest.Acquired(t, experiment.Request{Experiment: "centre-flow", Settings: map[string]string{"weights": "lopsided"}})
 	if err := experiment.Compute(t.Context(), bad); err == nil || !strings.Contains(err.Error(), `model "lopsided": its Encode returns 799 values for 200 rows`) {
 		t.Errorf("a model that lacks a value: %v", err)
+	}
+}
+
+// What settings cannot do is said before anything is paid, whatever the estimator.
+func TestWhatSettingsCannotDoCostsNothing(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	where := filepath.Join(t.TempDir(), "ledger.db")
+	t.Setenv(ledger.Variable, where)
+	for _, c := range []struct{ experiment, name, value, want string }{
+		{"harmonic-flow", "directions", "10", "stack"},
+		{"harmonic-generator", "directions", "10", "stack"},
+		{"private-normal", "directions", "10", "stack"},
+		{"harmonic-flow", "degree", "60", "degree"},
+		{"sketch-flow", "per_step", "10000", "directions a step"},
+		{"dpswflow", "per_step", "0", "of 32 directions"},
+		{"sw-generator", "per_step", "0", "of 32 directions"},
+		{"harmonic-classes", "classes", "3", "have labels"},
+		{"dpswflow-r", "batch", "1000", "at most all"},
+	} {
+		r := experimenttest.Acquired(t, experiment.Request{Experiment: c.experiment, Seed: 1,
+			Settings: map[string]string{"dataset": "tiles", "weights": "corners", c.name: c.value}})
+		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s=%s: %v; want it to say %q", c.experiment, c.name, c.value, err, c.want)
+		}
+	}
+	if _, err := os.Stat(where); !os.IsNotExist(err) {
+		t.Errorf("something was paid: %v", err)
 	}
 }

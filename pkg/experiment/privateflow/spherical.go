@@ -48,12 +48,8 @@ func (e spherical) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []
 	if err != nil {
 		return privacy.Plan{}, nil, err
 	}
-	size := 0
-	for l := 1; l <= degree; l++ {
-		size += int(harmonic.Count(dim, l))
-	}
 	s, err := harmonic.Sensitivity(dim, degree, n)
-	return once(c, n, size, s, err)
+	return once(c, n, harmonic.Size(dim, degree), s, err)
 }
 
 func (e spherical) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {

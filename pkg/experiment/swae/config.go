@@ -100,14 +100,14 @@ func (c *Config) Check() error {
 		return err
 	}
 	for _, field := range []struct {
-		name           string
-		value, minimum int
+		name                    string
+		value, minimum, maximum int
 	}{
-		{"latent", c.Latent, 1}, {"batch", c.Batch, 1}, {"steps", c.Steps, 1}, {"projections", c.Projections, 1},
-		{"samples", c.Samples, 100},
+		{"latent", c.Latent, 1, 4096}, {"batch", c.Batch, 1, 1_000_000}, {"steps", c.Steps, 1, 100_000_000}, {"projections", c.Projections, 1, 100_000},
+		{"labels", c.Labels, 0, 100_000_000}, {"law", c.Law, 0, 100_000_000}, {"samples", c.Samples, 100, 10_000_000},
 	} {
-		if field.value < field.minimum {
-			return fmt.Errorf("%s is %d; it must be at least %d", field.name, field.value, field.minimum)
+		if field.value < field.minimum || field.value > field.maximum {
+			return fmt.Errorf("%s is %d; it is from %d to %d", field.name, field.value, field.minimum, field.maximum)
 		}
 	}
 	for _, field := range []struct {

@@ -66,7 +66,7 @@ func (Autoencoder) Run(ctx context.Context, r *run.Run, config experiment.Config
 	if err := fit(ctx, r, b, model, images.public, c); err != nil {
 		return result, err
 	}
-	model.Meta.Dataset, model.Meta.Split = c.Dataset, images.split
+	model.Meta.Dataset, model.Meta.Split, model.Meta.Inputs = c.Dataset, images.split, c.Inputs
 	if err := r.WriteFile("weights.npz", model.Save); err != nil {
 		return result, err
 	}
