@@ -31,13 +31,9 @@ type byGradients struct {
 	public  noise.Source
 }
 
-// frameSlack is by how much, relatively, stacks of directions in float32 may miss being
-// orthonormal.
-const frameSlack = 1e-5
-
 // limits are those of a gradient whose X moves, or whose Z does.
 func (c *Config) limits(side int) sliced.Limits {
-	l := sliced.Limits{Output: c.Limit, Frame: (1 + frameSlack) / 2}
+	l := sliced.Limits{Output: c.Limit, Frame: sliced.OrthonormalFrame(2)}
 	if side == ofX {
 		l.Source = c.Jacobian
 	} else {
@@ -95,13 +91,11 @@ func gradients(c *Config, on *backend.Backend, x, z transport.Points, secret, pu
 	}
 	var claims []privacy.Claim
 	if c.budget().Private() {
-		event := accountant.SelfComposed{Count: c.Steps, Event: sampler.Event(2*c.Records, accountant.Gaussian{NoiseMultiplier: w.plan.NoiseStd / published[protected].Value})}
-		limit, err := accountant.GDP{}.Epsilon(event, privacy.KEnd, c.Delta)
+		claim, err := matching.Published{Plan: w.plan, Steps: c.Steps, Sensitivity: published[protected]}.Claim(" of Theorem A.1")
 		if err != nil {
 			return nil, nil, err
 		}
-		claims = []privacy.Claim{{Label: "as published", Accountant: limit.Accountant, Epsilon: privacy.Epsilon(limit.Epsilon),
-			Note: fmt.Sprintf("004 Section 5.3: a limit for many small steps, no bound; for the sensitivity %.4g of Theorem A.1", published[protected].Value)}}
+		claims = append(claims, claim)
 	}
 	m := matching.Model{Input: []int{2}, Outputs: 2, Inner: layers()}
 	w.release = w.plan.Releaser(secret)

@@ -6,8 +6,8 @@ import (
 	"molehill/models/matching"
 	"molehill/pkg/dataset"
 	"molehill/privacy"
-	"molehill/privacy/accountant"
 	"molehill/privacy/sampling"
+	"molehill/transport/sliced"
 )
 
 // promise is what a training says of its steps before it makes the first.
@@ -47,21 +47,16 @@ func (c *Config) promise(r *Records, parameters, outputs int) (p promise, err er
 	if err != nil {
 		return p, err
 	}
-	steps := func(multiplier float64) accountant.Event {
-		return accountant.SelfComposed{Count: c.Steps, Event: sampler.Event(r.Len(), accountant.Gaussian{NoiseMultiplier: multiplier})}
-	}
 	if c.Published {
-		multiplier, err := accountant.CalibrateNoise(p.Budget.Epsilon, c.Delta, steps, privacy.KEnd, accountant.GDP{})
-		if err != nil {
-			return p, err
-		}
-		p.NoiseStd = multiplier * published.Value
-	} else if p.Plan, err = privacy.Calibrate(p.Plan); err != nil {
+		p.NoiseStd, err = matching.Published{Plan: p.Plan, Steps: c.Steps, Sensitivity: published}.NoiseStd()
+	} else {
+		p.Plan, err = privacy.Calibrate(p.Plan)
+	}
+	if err != nil {
 		return p, err
 	}
-	limit, err := accountant.GDP{}.Epsilon(steps(p.NoiseStd/published.Value), privacy.KEnd, c.Delta)
-	p.claims = []privacy.Claim{{Label: "as published", Accountant: limit.Accountant, Epsilon: privacy.Epsilon(limit.Epsilon),
-		Note: fmt.Sprintf("004 Section 5.3: a limit for many small steps, no bound; for the sensitivity %.4g of Corollary C.1", published.Value)}}
+	claim, err := matching.Published{Plan: p.Plan, Steps: c.Steps, Sensitivity: published}.Claim(" of Corollary C.1")
+	p.claims = []privacy.Claim{claim}
 	return p, err
 }
 
@@ -76,14 +71,10 @@ func (c *Config) take(of []group, sizes []int) ([]int, error) {
 	return taken, nil
 }
 
-// frameSlack is by how much, relatively, stacks of directions in float32 may miss being
-// orthonormal.
-const frameSlack = 1e-5
-
 // query is what is known of batches with so many records of each group, along stacks
 // of orthonormal directions.
 func (c *Config) query(taken []int, outputs int) matching.Query {
-	q := matching.Query{Alpha: c.Alpha, Frame: min(1, (1+frameSlack)/float64(outputs))}
+	q := matching.Query{Alpha: c.Alpha, Frame: sliced.OrthonormalFrame(outputs)}
 	for _, n := range taken {
 		q.Records += n
 	}

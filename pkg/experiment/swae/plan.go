@@ -5,7 +5,6 @@ import (
 
 	"molehill/models/matching"
 	"molehill/privacy"
-	"molehill/privacy/accountant"
 	"molehill/privacy/sampling"
 )
 
@@ -53,18 +52,12 @@ func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, 
 	if err != nil {
 		return plan, nil, err
 	}
+	// It accounts for the steps of the autoencoder alone.
 	if c.Published {
-		var multiplier float64
-		multiplier, err = accountant.CalibrateNoise(float64(c.Epsilon), c.Delta, func(m float64) accountant.Event { return c.training(plan, m) }, privacy.ReplaceOne, accountant.GDP{})
-		plan.NoiseStd = multiplier * theirs.Value
+		plan.NoiseStd, err = matching.Published{Plan: plan, Steps: c.Steps, Sensitivity: theirs}.NoiseStd()
 	} else {
 		plan, err = privacy.Calibrate(plan)
 	}
-	if err != nil {
-		return plan, nil, err
-	}
-	gdp := accountant.GDP{}
-	found, err := gdp.Epsilon(c.training(plan, plan.NoiseStd/theirs.Value), privacy.ReplaceOne, c.Delta)
 	if err != nil {
 		return plan, nil, err
 	}
@@ -72,11 +65,7 @@ func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, 
 	if c.Supervision > 0 {
 		labels = "their loss has classes in it, which 004's has not"
 	}
-	return plan, []privacy.Claim{{Label: "as published", Accountant: gdp.Name(), Epsilon: privacy.Epsilon(found.Epsilon),
-		Note: fmt.Sprintf("004's sensitivity, (1−α)·2C/n′ + α·12ML/n′ = %.4g, and its accountant, a limit as steps grow in number, for the autoencoder's %d steps: %s", theirs.Value, c.Steps, labels)}}, nil
-}
-
-// training are the steps of the autoencoder alone, which 004 accounts for.
-func (c *Config) training(plan privacy.Plan, multiplier float64) accountant.Event {
-	return accountant.SelfComposed{Count: c.Steps, Event: plan.Sampler.Event(plan.Records, accountant.Gaussian{NoiseMultiplier: multiplier})}
+	claim, err := matching.Published{Plan: plan, Steps: c.Steps, Sensitivity: theirs}.Claim(
+		fmt.Sprintf(", (1−α)·2C/n′ + α·12ML/n′, and the autoencoder's %d steps: %s", c.Steps, labels))
+	return plan, []privacy.Claim{claim}, err
 }
