@@ -3,7 +3,9 @@ package dataset
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 	"path/filepath"
@@ -138,4 +140,41 @@ func (s images) read(ctx context.Context, files []File, paths []string) (*Datase
 	}
 	d.Name = s.info.Name
 	return d, nil
+}
+
+// CheckImages refuses what the promise could not hold for or the networks not read:
+// held-out images, which count as public, that are training images, or have pixels
+// outside [0, 1]. Pixels of training images are brought there: which of these have others
+// is private.
+func (s *Splits) CheckImages() error {
+	outside := func(v float32) bool { return v < 0 || v > 1 }
+	if i := slices.IndexFunc(s.Test.X, outside); i >= 0 {
+		return fmt.Errorf("data set %q: held-out image %d has a pixel of %v; expected values in [0, 1], divide by the largest first", s.Test.Name, i/s.Test.Dim(), s.Test.X[i])
+	}
+	if slices.ContainsFunc(s.Train.X, outside) {
+		train := *s.Train
+		train.X = slices.Clone(train.X) // who made them may hold on to them
+		for i, v := range train.X {
+			train.X[i] = min(1, max(0, v))
+		}
+		s.Train = &train
+	}
+	rows, seed, text := map[uint64]bool{}, maphash.MakeSeed(), []byte{}
+	sum := func(d *Dataset, i int) uint64 {
+		text, _ = binary.Append(text[:0], binary.LittleEndian, d.Row(i)) // no error of numbers
+		return maphash.Bytes(seed, text)
+	}
+	for i := range s.Train.Len() {
+		rows[sum(s.Train, i)] = true
+	}
+	shared := 0
+	for i := range s.Test.Len() {
+		if rows[sum(s.Test, i)] {
+			shared++
+		}
+	}
+	if shared > s.Test.Len()/10 {
+		return fmt.Errorf("data set %q: %d of %d test images are training images too; test images count as public, so they must be others", s.Test.Name, shared, s.Test.Len())
+	}
+	return nil
 }

@@ -221,3 +221,34 @@ func TestRealData(t *testing.T) {
 		})
 	}
 }
+
+// shade makes n grey images of 4×4 pixels, from the given value on.
+func shade(n int, from float32) *Dataset {
+	d := &Dataset{Name: "shades", Origin: "the test", Height: 4, Width: 4, Channels: 1}
+	for i := range n {
+		for range 16 {
+			d.X = append(d.X, from+float32(i)*1e-3)
+		}
+	}
+	return d
+}
+
+func TestImagesThatThePromiseCannotCoverAreRefused(t *testing.T) {
+	for want, splits := range map[string]*Splits{
+		"":                               {Train: shade(20, 0), Test: shade(10, 0.5)},
+		"10 of 10 test images":           {Train: shade(20, 0), Test: shade(10, 0)},
+		"a pixel of 255":                 {Train: shade(20, 0), Test: shade(10, 255)},
+		"image 0 has a pixel of -0.5; e": {Train: shade(20, 0.5), Test: shade(10, -0.5)},
+	} {
+		err := splits.CheckImages()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want it to say %q", err, want)
+		}
+	}
+	wild := shade(20, -0.01)
+	wild.X[5], wild.X[16*19] = 300, 0.25
+	splits := &Splits{Train: wild, Test: shade(10, 0.5)}
+	if err := splits.CheckImages(); err != nil || splits.Train.X[5] != 1 || splits.Train.X[0] != 0 || splits.Train.X[16*19] != 0.25 || wild.X[5] != 300 {
+		t.Errorf("private pixels outside [0, 1]: %v, %v of %v", err, splits.Train.X[:6], wild.X[:6])
+	}
+}

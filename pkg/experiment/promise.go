@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
@@ -25,14 +26,8 @@ func Promise(ctx context.Context, r *run.Run, name string, plan privacy.Plan, ro
 		return nil, Payment{}, err
 	}
 	secret := noise.Keyed(key, r.Spec.Research)
-	notCovered = append(notCovered,
-		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", name),
-		"the choice of settings, made on public data and earlier runs",
-		fmt.Sprintf("the number of private records, %d, which is public", plan.Records))
-	if source, err := dataset.Registry.Lookup(name); err == nil && source.Public() {
-		notCovered = append([]string{fmt.Sprintf("nothing of %s needs protection: it is public by construction", name)}, notCovered...)
-	}
-	statement, err := plan.Statement(secret, published, notCovered...)
+	notCovered = append(slices.Clone(notCovered), fmt.Sprintf("the number of private records, %d, which is public", plan.Records))
+	statement, err := plan.Statement(secret, published, LeftOut(name, notCovered...)...)
 	if err != nil {
 		return nil, Payment{}, err
 	}
@@ -47,4 +42,16 @@ func Promise(ctx context.Context, r *run.Run, name string, plan privacy.Plan, ro
 		return nil, Payment{}, err
 	}
 	return plan.Releaser(secret), paid, nil
+}
+
+// LeftOut is what a promise about a data set's private records leaves out: these lines,
+// and what every promise leaves out.
+func LeftOut(name string, lines ...string) []string {
+	all := append(slices.Clone(lines),
+		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", name),
+		"the choice of settings, made on public data and earlier runs")
+	if source, err := dataset.Registry.Lookup(name); err == nil && source.Public() {
+		all = slices.Insert(all, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction", name))
+	}
+	return all
 }

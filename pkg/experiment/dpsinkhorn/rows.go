@@ -44,7 +44,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := privateflow.CheckImages(splits); err != nil {
+	if err := splits.CheckImages(); err != nil {
 		return nil, err
 	}
 	train, held := splits.Train, splits.Test
@@ -67,7 +67,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 		Private: Batch{signed(train), train.Labels}, Test: signed(held), Held: held, Classes: train.Classes,
 		Height: train.Height, Width: train.Width, Channels: train.Channels, Origin: train.Origin, Backend: b,
 	}
-	return d, d.leaveOut(c, fmt.Sprintf("the held-out images of %s, which measure the result: they count as public", c.Dataset))
+	return d.leaveOut(c, fmt.Sprintf("the held-out images of %s, which measure the result: they count as public", c.Dataset)), nil
 }
 
 func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
@@ -83,7 +83,7 @@ func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, er
 		Private: Batch{latents.Private, latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
 		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: latents.Origin, Backend: latents.Backend, latents: latents,
 	}
-	return d, d.leaveOut(c, fmt.Sprintf("the public half of %s, which trained the autoencoder, and its held-out images, which measure the result: both count as public", c.Dataset))
+	return d.leaveOut(c, latents.NotCovered...), nil
 }
 
 // checkLabels says what is wrong with the labels of rows that a generator is to be
@@ -99,21 +99,10 @@ func checkLabels(c *Config, labels []int, classes []string) error {
 }
 
 // leaveOut writes down what a promise about the rows leaves out.
-func (d *Rows) leaveOut(c *Config, first string) error {
-	source, err := dataset.Registry.Lookup(c.Dataset)
-	if err != nil {
-		return err
-	}
-	d.NotCovered = []string{
-		first,
-		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", c.Dataset),
-		"the choice of settings, made on public data and earlier runs",
-		fmt.Sprintf("the number of private records, %d, and of classes, %d, and the classes' names, which are public; which class a record is of is protected like the rest of it", d.Private.Len(), len(d.Classes)),
-	}
-	if source.Public() {
-		d.NotCovered = slices.Insert(d.NotCovered, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction", c.Dataset))
-	}
-	return nil
+func (d *Rows) leaveOut(c *Config, lines ...string) *Rows {
+	d.NotCovered = experiment.LeftOut(c.Dataset, append(slices.Clone(lines),
+		fmt.Sprintf("the number of private records, %d, and of classes, %d, and the classes' names, which are public; which class a record is of is protected like the rest of it", d.Private.Len(), len(d.Classes)))...)
+	return d
 }
 
 // signed returns images of values from −1 to 1.

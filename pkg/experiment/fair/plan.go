@@ -5,6 +5,7 @@ import (
 
 	"molehill/models/matching"
 	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/sampling"
 	"molehill/transport/sliced"
@@ -90,16 +91,11 @@ func (c *Config) leftOut(of []group, sizes []int) (lines []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if source.Public() {
-		lines = append(lines, fmt.Sprintf("nothing of %s needs protection: it is public by construction", c.Dataset))
-	}
-	lines = append(lines,
+	lines = experiment.LeftOut(c.Dataset,
 		fmt.Sprintf("how many records each group has (%s), which is declared public (public_sizes)", describe(of, sizes)),
 		"which of these groups a person is of: neighbours replace a record by one of the same group (004's k-end relation), so that what is hidden is what else the record says",
 		matching.NotCovered,
-		"the records that measure the result, which count as public",
-		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", c.Dataset),
-		"the choice of settings, made on public data and earlier runs")
+		"the records that measure the result, which count as public")
 	if source.Public() {
 		lines = append(lines, "losses of each step, which are told as training goes on: those of private records are not")
 	}

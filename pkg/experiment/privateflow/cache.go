@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -155,4 +156,12 @@ func writeLatents(path string, latents []float32) error {
 		}
 	}
 	return err
+}
+
+// bytesOf appends values to text, little endian.
+func bytesOf(text []byte, values []float32) []byte {
+	for _, v := range values { // several times faster than binary.Append
+		text = binary.LittleEndian.AppendUint32(text, math.Float32bits(v))
+	}
+	return text
 }

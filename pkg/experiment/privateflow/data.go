@@ -2,14 +2,10 @@ package privateflow
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
 
 	"molehill/models"
 	"molehill/models/autoencoder"
@@ -56,7 +52,7 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckImages(splits); err != nil {
+	if err := splits.CheckImages(); err != nil {
 		return nil, err
 	}
 	source, err := dataset.Registry.Lookup(name)
@@ -126,53 +122,6 @@ func public(ctx context.Context, model *network, name, split string) (string, er
 		err = fmt.Errorf("the rows of %s are not known to be those whose public half trained its autoencoder: they have changed since, or it is of another folder of runs, or of a version that did not write them down; %s", name, again)
 	}
 	return fmt.Sprintf("the public half of %s, which trained the autoencoder and counts as public", name), err
-}
-
-// CheckImages refuses what the promise could not hold for or the networks not read:
-// held-out images, which count as public, that are training images, or have pixels
-// outside [0, 1]. Pixels of training images are brought there: which of these have others
-// is private.
-func CheckImages(splits *dataset.Splits) error {
-	rows := map[uint64]bool{}
-	seed := maphash.MakeSeed()
-	var text []byte
-	sum := func(d *dataset.Dataset, i int) uint64 {
-		text = bytesOf(text[:0], d.Row(i))
-		return maphash.Bytes(seed, text)
-	}
-	outside := func(v float32) bool { return v < 0 || v > 1 }
-	if i := slices.IndexFunc(splits.Test.X, outside); i >= 0 {
-		return fmt.Errorf("data set %q: held-out image %d has a pixel of %v; expected values in [0, 1], divide by the largest first", splits.Test.Name, i/splits.Test.Dim(), splits.Test.X[i])
-	}
-	if slices.ContainsFunc(splits.Train.X, outside) {
-		train := *splits.Train
-		train.X = slices.Clone(train.X) // who made them may hold on to them
-		for i, v := range train.X {
-			train.X[i] = min(1, max(0, v))
-		}
-		splits.Train = &train
-	}
-	for i := range splits.Train.Len() {
-		rows[sum(splits.Train, i)] = true
-	}
-	shared := 0
-	for i := range splits.Test.Len() {
-		if rows[sum(splits.Test, i)] {
-			shared++
-		}
-	}
-	if shared > splits.Test.Len()/10 {
-		return fmt.Errorf("data set %q: %d of %d test images are training images too; test images count as public, so they must be others", splits.Test.Name, shared, splits.Test.Len())
-	}
-	return nil
-}
-
-// bytesOf appends values to text, little endian.
-func bytesOf(text []byte, values []float32) []byte {
-	for _, v := range values { // several times faster than binary.Append
-		text = binary.LittleEndian.AppendUint32(text, math.Float32bits(v))
-	}
-	return text
 }
 
 // labelsAt are the labels of some rows, nil if the rows have none.

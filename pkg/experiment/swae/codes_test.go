@@ -20,7 +20,7 @@ import (
 // its codes, as a report does.
 func checkLooks(t *testing.T, r *run.Run) {
 	t.Helper()
-	codes, err := codesOf(r)
+	codes, err := CodesOf(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestCodesWithoutNames(t *testing.T) {
 		if err := r.WriteTable("codes.npy", []float32{0, 0, 1, 0, 0, c.class}, 3); err != nil {
 			t.Fatal(err)
 		}
-		codes, err := codesOf(r)
+		codes, err := CodesOf(r)
 		switch {
 		case c.says != "":
 			if err == nil || !strings.Contains(err.Error(), c.says) {

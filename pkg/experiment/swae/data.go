@@ -3,7 +3,6 @@ package swae
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"molehill/models/backend"
 	"molehill/models/matching"
@@ -23,10 +22,6 @@ type data struct {
 
 // load reads the images.
 func load(ctx context.Context, c *Config, say func(run.Event)) (*data, error) {
-	source, err := dataset.Registry.Lookup(c.Dataset)
-	if err != nil {
-		return nil, err
-	}
 	splits, err := images(ctx, c.Dataset, 0, say)
 	if err != nil {
 		return nil, err
@@ -37,16 +32,10 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*data, error) {
 	}
 	d := &data{private: splits.Train, held: splits.Test, backend: b}
 	n, classes := splits.Train.Len(), len(splits.Train.Classes)
-	d.notCovered = []string{
+	d.notCovered = experiment.LeftOut(c.Dataset,
 		fmt.Sprintf("the held-out images of %s, which measure the result: they count as public", c.Dataset),
-		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", c.Dataset),
-		"the choice of settings, made on public data and earlier runs",
 		fmt.Sprintf("the number of private records, %d, and of classes, %d, and the classes' names, which are public; which class a record is of is protected like the rest of it", n, classes),
-		matching.NotCovered,
-	}
-	if source.Public() {
-		d.notCovered = slices.Insert(d.notCovered, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction", c.Dataset))
-	}
+		matching.NotCovered)
 	return d, nil
 }
 
@@ -63,16 +52,11 @@ func images(ctx context.Context, name string, n int, say func(run.Event)) (*data
 		if d.Height != side || d.Width != side || d.Channels != 1 {
 			return nil, fmt.Errorf("images of %s are %d×%d×%d; the network of 004's Table 3 is for %d×%[5]d×1: scale them to that and make them grey, or take another data set, such as mnist or glyphs", name, d.Height, d.Width, d.Channels, side)
 		}
-		for i, v := range d.X {
-			if !(v >= 0 && v <= 1) {
-				return nil, fmt.Errorf("image %d of %s has the value %v; the cross-entropy is of pixels from 0 to 1: divide by the largest value that a pixel can have", i/pixels, name, v)
-			}
-		}
 		if d.Labels == nil || len(d.Classes) < 2 {
 			return nil, fmt.Errorf("images of %s have no labels, which generated ones should get; take a data set that has some", name)
 		}
 	}
-	return splits, nil
+	return splits, splits.CheckImages()
 }
 
 // rows are copies of some images, [len(at), pixels], in their order.

@@ -218,7 +218,7 @@ func TestALawIsReleasedOnce(t *testing.T) {
 	if err != nil || again.Values["mlp accuracy"] != result.Metrics["mlp accuracy"] {
 		t.Errorf("measured again: %+v, %v; first %v", again, err, result.Metrics)
 	}
-	codes, err := codesOf(whole)
+	codes, err := CodesOf(whole)
 	if err != nil || len(codes.Drawn) != scattered*3 {
 		t.Errorf("%d numbers of what was drawn, %v", len(codes.Drawn), err)
 	}

@@ -143,7 +143,7 @@ func (t table) looks(figures map[string]viz.Figure, m measured) error {
 		return nil
 	}
 	title := fmt.Sprintf("%s, %s", m.config.Dataset, t.name(m))
-	codes, err := codesOf(one)
+	codes, err := CodesOf(one)
 	if err != nil {
 		return err
 	}
