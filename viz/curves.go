@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -28,6 +29,22 @@ type Line struct {
 	X         []float64 // [n], or nil for 1, 2, …, n
 	Y         []float64 // [n]
 	Low, High []float64 // [n] each, the borders of a band around the line, or nil
+}
+
+// Add puts a point into the line of a name, in the order of x, which is made if there is
+// none, with a band of ±deviation around it; a deviation that is no number counts as 0.
+func (f *Curves) Add(name string, x, y, deviation float64) {
+	if math.IsNaN(deviation) {
+		deviation = 0
+	}
+	k := slices.IndexFunc(f.Lines, func(l Line) bool { return l.Name == name })
+	if k < 0 {
+		k, f.Lines = len(f.Lines), append(f.Lines, Line{Name: name})
+	}
+	l := &f.Lines[k]
+	at, _ := slices.BinarySearch(l.X, x)
+	l.X, l.Y = slices.Insert(l.X, at, x), slices.Insert(l.Y, at, y)
+	l.Low, l.High = slices.Insert(l.Low, at, y-deviation), slices.Insert(l.High, at, y+deviation)
 }
 
 // Heading returns the title.

@@ -3,6 +3,7 @@ package viz
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -213,5 +214,21 @@ func TestFigures(t *testing.T) {
 		"slice": sliceFigure(), "matching": matchingFigure(), "plan": planPanels(), "plan_line": onLine,
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, f) })
+	}
+}
+
+// Points come in any order, and stand in that of x, each with its band.
+func TestPointsAreAddedInOrder(t *testing.T) {
+	var f Curves
+	for _, x := range []float64{3, 1, 2} {
+		f.Add("a", x, 10*x, 1)
+		f.Add("b", x, x, math.NaN())
+	}
+	want := []Line{
+		{Name: "a", X: []float64{1, 2, 3}, Y: []float64{10, 20, 30}, Low: []float64{9, 19, 29}, High: []float64{11, 21, 31}},
+		{Name: "b", X: []float64{1, 2, 3}, Y: []float64{1, 2, 3}, Low: []float64{1, 2, 3}, High: []float64{1, 2, 3}},
+	}
+	if !reflect.DeepEqual(f.Lines, want) {
+		t.Errorf("%+v; want %+v", f.Lines, want)
 	}
 }

@@ -129,7 +129,9 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 	for _, dataset := range datasets {
 		here := slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.config.Dataset != dataset })
 		r.Tables = append(r.Tables, t.of(dataset, here))
-		r.Figures[dataset+"-accuracy.png"] = t.curve(dataset, here)
+		if f := t.curve(dataset, here); len(f.Lines) > 0 { // not where all is without privacy
+			r.Figures[dataset+"-accuracy.png"] = f
+		}
 		if figure, ok := biases(dataset, here); ok {
 			r.Figures[dataset+"-bias.png"] = figure
 		}
@@ -244,22 +246,11 @@ func (t table) curve(dataset string, all []measured) viz.Curves {
 		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
 	for _, m := range all {
 		mean, deviation := m.over(experiment.OwnMetric(metric))
-		if math.IsNaN(deviation) {
-			deviation = 0
-		}
-		x := m.number(t.along)
-		if math.IsInf(x, 1) {
+		if x := m.number(t.along); math.IsInf(x, 1) {
 			f.References = append(f.References, viz.Reference{Name: m.label + ", no privacy", Value: mean})
-			continue
+		} else {
+			f.Add(m.label, x, mean, deviation)
 		}
-		k := slices.IndexFunc(f.Lines, func(l viz.Line) bool { return l.Name == m.label })
-		if k < 0 {
-			k, f.Lines = len(f.Lines), append(f.Lines, viz.Line{Name: m.label})
-		}
-		l := &f.Lines[k]
-		at, _ := slices.BinarySearch(l.X, x)
-		l.X, l.Y = slices.Insert(l.X, at, x), slices.Insert(l.Y, at, mean)
-		l.Low, l.High = slices.Insert(l.Low, at, mean-deviation), slices.Insert(l.High, at, mean+deviation)
 	}
 	return f
 }

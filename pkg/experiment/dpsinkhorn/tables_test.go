@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -78,5 +79,29 @@ func TestOtherRunsAreLeftOut(t *testing.T) {
 	report, err := table1.Report([]experiment.Row{{Experiment: "dp-sinkhorn", Config: text}}, nil)
 	if err != nil || len(report.Tables) != 0 {
 		t.Errorf("%v, %v", report, err)
+	}
+}
+
+// ε is rounded up, never cut short, and a sweep of what is not private has no curve.
+func TestATableOfOneRun(t *testing.T) {
+	for _, c := range []struct {
+		experiment, shown string
+		epsilon           float64
+		figures           int
+	}{{"dp-sinkhorn", "0.429", 0.42893, 1}, {"dp-sinkhorn", "1.235e+04", 12345, 1}, {"sinkhorn", "∞", math.Inf(1), 0}} {
+		line := table1.lines(experiment.Quick)[slices.IndexFunc(table1.lines(experiment.Quick), func(l line) bool { return l.experiment == c.experiment })]
+		config := config(t, c.experiment, experiment.Quick)
+		if err := experiment.Apply(config, line.settings); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := table1.Report([]experiment.Row{{Experiment: c.experiment, Config: text, Metrics: run.Values{"logistic accuracy": 0.5},
+			Claims: []privacy.Claim{{Epsilon: privacy.Epsilon(c.epsilon), Sound: true}}}}, nil)
+		if err != nil || len(report.Tables) != 1 || report.Tables[0].Rows[0][1] != c.shown || len(report.Figures) != c.figures {
+			t.Errorf("%s at %v: %+v, %v; want %s and %d figures", c.experiment, c.epsilon, report, err, c.shown, c.figures)
+		}
 	}
 }

@@ -115,7 +115,10 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 	for _, dataset := range datasets {
 		here := slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.config.Dataset != dataset })
 		r.Tables = append(r.Tables, t.of(dataset, here))
-		r.Figures[dataset+"-"+strings.ReplaceAll(t.metric, " ", "-")+".png"] = t.figure(dataset, here)
+		figure := t.figure(dataset, here)
+		if curves, ok := figure.(viz.Curves); !ok || len(curves.Lines) > 0 { // not where all is without privacy
+			r.Figures[dataset+"-"+strings.ReplaceAll(t.metric, " ", "-")+".png"] = figure
+		}
 		for _, m := range here {
 			if samples == nil {
 				break
@@ -273,9 +276,6 @@ func (t table) figure(dataset string, all []measured) viz.Figure {
 	for _, m := range all {
 		for _, name := range names {
 			mean, deviation := m.over(experiment.OwnMetric(name))
-			if math.IsNaN(deviation) {
-				deviation = 0
-			}
 			label := m.label
 			if len(names) > 1 {
 				label = name
@@ -288,23 +288,10 @@ func (t table) figure(dataset string, all []measured) viz.Figure {
 				f.References = append(f.References, viz.Reference{Name: m.label, Value: mean})
 				continue
 			}
-			f.Lines = extend(f.Lines, label, m.x, mean, deviation)
+			f.Add(label, m.x, mean, deviation)
 		}
 	}
 	return f
-}
-
-// extend adds a point to the line of a name, in the order of x.
-func extend(lines []viz.Line, name string, x, mean, deviation float64) []viz.Line {
-	k := slices.IndexFunc(lines, func(l viz.Line) bool { return l.Name == name })
-	if k < 0 {
-		k, lines = len(lines), append(lines, viz.Line{Name: name})
-	}
-	l := &lines[k]
-	at, _ := slices.BinarySearch(l.X, x)
-	l.X, l.Y = slices.Insert(l.X, at, x), slices.Insert(l.Y, at, mean)
-	l.Low, l.High = slices.Insert(l.Low, at, mean-deviation), slices.Insert(l.High, at, mean+deviation)
-	return lines
 }
 
 // dots compare lines under each ε.
