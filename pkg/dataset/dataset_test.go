@@ -148,3 +148,23 @@ func TestEverySourceDescribesItselfAndGeneratedOnesLoad(t *testing.T) {
 		t.Errorf("Load(mnits): %v, want *plugin.UnknownError", err)
 	}
 }
+
+// Other labels, or other names of theirs, are other rows.
+func TestDigestTellsLabels(t *testing.T) {
+	d := &Dataset{Name: "labelled", Origin: "the test", Height: 1, Width: 1, Channels: 1, X: []float32{1, 2}}
+	Register("labelled", "for a test", func(context.Context, Options) (*Splits, error) { return &Splits{Train: d, Test: d}, nil })
+	seen := map[string]string{}
+	for what, change := range map[string]func(){
+		"none":        func() { d.Labels, d.Classes = nil, nil },
+		"0 and 1":     func() { d.Labels, d.Classes = []int{0, 1}, []string{"a", "b"} },
+		"1 and 0":     func() { d.Labels, d.Classes = []int{1, 0}, []string{"a", "b"} },
+		"other names": func() { d.Labels, d.Classes = []int{0, 1}, []string{"a", "c"} },
+	} {
+		change()
+		digest, err := Digest(t.Context(), "labelled", Options{})
+		if err != nil || digest == "" || seen[digest] != "" {
+			t.Errorf("labels %s: %q, %v, as of %q", what, digest, err, seen[digest])
+		}
+		seen[digest] = what
+	}
+}

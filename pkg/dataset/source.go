@@ -159,6 +159,9 @@ func Digest(ctx context.Context, name string, o Options) (string, error) {
 		if err := binary.Write(h, binary.LittleEndian, d.X); err != nil {
 			return "", err
 		}
+		if d.Labels != nil { // a set without them is told from others as it always was
+			fmt.Fprintf(h, " %d of %q", d.Labels, d.Classes)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
