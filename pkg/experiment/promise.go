@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
@@ -21,27 +22,37 @@ import (
 // published are claims of others about the same noise; notCovered lists what the
 // promise leaves out beyond what is always left out.
 func Promise(ctx context.Context, r *run.Run, name string, plan privacy.Plan, rows []float32, labels []int, published []privacy.Claim, notCovered ...string) (*privacy.Releaser, Payment, error) {
-	key, err := r.Key()
+	release, pay, err := PromiseLater(ctx, r, name, plan, rows, labels, published, notCovered...)
 	if err != nil {
 		return nil, Payment{}, err
+	}
+	paid, err := pay()
+	if err != nil {
+		return nil, Payment{}, err
+	}
+	return release, paid, nil
+}
+
+// PromiseLater is Promise for what begins on public rows, and may fail there: pay is to
+// be called before anything is computed from the records, and may be called again.
+func PromiseLater(ctx context.Context, r *run.Run, name string, plan privacy.Plan, rows []float32, labels []int, published []privacy.Claim, notCovered ...string) (release *privacy.Releaser, pay func() (Payment, error), err error) {
+	key, err := r.Key()
+	if err != nil {
+		return nil, nil, err
 	}
 	secret := noise.Keyed(key, r.Spec.Research)
 	notCovered = append(slices.Clone(notCovered), fmt.Sprintf("the number of private records, %d, which is public", plan.Records))
 	statement, err := plan.Statement(secret, published, LeftOut(name, notCovered...)...)
 	if err != nil {
-		return nil, Payment{}, err
+		return nil, nil, err
 	}
 	if err := Bind(r, statement, rows, labels); err != nil {
-		return nil, Payment{}, err
+		return nil, nil, err
 	}
 	if err := r.WritePrivacy(statement); err != nil {
-		return nil, Payment{}, err
+		return nil, nil, err
 	}
-	paid, err := Reserve(ctx, r, name, plan)
-	if err != nil {
-		return nil, Payment{}, err
-	}
-	return plan.Releaser(secret), paid, nil
+	return plan.Releaser(secret), sync.OnceValues(func() (Payment, error) { return Reserve(ctx, r, name, plan) }), nil
 }
 
 // LeftOut is what a promise about a data set's private records leaves out: these lines,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"molehill/pkg/experiment"
@@ -52,12 +51,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.Describe(rows.Backend.String(), rows.Origin); err != nil {
 		return result, err
 	}
-	key, err := r.Key()
-	if err != nil {
-		return result, err
-	}
-	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
-	s, err := newStudent(c, rows, public)
+	s, err := newStudent(c, rows, noise.Seeded(r.Spec.Seed))
 	if err != nil {
 		return result, err
 	}
@@ -70,18 +64,10 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	statement, err := plan.Statement(secret, claims, rows.NotCovered...)
+	release, pay, err := experiment.PromiseLater(ctx, r, c.Dataset, plan, rows.Private.Data, rows.Private.Labels, claims, rows.NotCovered...)
 	if err != nil {
 		return result, err
 	}
-	if err := experiment.Bind(r, statement, rows.Private.Data, rows.Private.Labels); err != nil {
-		return result, err
-	}
-	if err := r.WritePrivacy(statement); err != nil { // before the first release
-		return result, err
-	}
-	// Nothing is paid before the first step on records: one on public rows may fail.
-	pay := sync.OnceValues(func() (experiment.Payment, error) { return experiment.Reserve(ctx, r, c.Dataset, plan) })
 	steps := c.Steps
 	if plan.Sampler != nil { // every step is paid for
 		steps = plan.Steps
@@ -90,7 +76,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		if _, err := pay(); err != nil {
 			return nil, err
 		}
-		return enrol(ctx, plan.Releaser(secret), say)
+		return enrol(ctx, release, say)
 	}}
 	if err := learn(ctx, r, s, s.begin(start), private); err != nil {
 		return result, err

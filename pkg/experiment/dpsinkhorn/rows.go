@@ -67,7 +67,8 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 		Private: Batch{signed(train), train.Labels}, Test: signed(held), Held: held, Classes: train.Classes,
 		Height: train.Height, Width: train.Width, Channels: train.Channels, Origin: train.Origin, Backend: b,
 	}
-	return d.leaveOut(c, fmt.Sprintf("the held-out images of %s, which measure the result: they count as public", c.Dataset)), nil
+	d.NotCovered = []string{fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset), d.named()}
+	return d, nil
 }
 
 func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
@@ -83,7 +84,8 @@ func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, er
 		Private: Batch{latents.Private, latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
 		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: latents.Origin, Backend: latents.Backend, latents: latents,
 	}
-	return d.leaveOut(c, latents.NotCovered...), nil
+	d.NotCovered = append(slices.Clone(latents.NotCovered), d.named())
+	return d, nil
 }
 
 // checkLabels says what is wrong with the labels of rows that a generator is to be
@@ -98,11 +100,9 @@ func checkLabels(c *Config, labels []int, classes []string) error {
 	return nil
 }
 
-// leaveOut writes down what a promise about the rows leaves out.
-func (d *Rows) leaveOut(c *Config, lines ...string) *Rows {
-	d.NotCovered = experiment.LeftOut(c.Dataset, append(slices.Clone(lines),
-		fmt.Sprintf("the number of private records, %d, and of classes, %d, and the classes' names, which are public; which class a record is of is protected like the rest of it", d.Private.Len(), len(d.Classes)))...)
-	return d
+// named says what is public of classes.
+func (d *Rows) named() string {
+	return fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", len(d.Classes))
 }
 
 // signed returns images of values from −1 to 1.

@@ -3,7 +3,6 @@ package swae
 import (
 	"context"
 	"io"
-	"sync"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -50,11 +49,6 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.Describe(d.backend.String(), d.private.Origin); err != nil {
 		return result, err
 	}
-	key, err := r.Key()
-	if err != nil {
-		return result, err
-	}
-	secret := noise.Keyed(key, r.Spec.Research)
 	t, err := newTraining(c, d, noise.Seeded(r.Spec.Seed))
 	if err != nil {
 		return result, err
@@ -67,19 +61,10 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := t.equip(plan); err != nil {
 		return result, err
 	}
-	statement, err := plan.Statement(secret, claims, d.notCovered...)
+	release, pay, err := experiment.PromiseLater(ctx, r, c.Dataset, plan, d.private.X, d.private.Labels, claims, d.notCovered...)
 	if err != nil {
 		return result, err
 	}
-	if err := experiment.Bind(r, statement, d.private.X, d.private.Labels); err != nil {
-		return result, err
-	}
-	if err := r.WritePrivacy(statement); err != nil { // before the first release
-		return result, err
-	}
-	// Nothing is paid before the first step on records: one on public images may fail.
-	pay := sync.OnceValues(func() (experiment.Payment, error) { return experiment.Reserve(ctx, r, c.Dataset, plan) })
-	release := plan.Releaser(secret)
 	if err := t.all(ctx, r, pay, release, plan.Sensitivity); err != nil {
 		return result, err
 	}
