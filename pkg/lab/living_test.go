@@ -249,6 +249,17 @@ func TestSweepKilled(t *testing.T) {
 	if state, err := first.State(); state != run.Running || err != nil {
 		t.Fatalf("its run is %s, %v", state, err)
 	}
+	store, err := run.DefaultStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed, err := store.OpenSweep(s.ID)
+	for busy := true; busy && err == nil; time.Sleep(time.Millisecond) { // dying takes a moment
+		busy, err = killed.Working()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	lab.Sweep("five-gaussians", grid...)
 	for _, r := range s.Runs {
 		if state, err := r.State(); state != run.Finished || err != nil || lives(t, r.Run) != 1 {
