@@ -126,8 +126,8 @@ func (c *computation) write() {
 // where its records come from, one line each. A run goes on with the backend that it
 // began with: another rounds otherwise, so that it would not end as it should, and the
 // same noise would cover other numbers, whose difference has none. So does another
-// processor, or other versions of what computes, which only runs without secrets may go
-// on with.
+// processor, or other versions of what computes, which only runs may go on with that have
+// drawn no key.
 func (r *Run) Describe(backend, data string) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
@@ -147,7 +147,7 @@ func (r *Run) Describe(backend, data string) error {
 			if before.Backend != backend {
 				return fmt.Errorf("run: %s was begun on the backend %q and would go on with %q; set GOMLX_BACKEND to what it began with (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
 			}
-			if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && !r.Spec.Research {
+			if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && exists(r.path(keyCheck)) {
 				return fmt.Errorf("run: %s was begun on %s and would go on on %s, which may round otherwise under the same noise; resume it where it began, or delete the run and begin anew", r.ID, one, other)
 			}
 		}

@@ -103,12 +103,17 @@ func TestARunGoesOnWithItsBackend(t *testing.T) {
 	ok(t, r.Describe("Go", "rows of a file"))
 }
 
-// So does another processor, unless everybody may know the noise.
+// So does another processor, unless everybody may know the noise, or there is none.
 func TestARunGoesOnWithItsProcessor(t *testing.T) {
-	for _, research := range []bool{false, true} {
-		r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Research: research})
+	for what, free := range map[string]bool{"secret": false, "research": true, "no key": true} {
+		r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Research: what == "research"})
 		reacquire(t, r)
 		ok(t, r.Describe("Go", "rows"))
+		if what != "no key" {
+			if _, err := r.Key(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		record, err := readRecord(r.Dir)
 		if err != nil {
 			t.Fatal(err)
@@ -116,8 +121,8 @@ func TestARunGoesOnWithItsProcessor(t *testing.T) {
 		record.Provenance[0].CPU = "another processor"
 		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)), r.Release())
 		reacquire(t, r)
-		if err := r.Describe("Go", "rows"); (err == nil) != research || err != nil && !strings.Contains(err.Error(), "begun on "+runtime.GOARCH+" another processor") {
-			t.Errorf("research %v: %v", research, err)
+		if err := r.Describe("Go", "rows"); (err == nil) != free || err != nil && !strings.Contains(err.Error(), "begun on "+runtime.GOARCH+" another processor") {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

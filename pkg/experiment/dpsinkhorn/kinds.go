@@ -36,7 +36,7 @@ var kinds = []*kind{
 	{Info: plugin.Info{Name: "dp-sinkhorn-text", Version: "2", Source: "001 Algorithm 1, Theorem 4.1, D.4",
 		Summary: "dp-sinkhorn as its text has it: each image's gradient is clipped by itself, so that its noise proves far less"},
 		config: text, prepare: onRecords},
-	{Info: plugin.Info{Name: "dp-sinkhorn-code", Version: "1", Source: "001's public code",
+	{Info: plugin.Info{Name: "dp-sinkhorn-code", Version: "2", Source: "001's public code",
 		Summary: "dp-sinkhorn with the settings of its public code"},
 		config: code, prepare: onRecords},
 	{Info: plugin.Info{Name: "sinkhorn", Version: "2", Source: "001 Table 1",
@@ -48,7 +48,7 @@ var kinds = []*kind{
 	{Info: plugin.Info{Name: "sinkhorn-sketch", Version: "1", Source: "Molehill: docs/harmonic-sketch.md, and the loss of 001",
 		Summary: "private generator of labelled images: the Sinkhorn loss against particles made of one release, the one of harmonic-classes"},
 		config: sketch, prepare: onSketch, check: inLatents},
-	{Info: plugin.Info{Name: "dp-merf-images", Version: "1", Source: "Harder et al. 2021",
+	{Info: plugin.Info{Name: "dp-merf-images", Version: "2", Source: "Harder et al. 2021",
 		Summary: "private generator of labelled images: trained on mean embeddings of the classes by random Fourier features, released once"},
 		config: merf, prepare: onEmbedding, check: once},
 }

@@ -61,8 +61,11 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	}
 	partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
 	learned, err := public(ctx, model, name, partition.Digest)
-	if err != nil && !source.Public() {
-		return nil, err
+	if err != nil {
+		if !source.Public() {
+			return nil, err
+		}
+		learned = fmt.Sprintf("the rows of %s that the autoencoder has learned from", model.Learned.Dataset)
 	}
 	b, err := backend.Open()
 	if err != nil {

@@ -93,7 +93,10 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data)
 	}
 	plan, published, err := e.Plan(c, records.Len(), records.Dim, public)
 	if err == nil {
-		err = e.rehearse(c, records.Len(), records.Dim, public)
+		// Few points are soon rehearsed; what they are too few for takes as many as there are.
+		if few := min(1000, records.Len()); e.rehearse(c, few, records.Dim, public) != nil {
+			err = e.rehearse(c, records.Len(), records.Dim, public)
+		}
 	}
 	if err != nil {
 		return nil, plan, paid, err
@@ -109,14 +112,11 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data)
 	return guide, plan, paid, err
 }
 
-// rehearse makes a guide of random points in place of n records, and asks it for its
-// first step: what settings cannot do shows before anything is paid. There are few points,
-// as few as a batch allows.
+// rehearse makes a guide of n random points in place of records, and asks it for its
+// first step: what settings cannot do shows before anything is paid.
 func (e Experiment) rehearse(c *Config, n, dim int, public noise.Source) error {
-	trial := *c
-	trial.Published = false // which is for so many records
 	rng := public.Stream("rehearsal", 0)
-	points := transport.NewPoints(min(n, max(1000, c.Batch)), dim)
+	points := transport.NewPoints(n, dim)
 	for i := range points.Data {
 		points.Data[i] = float32(rng.NormFloat64())
 	}
@@ -127,11 +127,11 @@ func (e Experiment) rehearse(c *Config, n, dim int, public noise.Source) error {
 			records.Labels = append(records.Labels, i%c.Classes)
 		}
 	}
-	plan, _, err := e.Plan(&trial, points.Len(), dim, public)
+	plan, _, err := e.Plan(c, n, dim, public)
 	if err != nil {
 		return err
 	}
-	guide, err := e.Guide(&trial, records, plan.Releaser(noise.Seeded(0)), public)
+	guide, err := e.Guide(c, records, plan.Releaser(noise.Seeded(0)), public)
 	if err != nil {
 		return err
 	}

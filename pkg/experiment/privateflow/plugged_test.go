@@ -144,6 +144,9 @@ func init() {
 	dataset.Register("tiles", "for tests", func(context.Context, dataset.Options) (*dataset.Splits, error) {
 		return &dataset.Splits{Train: tiles(400, 1), Test: tiles(100, 2)}, nil
 	})
+	dataset.Register("many-tiles", "for tests", func(context.Context, dataset.Options) (*dataset.Splits, error) {
+		return &dataset.Splits{Train: tiles(3000, 1), Test: tiles(100, 2)}, nil
+	})
 }
 
 func TestPluggedIn(t *testing.T) {
@@ -202,5 +205,16 @@ func TestWhatSettingsCannotDoCostsNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(where); !os.IsNotExist(err) {
 		t.Errorf("something was paid: %v", err)
+	}
+}
+
+// Settings that need more records than a rehearsal has at first are no mistake.
+func TestManyBinsAreRehearsed(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	r := experimenttest.Computed(t, experimenttest.Acquired(t, experiment.Request{Experiment: "sketch-flow", Seed: 1, Research: true,
+		Settings: map[string]string{"dataset": "many-tiles", "weights": "corners", "bins": "1200", "particles": "50", "steps": "3", "directions": "8", "per_step": "8"}}), 0)
+	if _, err := r.Result(); err != nil {
+		t.Error(err)
 	}
 }

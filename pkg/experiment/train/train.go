@@ -23,7 +23,7 @@ type Autoencoder struct{}
 
 // Describe implements plugin.Plugin.
 func (Autoencoder) Describe() plugin.Info {
-	return plugin.Info{Name: "autoencoder", Version: "2", Source: "003 C.2; Liutkus et al. 2019; Radford et al. 2016",
+	return plugin.Info{Name: "autoencoder", Version: "3", Source: "003 C.2; Liutkus et al. 2019; Radford et al. 2016",
 		Summary: "train the autoencoder of an image data set on its public half: the convolutional one, or for celeba the one after DCGAN"}
 }
 
@@ -48,6 +48,12 @@ const checkpointEvery = 20 * time.Second
 // not to be shared.
 func (Autoencoder) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
+	// What is written into the weights is what they learn from, whenever that is.
+	if rows, err := experiment.Digest(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed}); err != nil {
+		return result, err
+	} else if rows != c.Inputs {
+		return result, fmt.Errorf("the rows of %s have changed since this training was asked for; ask for it again, which makes another run", c.Dataset)
+	}
 	images, err := load(ctx, r, c)
 	if err != nil {
 		return result, err

@@ -180,3 +180,21 @@ func init() {
 		return dataset.Load(ctx, "glyphs", dataset.Options{Seed: o.Seed, N: 120})
 	})
 }
+
+// What the weights say that they learned from is what they did.
+func TestRowsThatHaveChangedAreRefused(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	level := float32(0.25)
+	dataset.Register("shifting", "for a test", func(context.Context, dataset.Options) (*dataset.Splits, error) {
+		d := &dataset.Dataset{Name: "shifting", Origin: "the test", Height: 4, Width: 4, Channels: 1, X: make([]float32, 20*16)}
+		for i := range d.X {
+			d.X[i] = level
+		}
+		return &dataset.Splits{Train: d, Test: d}, nil
+	})
+	r := experimenttest.Acquired(t, experiment.Request{Experiment: "autoencoder", Settings: map[string]string{"dataset": "shifting"}})
+	level = 0.5
+	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "have changed since") {
+		t.Errorf("other rows: %v", err)
+	}
+}
