@@ -7,8 +7,8 @@ import (
 	"molehill/privacy/accountant"
 )
 
-// Published is what 004 says of the first steps of a plan, by its own
-// sensitivity and the central limit of Section 5.3.
+// Published is what 004 says of the first steps of a plan, by its own sensitivity and the
+// central limit of Section 5.3.
 type Published struct {
 	Plan        privacy.Plan
 	Steps       int

@@ -40,7 +40,8 @@ func (q Query) relation() privacy.Relation {
 }
 
 // Sensitivity is that of Gradient.Values when one record is replaced by another, of its
-// sample where samples of private records are matched with each other (k-end): for C and the limits M and L,
+// sample where samples of private records are matched with each other (k-end): for C and
+// the limits M and L,
 //
 //	(1−α)·2C/n + (α/R)·max over samples of their sliced.Limits' sensitivity
 //

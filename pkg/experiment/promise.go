@@ -55,6 +55,12 @@ func PromiseLater(ctx context.Context, r *run.Run, name string, plan privacy.Pla
 	return plan.Releaser(secret), sync.OnceValues(func() (Payment, error) { return Reserve(ctx, r, name, plan) }), nil
 }
 
+// ClassesLeftOut is the line of a promise about records with labels: how many classes
+// there are is public, and of which one a record is is not.
+func ClassesLeftOut(classes int) string {
+	return fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", classes)
+}
+
 // LeftOut is what a promise about a data set's private records leaves out: these lines,
 // and what every promise leaves out.
 func LeftOut(name string, lines ...string) []string {

@@ -10,6 +10,7 @@
 package circle
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -48,25 +49,24 @@ func (c *Config) Check() error {
 	if err := c.budget().Check(); err != nil {
 		return err
 	}
-	for _, field := range []struct {
-		name                    string
-		value, minimum, maximum int
-	}{{"records", c.Records, 2, 1_000_000}, {"batch", c.Batch, 1, c.Records}, {"steps", c.Steps, 1, 1_000_000},
-		{"projections", c.Projections, 1, 10_000}, {"frames", c.Frames, 2, 100}} {
-		if field.value < field.minimum || field.value > field.maximum {
-			return fmt.Errorf("%s is %d; it is from %d to %d", field.name, field.value, field.minimum, field.maximum)
-		}
+	if err := cmp.Or(
+		experiment.Within("records", c.Records, 2, 1_000_000),
+		experiment.Within("batch", c.Batch, 1, c.Records),
+		experiment.Within("steps", c.Steps, 1, 1_000_000),
+		experiment.Within("projections", c.Projections, 1, 10_000),
+		experiment.Within("frames", c.Frames, 2, 100),
+	); err != nil {
+		return err
 	}
 	if c.Frames > c.Steps+1 {
 		return fmt.Errorf("frames is %d and steps %d; there is one before the first step and at most one after each", c.Frames, c.Steps)
 	}
-	for _, field := range []struct {
-		name  string
-		value float64
-	}{{"learning_rate", c.LearningRate}, {"output_limit", c.Limit}, {"jacobian", c.Jacobian}} {
-		if !(field.value > 0) || math.IsInf(field.value, 0) {
-			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
-		}
+	if err := cmp.Or(
+		experiment.Positive("learning_rate", c.LearningRate),
+		experiment.Positive("output_limit", c.Limit),
+		experiment.Positive("jacobian", c.Jacobian),
+	); err != nil {
+		return err
 	}
 	if err := (train.Optimizer{Name: c.Optimizer}).Check(); err != nil {
 		return err

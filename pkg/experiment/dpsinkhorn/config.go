@@ -1,6 +1,7 @@
 package dpsinkhorn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -90,16 +91,16 @@ func (c *Config) Check() error {
 	if err := c.budget().Check(); err != nil {
 		return err
 	}
-	for _, field := range []struct {
-		name                    string
-		value, minimum, maximum int
-	}{
-		{"batch", c.Batch, 1, 1_000_000}, {"generated", c.Generated, 1, 1_000_000}, {"steps", c.Steps, 1, 100_000_000}, {"latent", c.Latent, 1, 4096},
-		{"iterations", c.Iterations, 1, 1_000_000}, {"samples", c.Samples, 100, 10_000_000}, {"features", c.Features, 0, 10_000_000},
-	} {
-		if field.value < field.minimum || field.value > field.maximum {
-			return fmt.Errorf("%s is %d; it is from %d to %d", field.name, field.value, field.minimum, field.maximum)
-		}
+	if err := cmp.Or(
+		experiment.Within("batch", c.Batch, 1, 1_000_000),
+		experiment.Within("generated", c.Generated, 1, 1_000_000),
+		experiment.Within("steps", c.Steps, 1, 100_000_000),
+		experiment.Within("latent", c.Latent, 1, 4096),
+		experiment.Within("iterations", c.Iterations, 1, 1_000_000),
+		experiment.Within("samples", c.Samples, 100, 10_000_000),
+		experiment.Within("features", c.Features, 0, 10_000_000),
+	); err != nil {
+		return err
 	}
 	for _, field := range []struct {
 		name  string

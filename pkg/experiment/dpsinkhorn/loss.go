@@ -161,15 +161,15 @@ func (p *Program) Gradient(x, real Batch) (Pull, error) {
 	if empty {
 		weights[0] = 1 // a row of zeros, whose pull is taken away below
 	}
-	in := []any{tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total),
+	in := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total),
 		tensors.FromFlatDataAndDimensions(y, p.room, p.dim), tensors.FromFlatDataAndDimensions(labels, p.room),
 		tensors.FromFlatDataAndDimensions(weights, p.room)}
-	out, err := p.exec.Call(in...)
-	free(in...)
+	out, err := p.exec.Call(arguments(in)...)
+	free(in)
 	if err != nil {
 		return Pull{}, fmt.Errorf("dpsinkhorn: %w", err)
 	}
-	defer free(out...)
+	defer free(out)
 	g := Pull{Loss: float64(tensors.ToScalar[float32](out[1])), MarginalError: float64(tensors.ToScalar[float32](out[2]))}
 	g.ByX, err = tensors.CopyFlatData[float32](out[0])
 	if empty && err == nil {
@@ -194,10 +194,18 @@ func (p *Program) pad(real Batch) (y []float32, labels []int32, weights []float3
 }
 
 // free releases tensors on the backend, whose memory the garbage collector does not see.
-func free[T any](all ...T) {
+func free(all []*tensors.Tensor) {
 	for _, t := range all {
-		any(t).(*tensors.Tensor).MustFinalizeAll()
+		t.MustFinalizeAll()
 	}
+}
+
+// arguments are tensors as a program takes them.
+func arguments(all []*tensors.Tensor) (out []any) {
+	for _, t := range all {
+		out = append(out, t)
+	}
+	return out
 }
 
 func int32s(values []int) []int32 {

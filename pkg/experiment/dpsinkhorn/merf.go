@@ -167,7 +167,7 @@ func (e *Embedding) table(b *backend.Backend, records Batch) ([]float64, error) 
 	for first := 0; first < n; first += atOnce {
 		x := make([]float32, atOnce*dim)
 		copy(x, records.Data[first*dim:])
-		features, err := call(exec, []any{tensors.FromFlatDataAndDimensions(x, atOnce, dim)}, e.frequencies)
+		features, err := call(exec, []*tensors.Tensor{tensors.FromFlatDataAndDimensions(x, atOnce, dim)}, e.frequencies)
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +243,7 @@ func (e *Embedding) Gradient(x Batch) ([]float32, error) {
 	if slices.Min(x.Labels) < 0 || slices.Max(x.Labels) >= e.classes {
 		return nil, fmt.Errorf("dpsinkhorn: generated rows with labels from %d to %d; the embedding is of 0 to %d", slices.Min(x.Labels), slices.Max(x.Labels), e.classes-1)
 	}
-	g, err := call(e.gradient, []any{tensors.FromFlatDataAndDimensions(x.Data, x.Len(), dim),
+	g, err := call(e.gradient, []*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, x.Len(), dim),
 		tensors.FromFlatDataAndDimensions(int32s(x.Labels), x.Len())}, e.frequencies, e.target)
 	if err != nil {
 		return nil, fmt.Errorf("dpsinkhorn: %w", err)
@@ -253,9 +253,9 @@ func (e *Embedding) Gradient(x Batch) ([]float32, error) {
 
 // call returns the numbers of a program's only result. It releases its inputs but for
 // those that are kept.
-func call(exec *Exec, inputs []any, kept ...any) ([]float32, error) {
-	out, err := exec.Call1(append(slices.Clone(inputs), kept...)...)
-	free(inputs...)
+func call(exec *Exec, inputs []*tensors.Tensor, kept ...any) ([]float32, error) {
+	out, err := exec.Call1(append(arguments(inputs), kept...)...)
+	free(inputs)
 	if err != nil {
 		return nil, err
 	}

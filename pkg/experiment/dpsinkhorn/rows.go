@@ -67,7 +67,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 		Private: Batch{signed(train), train.Labels}, Test: signed(held), Held: held, Classes: train.Classes,
 		Height: train.Height, Width: train.Width, Channels: train.Channels, Origin: train.Origin, Backend: b,
 	}
-	d.NotCovered = []string{fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset), d.named()}
+	d.NotCovered = []string{fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset), experiment.ClassesLeftOut(len(d.Classes))}
 	return d, nil
 }
 
@@ -84,7 +84,7 @@ func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, er
 		Private: Batch{latents.Private, latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
 		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: latents.Origin, Backend: latents.Backend, latents: latents,
 	}
-	d.NotCovered = append(slices.Clone(latents.NotCovered), d.named())
+	d.NotCovered = append(slices.Clone(latents.NotCovered), experiment.ClassesLeftOut(len(d.Classes)))
 	return d, nil
 }
 
@@ -98,11 +98,6 @@ func checkLabels(c *Config, labels []int, classes []string) error {
 		return fmt.Errorf("samples is %d and %s has %d classes; score at least a row of each", c.Samples, c.Dataset, len(classes))
 	}
 	return nil
-}
-
-// named says what is public of classes.
-func (d *Rows) named() string {
-	return fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", len(d.Classes))
 }
 
 // signed returns images of values from −1 to 1.

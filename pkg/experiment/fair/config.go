@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -80,22 +81,22 @@ func (c *Config) Check() error {
 	if !(c.Share > 0 && c.Share <= 1) {
 		return fmt.Errorf("share is %v; a step looks at some of each group, above 0 and at most 1", c.Share)
 	}
-	for _, field := range []struct {
-		name  string
-		value float64
-	}{{"learning_rate", c.LearningRate}, {"loss_limit", c.LossLimit}, {"output_limit", c.Limit}, {"jacobian", c.Jacobian}} {
-		if !(field.value > 0) || math.IsInf(field.value, 0) {
-			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
-		}
+	if err := cmp.Or(
+		experiment.Positive("learning_rate", c.LearningRate),
+		experiment.Positive("loss_limit", c.LossLimit),
+		experiment.Positive("output_limit", c.Limit),
+		experiment.Positive("jacobian", c.Jacobian),
+	); err != nil {
+		return err
 	}
-	for _, field := range []struct {
-		name                    string
-		value, minimum, maximum int
-	}{{"records", c.Records, 1, 1_000_000}, {"held", c.Held, 100, 1_000_000}, {"steps", c.Steps, 1, 1_000_000},
-		{"projections", c.Projections, 1, 10_000}, {"hidden", c.Hidden, c.kind.hidden, 4096}} {
-		if field.value < field.minimum || field.value > field.maximum {
-			return fmt.Errorf("%s is %d; it is from %d to %d", field.name, field.value, field.minimum, field.maximum)
-		}
+	if err := cmp.Or(
+		experiment.Within("records", c.Records, 1, 1_000_000),
+		experiment.Within("held", c.Held, 100, 1_000_000),
+		experiment.Within("steps", c.Steps, 1, 1_000_000),
+		experiment.Within("projections", c.Projections, 1, 10_000),
+		experiment.Within("hidden", c.Hidden, c.kind.hidden, 4096),
+	); err != nil {
+		return err
 	}
 	if !c.budget().Private() {
 		if c.Published {

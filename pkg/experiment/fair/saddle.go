@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -96,13 +97,11 @@ func (c *SaddleConfig) Check() error {
 	if !(c.Alpha >= 0 && c.Alpha <= 1) {
 		return fmt.Errorf("alpha is %v; it weighs the penalty against the loss from 0 to 1", c.Alpha)
 	}
-	for _, field := range []struct {
-		name  string
-		value float64
-	}{{"dual_rate", c.DualRate}, {"dual_share", c.DualShare}} {
-		if !(field.value > 0) || math.IsInf(field.value, 0) {
-			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
-		}
+	if err := cmp.Or(
+		experiment.Positive("dual_rate", c.DualRate),
+		experiment.Positive("dual_share", c.DualShare),
+	); err != nil {
+		return err
 	}
 	return c.alone().Check()
 }

@@ -109,5 +109,5 @@ func (d *Data) notCovered(c *Config) []string {
 	if c.Classes == 0 {
 		return open
 	}
-	return append(open, fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", c.Classes))
+	return append(open, experiment.ClassesLeftOut(c.Classes))
 }

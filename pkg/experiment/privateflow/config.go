@@ -5,6 +5,7 @@
 package privateflow
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -88,17 +89,19 @@ func (c *Config) Check() error {
 	if err := budget.Check(); err != nil {
 		return err
 	}
-	for _, field := range []struct {
-		name                    string
-		value, minimum, maximum int
-	}{
-		{"particles", c.Particles, 2, 10_000_000}, {"steps", c.Steps, 1, 100_000_000}, {"directions", c.Directions, 1, 10_000_000},
-		{"per_step", c.PerStep, 0, 10_000_000}, {"batch", c.Batch, 0, 10_000_000}, {"bins", c.Bins, 0, 1_000_000}, {"degree", c.Degree, 0, 100},
-		{"classes", c.Classes, 0, 10_000}, {"features", c.Features, 0, 10_000_000}, {"generated", c.Generated, 0, 10_000_000},
-	} {
-		if field.value < field.minimum || field.value > field.maximum {
-			return fmt.Errorf("%s is %d; it is from %d to %d", field.name, field.value, field.minimum, field.maximum)
-		}
+	if err := cmp.Or(
+		experiment.Within("particles", c.Particles, 2, 10_000_000),
+		experiment.Within("steps", c.Steps, 1, 100_000_000),
+		experiment.Within("directions", c.Directions, 1, 10_000_000),
+		experiment.Within("per_step", c.PerStep, 0, 10_000_000),
+		experiment.Within("batch", c.Batch, 0, 10_000_000),
+		experiment.Within("bins", c.Bins, 0, 1_000_000),
+		experiment.Within("degree", c.Degree, 0, 100),
+		experiment.Within("classes", c.Classes, 0, 10_000),
+		experiment.Within("features", c.Features, 0, 10_000_000),
+		experiment.Within("generated", c.Generated, 0, 10_000_000),
+	); err != nil {
+		return err
 	}
 	if !(c.StepSize > 0) || !(c.Diffusion >= 0) {
 		return fmt.Errorf("step_size is %v and diffusion %v; the first must be above 0, the other at least 0", c.StepSize, c.Diffusion)

@@ -41,7 +41,8 @@ type Codes struct {
 	Drawn   []float32 // [m, Dim], what images are generated from; nil for the prior
 }
 
-// CodesOf reads those of a finished run. A run that has no names of its classes has their numbers.
+// CodesOf reads those of a finished run. A run that has no names of its classes has their
+// numbers.
 func CodesOf(r *run.Run) (c Codes, err error) {
 	width := 0
 	if c.Table, width, err = r.Table(codesName + ".npy"); err != nil {

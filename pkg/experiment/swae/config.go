@@ -1,6 +1,7 @@
 package swae
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -99,24 +100,25 @@ func (c *Config) Check() error {
 	if err := c.budget().Check(); err != nil {
 		return err
 	}
-	for _, field := range []struct {
-		name                    string
-		value, minimum, maximum int
-	}{
-		{"latent", c.Latent, 1, 4096}, {"batch", c.Batch, 1, 1_000_000}, {"steps", c.Steps, 1, 100_000_000}, {"projections", c.Projections, 1, 100_000},
-		{"labels", c.Labels, 0, 100_000_000}, {"law", c.Law, 0, 100_000_000}, {"samples", c.Samples, 100, 10_000_000},
-	} {
-		if field.value < field.minimum || field.value > field.maximum {
-			return fmt.Errorf("%s is %d; it is from %d to %d", field.name, field.value, field.minimum, field.maximum)
-		}
+	if err := cmp.Or(
+		experiment.Within("latent", c.Latent, 1, 4096),
+		experiment.Within("batch", c.Batch, 1, 1_000_000),
+		experiment.Within("steps", c.Steps, 1, 100_000_000),
+		experiment.Within("projections", c.Projections, 1, 100_000),
+		experiment.Within("labels", c.Labels, 0, 100_000_000),
+		experiment.Within("law", c.Law, 0, 100_000_000),
+		experiment.Within("samples", c.Samples, 100, 10_000_000),
+	); err != nil {
+		return err
 	}
-	for _, field := range []struct {
-		name  string
-		value float64
-	}{{"output (M)", c.Output}, {"jacobian (L)", c.Jacobian}, {"loss (C)", c.Loss}, {"gain", c.Gain}, {"learning_rate", c.LearningRate}} {
-		if !(field.value > 0) || math.IsInf(field.value, 0) {
-			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
-		}
+	if err := cmp.Or(
+		experiment.Positive("output (M)", c.Output),
+		experiment.Positive("jacobian (L)", c.Jacobian),
+		experiment.Positive("loss (C)", c.Loss),
+		experiment.Positive("gain", c.Gain),
+		experiment.Positive("learning_rate", c.LearningRate),
+	); err != nil {
+		return err
 	}
 	if !(c.Supervision >= 0 && c.Supervision <= 1e6) { // beyond, pixels are lost in float32
 		return fmt.Errorf("supervision is %v; it weighs classes in the loss, from 0, which is 004's, to 1e6", c.Supervision)

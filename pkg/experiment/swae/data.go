@@ -33,7 +33,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*data, error) {
 	d := &data{private: splits.Train, held: splits.Test, backend: b}
 	d.notCovered = []string{
 		fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset),
-		fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", len(splits.Train.Classes)),
+		experiment.ClassesLeftOut(len(splits.Train.Classes)),
 		matching.NotCovered,
 	}
 	return d, nil
