@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/pkg/command/runs"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/privateflow"
 	"molehill/pkg/run"
@@ -68,7 +69,7 @@ func TestAuditOfARun(t *testing.T) {
 		"sketch-flow": {"dataset": "glyphs", "directions": "72", "per_step": "72"},
 	} {
 		id := finished(t, experiment.Request{Experiment: name, Settings: settings}, asItIs)
-		var answer audited
+		var answer runs.Audited
 		if err := json.Unmarshal([]byte(mustMolehill(t, "audit", id, "--json", "--confidence", "0.9999")), &answer); err != nil {
 			t.Fatal(err)
 		}

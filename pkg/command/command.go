@@ -13,18 +13,21 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	// What ships with Molehill.
+	"molehill/pkg/command/internal/cli"
+	"molehill/pkg/command/own"
+	"molehill/pkg/command/promise"
+	"molehill/pkg/command/runs"
 	_ "molehill/pkg/experiment/circle"
 	_ "molehill/pkg/experiment/dpsinkhorn"
 	_ "molehill/pkg/experiment/fair"
@@ -57,14 +60,12 @@ func Main() {
 
 // New returns the command line.
 func New() *cobra.Command {
-	root := &cobra.Command{
+	root := cli.Group(&cobra.Command{
 		Use:           "molehill",
 		Short:         "Private optimal transport in Go notebooks",
 		Long:          "Molehill is differentially private optimal transport: experiments, runs, data and JupyterLab from one command.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          subcommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			if cmd.Name() == "list" {
 				return // it tells of them itself
@@ -73,34 +74,14 @@ func New() *cobra.Command {
 				fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", fault)
 			}
 		},
-	}
+	}, slices.Concat(
+		[]*cobra.Command{list(), newCommand(), data(), labCommand(), notebooks(), doctor()},
+		runs.Commands(), promise.Commands(), own.Commands(),
+	)...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(list(), newCommand(), runCommand(), runs(), show(), epsilonCommand(), calibrateCommand(), auditCommand(), measure(), sweep(), budget(), cancel(), watchCommand(), resume(), compareCommand(), nameCommand(), deleteRun(), data(), labCommand(), notebooks(), doctor(), schemaCommand(), synthCommand(), compute(), computeSweep())
 	return root
-}
-
-// subcommand refuses an unknown command with the nearest ones.
-func subcommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			names = append(names, c.Name())
-		}
-	}
-	return &plugin.UnknownError{Kind: "command", Name: args[0], Nearest: plugin.Nearest(args[0], names)}
-}
-
-// printJSON writes value for scripts.
-func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }
 
 // steadyFloatingPoint starts the program again with asynchronous preemption

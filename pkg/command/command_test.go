@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"molehill/pkg/command/runs"
 	"molehill/pkg/dataset"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -132,7 +133,7 @@ func TestRunShowRuns(t *testing.T) {
 		t.Errorf("an empty store says %q", out)
 	}
 	small := []string{"run", "five-gaussians", "--set", "steps=12", "--set", "particles=50", "--set", "directions=10", "--json"}
-	var s summary
+	var s runs.Summary
 	if err := json.Unmarshal([]byte(mustMolehill(t, small...)), &s); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestRunShowRuns(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	var again summary
+	var again runs.Summary
 	if err := json.Unmarshal([]byte(mustMolehill(t, small...)), &again); err != nil || again.Metrics["sliced W₂"] != s.Metrics["sliced W₂"] {
 		t.Errorf("asked again: %v, %v", again.Metrics, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/models/inception"
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset"
 )
 
@@ -23,10 +24,7 @@ const network = "inception"
 func isNetwork(name string) bool { return name == network }
 
 func data() *cobra.Command {
-	cmd := &cobra.Command{Use: "data", Short: "data sets: list, fetch, verify", Args: subcommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(dataList(), dataFetch(), dataVerify())
-	return cmd
+	return cli.Group(&cobra.Command{Use: "data", Short: "data sets: list, fetch, verify"}, dataList(), dataFetch(), dataVerify())
 }
 
 // presence is where a data set stands on this machine.
@@ -88,7 +86,7 @@ func dataList() *cobra.Command {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.State, protection, p.Summary)
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), all)
+				return cli.JSON(cmd.OutOrStdout(), all)
 			}
 			return w.Flush()
 		},

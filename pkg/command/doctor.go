@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"molehill/models/backend"
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset"
 	"molehill/pkg/kernel"
 	"molehill/pkg/plugin"
@@ -48,7 +49,7 @@ func doctor() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			findings := examine(cmd)
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), findings)
+				return cli.JSON(cmd.OutOrStdout(), findings)
 			}
 			for _, f := range findings {
 				mark := "ok "
@@ -198,7 +199,7 @@ func books(ctx context.Context) finding {
 			budgets++
 		}
 	}
-	return finding{Subject: "ledger", OK: true, Found: fmt.Sprintf("%v: %s, %s", l, plural(len(all), "data set", "data sets"), plural(budgets, "budget", "budgets"))}
+	return finding{Subject: "ledger", OK: true, Found: fmt.Sprintf("%v: %s, %s", l, cli.Count(len(all), "data set", "data sets"), cli.Count(budgets, "budget", "budgets"))}
 }
 
 // faults reports plug-ins that were left out.

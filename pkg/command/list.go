@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/plugin"
 )
 
@@ -29,7 +30,7 @@ settings.`,
 			out := cmd.OutOrStdout()
 			switch {
 			case asJSON:
-				return printJSON(out, kinds)
+				return cli.JSON(out, kinds)
 			case depth == plugin.Own:
 				return showPlugins(out, kinds)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"molehill/pkg/command/runs"
 	"molehill/pkg/launch/slurmtest"
 	"molehill/pkg/run"
 )
@@ -20,7 +21,7 @@ func with(flags []string, more ...string) []string { return append(more, flags..
 func TestRunsAreNamedComparedAndResumed(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
 	mustMolehill(t, with(small, "run", "five-gaussians", "--name", "first")...)
-	var second summary
+	var second runs.Summary
 	if err := json.Unmarshal([]byte(mustMolehill(t, with(small, "run", "five-gaussians", "--set", "sigma=0.5", "--json")...)), &second); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestGridIsSweptAndGoesOn(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	var runs []summary
+	var runs []runs.Summary
 	if err := json.Unmarshal([]byte(mustMolehill(t, "runs", "--json")), &runs); err != nil || len(runs) != 8 {
 		t.Fatalf("%d runs, %v; want 2·2·2", len(runs), err)
 	}
@@ -154,11 +155,15 @@ func TestSweepOnSlurm(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "five-gaussians-") || !strings.Contains(said, "2 of 3 runs are in "+out) || !strings.Contains(said, "3 of 3 runs are given to Slurm") {
 		t.Errorf("a sweep of which one run fails ends with %v and says\n%s", err, said)
 	}
-	var s summary
+	var s runs.Summary
 	if err := json.Unmarshal([]byte(mustMolehill(t, with(small, "run", "five-gaussians", "--on", "slurm", "--sbatch=--comment=a test", "--set", "sigma=0.25", "--json")...)), &s); err != nil || s.State != run.Finished {
 		t.Errorf("a run on the cluster is %s, %v", s.State, err)
 	}
-	if r, _, err := find(s.ID); err != nil {
+	store, err := run.DefaultStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := store.Open(s.ID); err != nil {
 		t.Error(err)
 	} else if owner, err := r.Owner(); err != nil || owner.Host != slurmtest.Node {
 		t.Errorf("it was computed on %+v, %v", owner, err)
@@ -172,7 +177,7 @@ func TestSweepOnSlurm(t *testing.T) {
 	if err := json.Unmarshal([]byte(mustMolehill(t, long...)), &left); err != nil || len(left.Runs) != 6 {
 		t.Fatalf("left alone: %+v, %v", left, err)
 	}
-	first, _, err := find(left.Runs[0])
+	first, err := store.Open(left.Runs[0])
 	if err != nil {
 		t.Fatal(err)
 	}

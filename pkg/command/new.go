@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
@@ -29,14 +30,10 @@ var skeleton embed.FS
 
 // newCommand makes things that people fill in.
 func newCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "new",
 		Short: "write what is to be filled in: a module with plug-ins of your own",
-		Args:  subcommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newPlugin())
-	return cmd
+	}, newPlugin())
 }
 
 func newPlugin() *cobra.Command {

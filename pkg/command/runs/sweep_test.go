@@ -1,10 +1,11 @@
-package command
+package runs
 
 import (
 	"strings"
 	"testing"
 
 	"molehill/pkg/experiment"
+	_ "molehill/pkg/experiment/privateflow"
 )
 
 func TestChosen(t *testing.T) {

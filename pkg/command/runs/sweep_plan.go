@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/experiment"
 	"molehill/pkg/lab"
 	"molehill/pkg/launch"
@@ -187,7 +188,7 @@ func leaveSweep(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.
 		return err
 	}
 	if asJSON {
-		return printJSON(cmd.OutOrStdout(), w)
+		return cli.JSON(cmd.OutOrStdout(), w)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d runs; `molehill watch %[1]s`, `molehill cancel %[1]s`, `molehill compare %[1]s`\n", w.ID, len(runs))
 	return nil

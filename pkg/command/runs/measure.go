@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/viz"
@@ -49,7 +50,7 @@ kept with the run, and asked again it is there at once.
 			}
 			out := cmd.OutOrStdout()
 			if asJSON {
-				return printJSON(out, found)
+				return cli.JSON(out, found)
 			}
 			for _, name := range slices.Sorted(maps.Keys(found.Values)) {
 				fmt.Fprintf(out, "  %-30s %.5g\n", name, found.Values[name])

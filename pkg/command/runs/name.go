@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"molehill/pkg/run"
 )
 
-func nameCommand() *cobra.Command {
+func name() *cobra.Command {
 	return &cobra.Command{
 		Use:   "name RUN NAME",
 		Short: "give a run a name to call it by, instead of its ID; a name that another run has moves",

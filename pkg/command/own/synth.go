@@ -1,4 +1,4 @@
-package command
+package own
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/runs"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
@@ -35,8 +36,8 @@ type synthesis struct {
 	images                         bool // what data are: images, not a table
 }
 
-// synthCommand makes a synthetic table, or synthetic images.
-func synthCommand() *cobra.Command {
+// synthesize makes a synthetic table, or synthetic images.
+func synthesize() *cobra.Command {
 	s := synthesis{}
 	cmd := &cobra.Command{
 		Use:   "synth --data DATA --epsilon E --out FILE",
@@ -101,7 +102,7 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := watch(cmd, r); err != nil {
+	if err := runs.Watch(cmd, r); err != nil {
 		return err
 	}
 	deliver := s.deliver
@@ -112,7 +113,7 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 		return err
 	}
 	if s.printJSON {
-		return describe(cmd.OutOrStdout(), r, true)
+		return runs.Describe(cmd.OutOrStdout(), r, true)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package command
+package promise
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/accounting"
+	"molehill/pkg/command/internal/cli"
 	"molehill/privacy/accountant"
 )
 
@@ -20,7 +21,7 @@ type calibrated struct {
 	accounted
 }
 
-func calibrateCommand() *cobra.Command {
+func calibrate() *cobra.Command {
 	var (
 		m      mechanism
 		target float64
@@ -77,7 +78,7 @@ is left out, in this order.`,
 				return err
 			}
 			if m.json {
-				return printJSON(cmd.OutOrStdout(), calibrated{target, find, m.noiseMultiplier, m.steps, m.rate, result})
+				return cli.JSON(cmd.OutOrStdout(), calibrated{target, find, m.noiseMultiplier, m.steps, m.rate, result})
 			}
 			found := map[string]string{
 				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", m.noiseMultiplier),

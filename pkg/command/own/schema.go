@@ -1,4 +1,4 @@
-package command
+package own
 
 import (
 	"errors"
@@ -17,8 +17,8 @@ import (
 	"molehill/viz"
 )
 
-// schemaCommand drafts the schema of a table or of images, and has it confirmed.
-func schemaCommand() *cobra.Command {
+// schema drafts the schema of a table or of images, and has it confirmed.
+func schema() *cobra.Command {
 	var (
 		out, name, target string
 		force             bool

@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func deleteRun() *cobra.Command {
+func remove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete RUN",
 		Short: "delete a run's directory; what its releases cost stays spent",

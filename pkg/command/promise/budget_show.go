@@ -1,4 +1,4 @@
-package command
+package promise
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/privacy/accountant"
 	"molehill/privacy/ledger"
 )
@@ -23,7 +24,7 @@ func budgetStatus(at *place) *cobra.Command {
 					return err
 				}
 				if at.asJSON {
-					return printJSON(cmd.OutOrStdout(), all)
+					return cli.JSON(cmd.OutOrStdout(), all)
 				}
 				if len(all) == 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "nothing was reserved in %v yet; declare a budget with `molehill budget create DATASET`\n", l)
@@ -96,7 +97,7 @@ func budgetHistory(at *place) *cobra.Command {
 					return err
 				}
 				if at.asJSON {
-					return printJSON(cmd.OutOrStdout(), h)
+					return cli.JSON(cmd.OutOrStdout(), h)
 				}
 				if len(h.Entries) == 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "nothing was reserved for %s in %v\n", args[0], l)

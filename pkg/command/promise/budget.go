@@ -1,4 +1,4 @@
-package command
+package promise
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/plugin"
@@ -32,16 +33,13 @@ runs together would exceed the budget; what is reserved stays spent, also if the
 run crashes. The ledger is a file (MOLEHILL_LEDGER, or molehill/ledger.db in the
 user's data folder), or a PostgreSQL database that a team shares: for runs, set
 MOLEHILL_LEDGER to its postgres:// address.`,
-		Args: subcommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&at.file, "ledger", "", "the ledger's file (default: MOLEHILL_LEDGER, or in the user's data folder)")
 	flags.StringVar(&at.dsn, "dsn", "", "the ledger's PostgreSQL database, postgres://user@host/database")
 	flags.BoolVar(&at.asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("ledger", "dsn")
-	cmd.AddCommand(budgetCreate(&at), budgetStatus(&at), budgetHistory(&at), budgetVerify(&at))
-	return cmd
+	return cli.Group(cmd, budgetCreate(&at), budgetStatus(&at), budgetHistory(&at), budgetVerify(&at))
 }
 
 // use opens the ledger for a command.
@@ -96,7 +94,7 @@ it out of the count, which the ledger then says for ever.`,
 					return err
 				}
 				if at.asJSON {
-					return printJSON(cmd.OutOrStdout(), entry)
+					return cli.JSON(cmd.OutOrStdout(), entry)
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s has a budget of %v, in %v\n", b.Dataset, b, l)
 				if *entry.Epsilon > 0 {
@@ -164,7 +162,7 @@ it found if somebody rewrote the ledger as a whole, or put back an older copy.`,
 					return err
 				}
 				if at.asJSON {
-					err = printJSON(cmd.OutOrStdout(), report)
+					err = cli.JSON(cmd.OutOrStdout(), report)
 				} else {
 					for _, p := range report.Problems {
 						fmt.Fprintf(cmd.OutOrStdout(), "entry %d: %s\n", p.Seq, p.What)

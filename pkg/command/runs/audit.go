@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/audit"
@@ -15,18 +16,18 @@ import (
 	"molehill/viz"
 )
 
-// verdict is a claim after an audit.
-type verdict struct {
+// Verdict is a claim after an audit.
+type Verdict struct {
 	privacy.Claim
 	Refuted bool   `json:"refuted"`
 	By      string `json:"by,omitempty"` // the method, where refuted
 }
 
-// audited is an audit for scripts.
-type audited struct {
+// Audited is what `molehill audit --json` prints.
+type Audited struct {
 	Run    string       `json:"run"`
 	Audit  audit.Report `json:"audit"`
-	Claims []verdict    `json:"claims"`
+	Claims []Verdict    `json:"claims"`
 }
 
 func auditCommand() *cobra.Command {
@@ -68,11 +69,11 @@ noise is fresh. A claim that survives is not proved by that.`,
 			if err != nil {
 				return err
 			}
-			result := audited{Run: r.ID, Audit: report}
+			result := Audited{Run: r.ID, Audit: report}
 			best := report.Best()
 			var wrong error
 			for _, c := range statement.Claims {
-				v := verdict{Claim: c, Refuted: best.Epsilon > float64(c.Epsilon)}
+				v := Verdict{Claim: c, Refuted: best.Epsilon > float64(c.Epsilon)}
 				if v.Refuted {
 					v.By = best.Method
 				}
@@ -83,7 +84,7 @@ noise is fresh. A claim that survives is not proved by that.`,
 				result.Claims = append(result.Claims, v)
 			}
 			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), result)
+				err = cli.JSON(cmd.OutOrStdout(), result)
 			} else {
 				err = result.print(cmd.OutOrStdout())
 			}
@@ -118,10 +119,10 @@ func play(ctx context.Context, id string, game audit.Game, options audit.Options
 	return audit.Run(ctx, game, options)
 }
 
-func (a audited) print(out io.Writer) error {
+func (a Audited) print(out io.Writer) error {
 	r := a.Audit
 	best := r.Best()
-	fmt.Fprintf(out, "%s under %s: %s with %s each\n\n", a.Run, r.Relation, plural(r.Executions, "execution", "executions"), plural(r.Canaries, "canary", "canaries"))
+	fmt.Fprintf(out, "%s under %s: %s with %s each\n\n", a.Run, r.Relation, cli.Count(r.Executions, "execution", "executions"), cli.Count(r.Canaries, "canary", "canaries"))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, b := range r.Bounds {
 		fmt.Fprintf(w, "  %s\tε ≥ %.4g\tof at most %.4g\t%s; assumes %s\n", b.Method, b.Epsilon, b.Reach, b.Seen, b.Assumes)
@@ -150,7 +151,7 @@ func (a audited) print(out io.Writer) error {
 }
 
 // words say what an audit means for a claim.
-func (v verdict) words(r audit.Report, best audit.Bound) string {
+func (v Verdict) words(r audit.Report, best audit.Bound) string {
 	if v.Refuted {
 		return fmt.Sprintf("REFUTED with confidence %v, ε ≥ %.4g (%s, assumes %s)", r.Confidence, best.Epsilon, best.Method, best.Assumes)
 	}
@@ -160,11 +161,4 @@ func (v verdict) words(r audit.Report, best audit.Bound) string {
 		}
 	}
 	return "survives, but an attack of this size could not have refuted it; raise --seeds or --canaries"
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -1,4 +1,4 @@
-package command
+package runs
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"molehill/pkg/run"
 )
 
-// runCommand asks for a run: it starts it in a process of its own, or finds the
+// start asks for a run: it starts it in a process of its own, or finds the
 // one that computes it, and watches.
-func runCommand() *cobra.Command {
+func start() *cobra.Command {
 	var (
 		asked  asking
 		where  placing
@@ -62,11 +62,11 @@ the computation; with --detach nothing is watched and nothing stopped, and
 				}
 			}
 			if !detach {
-				if err := watch(cmd, r); err != nil {
+				if err := Watch(cmd, r); err != nil {
 					return err
 				}
 			}
-			return describe(cmd.OutOrStdout(), r, asJSON)
+			return Describe(cmd.OutOrStdout(), r, asJSON)
 		},
 	}
 	flags := cmd.Flags()
@@ -75,6 +75,38 @@ the computation; with --detach nothing is watched and nothing stopped, and
 	flags.StringVar(&called, "name", "", "a name to call the run by, instead of its ID")
 	flags.BoolVar(&detach, "detach", false, "do not watch")
 	flags.BoolVar(&asJSON, "json", false, "print the run as JSON")
+	return cmd
+}
+
+func resume() *cobra.Command {
+	var where placing
+	var detach bool
+	cmd := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "go on with a run that was interrupted or has failed, from its last checkpoint",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, _, err := find(args[0])
+			if err != nil {
+				return err
+			}
+			place, err := where.place()
+			if err != nil {
+				return err
+			}
+			if _, err := place.Resume(cmd.Context(), r); err != nil {
+				return err
+			}
+			if !detach {
+				if err := Watch(cmd, r); err != nil {
+					return err
+				}
+			}
+			return Describe(cmd.OutOrStdout(), r, false)
+		},
+	}
+	where.add(cmd.Flags())
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not watch")
 	return cmd
 }
 

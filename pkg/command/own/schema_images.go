@@ -1,4 +1,4 @@
-package command
+package own
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package command
+package promise
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/accounting"
+	"molehill/pkg/command/internal/cli"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 )
@@ -31,7 +32,7 @@ type accountantsVerdict struct {
 	Refused    string           `json:"refused,omitempty"`
 }
 
-func epsilonCommand() *cobra.Command {
+func epsilon() *cobra.Command {
 	var m mechanism
 	var name string
 	cmd := &cobra.Command{
@@ -122,7 +123,7 @@ func account(m *mechanism, relation accountant.Relation, chosen []accountant.Acc
 
 func (a accounted) print(out io.Writer, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, a)
+		return cli.JSON(out, a)
 	}
 	fmt.Fprintln(out, a.Mechanism)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -1,0 +1,51 @@
+// Package cli is what the commands have in common: how they refuse and how they
+// print.
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/plugin"
+)
+
+// Group makes cmd a command that only holds others: an unknown one is refused with
+// the nearest, and by itself it prints its help.
+func Group(cmd *cobra.Command, others ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(others...)
+	cmd.Args = subcommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return &plugin.UnknownError{Kind: "command", Name: args[0], Nearest: plugin.Nearest(args[0], names)}
+}
+
+// JSON writes value for scripts.
+func JSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+// Count says how many there are of a thing: "1 run", "3 runs".
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,136 @@
+package runs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/command/internal/cli"
+	"molehill/pkg/launch"
+	"molehill/pkg/run"
+	"molehill/privacy"
+)
+
+// Summary is what `molehill show --json` prints of a run, and `molehill runs --json` of each.
+type Summary struct {
+	ID       string          `json:"id"`
+	Names    []string        `json:"names,omitempty"`
+	Dir      string          `json:"dir"`
+	State    run.State       `json:"state"`
+	Queued   string          `json:"queued,omitempty"` // where it waits, or is computed unseen
+	Spec     run.Spec        `json:"spec"`
+	Metrics  run.Values      `json:"metrics,omitempty"`
+	Note     string          `json:"note,omitempty"`
+	Privacy  json.RawMessage `json:"privacy,omitempty"`
+	Computed any             `json:"provenance,omitempty"`
+}
+
+func summarize(r *run.Run) (Summary, error) {
+	state, err := r.State()
+	s := Summary{ID: r.ID, Dir: r.Dir, State: state, Spec: r.Spec}
+	if err != nil {
+		return s, err
+	}
+	if state == run.Finished {
+		result, err := r.Result()
+		if err != nil {
+			return s, err
+		}
+		s.Metrics, s.Note = result.Metrics, result.Note
+	}
+	if names, err := (run.Store{Dir: filepath.Dir(r.Dir)}).Names(); err == nil {
+		s.Names = names[r.ID]
+	}
+	if statement, err := r.Privacy(); err == nil {
+		s.Privacy = statement
+	}
+	s.Computed, err = r.Provenance()
+	return s, err
+}
+
+// Describe prints a run.
+func Describe(w io.Writer, r *run.Run, asJSON bool) error {
+	s, err := summarize(r)
+	if err != nil {
+		return err
+	}
+	if queued, err := launch.Queued(context.Background(), r); err == nil {
+		s.Queued = queued[r.ID]
+	}
+	if asJSON {
+		return cli.JSON(w, s)
+	}
+	state := string(s.State)
+	if s.Queued != "" {
+		state = s.Queued
+	}
+	fmt.Fprintf(w, "%s  %s\n%s\n", s.ID, state, s.Dir)
+	if len(s.Names) > 0 {
+		fmt.Fprintln(w, "called", strings.Join(s.Names, ", "))
+	}
+	var settings bytes.Buffer
+	if err := json.Compact(&settings, s.Spec.Config); err != nil {
+		return fmt.Errorf("the settings of %s: %w", s.ID, err)
+	}
+	fmt.Fprintf(w, "preset %s, seed %d, settings %s\n", s.Spec.Preset, s.Spec.Seed, &settings)
+	names := make([]string, 0, len(s.Metrics))
+	for name := range s.Metrics {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		fmt.Fprintf(w, "  %-30s %.5g\n", name, s.Metrics[name])
+	}
+	if s.Note != "" {
+		fmt.Fprintln(w, " ", s.Note)
+	}
+	if artefacts, err := r.Artefacts(); err == nil && len(artefacts) > 0 {
+		fmt.Fprintln(w, "  artefacts/:", strings.Join(artefacts, ", "))
+	}
+	if s.Privacy != nil {
+		var statement privacy.Statement
+		if err := json.Unmarshal(s.Privacy, &statement); err != nil {
+			return fmt.Errorf("the privacy statement of %s: %w", s.ID, err)
+		}
+		fmt.Fprint(w, statement)
+	}
+	if s.State == run.Failed {
+		fmt.Fprintf(w, "failed: %v\n", r.Failure())
+	}
+	return nil
+}
+
+// find opens a run by its ID, a name, or the beginning of its ID.
+func find(id string) (*run.Run, run.Store, error) {
+	store, err := run.DefaultStore()
+	if err != nil {
+		return nil, store, err
+	}
+	r, err := store.Open(id)
+	return r, store, err
+}
+
+func show() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "a run: its state, settings, metrics and privacy statement (RUN is an ID, the beginning of one, EXPERIMENT@DIGITS, or a name)",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, _, err := find(args[0])
+			if err != nil {
+				return err
+			}
+			return Describe(cmd.OutOrStdout(), r, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

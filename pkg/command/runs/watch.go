@@ -1,0 +1,122 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/lab"
+	"molehill/pkg/launch"
+	"molehill/pkg/run"
+)
+
+func watch() *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch RUN|SWEEP...",
+		Short: "watch what is being computed; Ctrl-C stops watching and nothing else",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			runs, sweeps, err := findAll(args)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			if len(runs) == 1 && len(sweeps) == 0 {
+				err = lab.Follow(ctx, runs[0])
+			} else {
+				var compared lab.Comparison
+				if compared, err = lab.CompareRuns(runs); err == nil {
+					attention := attention{runs: runs, labels: compared.Labels, working: func() bool { return working(sweeps) }}
+					_, err = attention.pay(ctx, cmd.ErrOrStderr())
+				}
+			}
+			if ctx.Err() != nil {
+				fmt.Fprintln(cmd.OutOrStdout(), "stopped watching; what is computed goes on")
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if len(runs) == 1 {
+				return Describe(cmd.OutOrStdout(), runs[0], false)
+			}
+			compared, err := lab.CompareRuns(runs)
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), compared.Table())
+			return nil
+		},
+	}
+}
+
+// Watch shows a run's progress until it ends. When the command is interrupted,
+// it interrupts the run too: who wants to leave it running says --detach.
+func Watch(cmd *cobra.Command, r *run.Run) error {
+	if err := lab.Follow(cmd.Context(), r); err != nil && cmd.Context().Err() == nil {
+		return err
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return fmt.Errorf("%w%s", err, cancelled(r))
+	}
+	state, err := r.State()
+	switch {
+	case err != nil:
+		return err
+	case state == run.Failed:
+		return r.Failure()
+	case state == run.Interrupted:
+		return fmt.Errorf("%s was interrupted; the same command continues it", r.ID)
+	}
+	return nil
+}
+
+// cancelled stops the computation, or takes it from the queue of a cluster.
+func cancelled(r *run.Run) string {
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second) // the command's has ended
+	defer stop()
+	if err := launch.Cancel(ctx, r); err != nil && !errors.Is(err, run.ErrIdle) {
+		return fmt.Sprintf("; the run goes on: %v", err)
+	}
+	return ""
+}
+
+// findAll opens runs, and the runs of sweeps.
+func findAll(called []string) (runs []*run.Run, sweeps []*run.Sweep, err error) {
+	store, err := run.DefaultStore()
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{}
+	add := func(r *run.Run) {
+		if !seen[r.ID] {
+			seen[r.ID] = true
+			runs = append(runs, r)
+		}
+	}
+	for _, c := range called {
+		r, err := store.Open(c)
+		if err == nil {
+			add(r)
+			continue
+		}
+		sweep, none := store.OpenSweep(c)
+		switch {
+		case none == nil && (errors.Is(err, run.ErrUnknown) || sweep.ID == c):
+		case none == nil || errors.Is(none, run.ErrUnknown):
+			return nil, nil, err // runs are what most people mean
+		default:
+			return nil, nil, none
+		}
+		sweeps = append(sweeps, sweep)
+		for _, id := range sweep.Runs {
+			if r, err := store.Open(id); err == nil { // a deleted one is none of it any more
+				add(r)
+			}
+		}
+	}
+	return runs, sweeps, nil
+}
