@@ -31,7 +31,7 @@ import (
 	_ "molehill/pkg/experiment/circle"
 	_ "molehill/pkg/experiment/dpsinkhorn"
 	_ "molehill/pkg/experiment/fair"
-	_ "molehill/pkg/experiment/privateflow"
+	_ "molehill/pkg/experiment/privateflow/table1"
 	_ "molehill/pkg/experiment/swae"
 	_ "molehill/pkg/experiment/toy"
 	_ "molehill/pkg/experiment/train"

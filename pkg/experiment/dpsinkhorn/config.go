@@ -10,7 +10,7 @@ import (
 	"molehill/models/train"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/privateflow"
+	"molehill/pkg/experiment/latent"
 	"molehill/privacy"
 )
 
@@ -163,7 +163,7 @@ func (c *Config) Check() error {
 func (c *Config) Pin() (err error) {
 	then := c.Inputs
 	if c.Space == Latents {
-		c.Weights, c.Inputs, err = privateflow.PinInputs(c.Dataset, c.Weights)
+		c.Weights, c.Inputs, err = latent.Pin(c.Dataset, c.Weights)
 	} else {
 		c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label})
 	}

@@ -8,7 +8,7 @@ import (
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/privateflow"
+	"molehill/pkg/experiment/latent"
 	"molehill/pkg/run"
 	"molehill/transport"
 )
@@ -26,7 +26,7 @@ type Rows struct {
 	NotCovered []string // what the privacy of a training leaves out
 	Backend    *backend.Backend
 
-	latents *privateflow.Data // nil for pixels
+	latents *latent.Data // nil for pixels
 }
 
 // side is of the images of faces (001, Section 5.1).
@@ -72,7 +72,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 }
 
 func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
-	latents, err := privateflow.Load(ctx, c.Dataset, c.Weights, say)
+	latents, err := latent.Load(ctx, c.Dataset, c.Weights, say)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"molehill/models"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/latent"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
 	"molehill/privacy/noise"
@@ -90,7 +91,7 @@ func labelsOf(guide flow.Guide, n int) []int {
 }
 
 // records returns the private rows, with labels if the settings have classes.
-func (d *Data) records(c *Config) (Records, error) {
+func (c *Config) records(d *latent.Data) (Records, error) {
 	if c.Classes == 0 {
 		return Records{Points: d.Private}, nil
 	}
@@ -101,7 +102,7 @@ func (d *Data) records(c *Config) (Records, error) {
 }
 
 // notCovered is what the privacy of a release leaves out.
-func (d *Data) notCovered(c *Config) []string {
+func (c *Config) notCovered(d *latent.Data) []string {
 	open := slices.Clone(d.NotCovered)
 	if model, err := models.Registry.Lookup(c.Weights); c.Weights != "" && err == nil {
 		open = append(open, fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises", model.Describe().Name))

@@ -2,13 +2,13 @@ package privateflow
 
 import (
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/latent"
 	"molehill/pkg/run"
 	"molehill/privacy/ledger"
 	"molehill/privacy/noise"
@@ -17,79 +17,21 @@ import (
 	"molehill/transport/harmonic"
 )
 
-// twoClasses are n points around one place of the sphere or another, by label.
-func twoClasses(rng *rand.Rand, n int) (transport.Points, []int) {
-	x, labels := transport.NewPoints(n, 4), make([]int, n)
-	for i := range n {
-		labels[i] = rng.IntN(2)
-		for c := range x.Row(i) {
-			x.Row(i)[c] = float32(rng.NormFloat64()) / 4
-		}
-		x.Row(i)[labels[i]]++
-	}
-	x.OnSphere()
-	return x, labels
-}
-
-func classData() *Data {
-	rng := rand.New(rand.NewPCG(1, 77))
-	d := &Data{Classes: []string{"left", "right"}}
-	d.Test, d.Labels.Test = twoClasses(rng, 600)
-	d.Public, d.Labels.Public = twoClasses(rng, 600)
-	d.Private, d.Labels.Private = twoClasses(rng, 600)
-	return d
-}
-
-// Points of the same law score as real ones do; labels that are wrong, or of one
-// class only, do not.
-func TestScoresOfClasses(t *testing.T) {
-	d := classData()
-	score := func(x transport.Points, labels []int) run.Values {
-		t.Helper()
-		values, err := d.scoreClasses(x, labels, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return values
-	}
-	good := score(d.Private, d.Labels.Private)
-	// 600 of either side: the largest standard error of a difference is 0.03, so
-	// 0.15 is 5 of them.
-	for _, name := range []string{"class accuracy", "downstream accuracy", "sliced W₂ within classes"} {
-		if math.Abs(good[name]-good[name+" of real"]) > 0.15 {
-			t.Errorf("%s of the same law is %v, of real points %v", name, good[name], good[name+" of real"])
-		}
-	}
-	if good["class accuracy"] < 0.85 || good["class total variation"] > 0.15 {
-		t.Errorf("points of the same law: %v", good)
-	}
-	wrong := slices.Clone(d.Labels.Private)
-	for i := range wrong {
-		wrong[i] = 1 - wrong[i]
-	}
-	if v := score(d.Private, wrong); v["class accuracy"] > 0.15 || v["downstream accuracy"] > 0.15 || v["sliced W₂ within classes"] < 3*good["sliced W₂ within classes"] {
-		t.Errorf("wrong labels: %v", v)
-	}
-	if v := score(d.Private, make([]int, 600)); math.Abs(v["class total variation"]-0.5) > 0.1 || v["downstream accuracy"] > 0.6 {
-		t.Errorf("one label for all: %v", v)
-	}
-}
-
 func TestLabelsMustBeThere(t *testing.T) {
-	d := classData()
+	d := &latent.Data{Classes: []string{"left", "right"}, Private: transport.NewPoints(2, 4), Labels: latent.Labels{Private: []int{0, 1}, Public: []int{1}, Test: []int{0}}}
 	c := classes{}.Config(experiment.Quick)
-	if _, err := d.records(c); err == nil || !strings.Contains(err.Error(), "labels of 2 classes") {
+	if _, err := c.records(d); err == nil || !strings.Contains(err.Error(), "labels of 2 classes") {
 		t.Errorf("10 classes of 2: %v", err)
 	}
 	c.Classes = 2
-	if r, err := d.records(c); err != nil || !slices.Equal(r.Labels, d.Labels.Private) {
+	if r, err := c.records(d); err != nil || !slices.Equal(r.Labels, d.Labels.Private) {
 		t.Errorf("%v, %v", r.Labels, err)
 	}
 	d.Labels.Private = nil
-	if _, err := d.records(c); err == nil {
+	if _, err := c.records(d); err == nil {
 		t.Error("no labels were taken for some")
 	}
-	if r, err := d.records(spherical{}.Config(experiment.Quick)); err != nil || r.Labels != nil {
+	if r, err := (spherical{}).Config(experiment.Quick).records(d); err != nil || r.Labels != nil {
 		t.Errorf("a flow without classes sees labels %v, %v", r.Labels, err)
 	}
 	c.Classes = 1
@@ -159,8 +101,8 @@ func TestRunsWithClasses(t *testing.T) {
 			t.Errorf("%d labels of width %d, %v; want 60 of 1", len(labels[i]), width, err)
 		}
 		images, dim, err := r.Table("samples.npy")
-		if err != nil || len(images)/max(1, dim) != 10*samplesOfClass {
-			t.Errorf("%d images, %v; want %d of each of 10 classes", len(images)/max(1, dim), err, samplesOfClass)
+		if err != nil || len(images)/max(1, dim) != 10*latent.SamplesOfClass {
+			t.Errorf("%d images, %v; want %d of each of 10 classes", len(images)/max(1, dim), err, latent.SamplesOfClass)
 		}
 		result, err := r.Result()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/latent"
 	"molehill/pkg/metric"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -15,7 +16,6 @@ import (
 	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/flow"
-	"molehill/viz"
 )
 
 // Experiment is the private flow of one estimator, registered under the
@@ -44,7 +44,7 @@ const checkpointEvery = 2 * time.Second
 // curve "sliced W₂".
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	data, err := Load(ctx, c.Dataset, c.Weights, func(e run.Event) {
+	data, err := latent.Load(ctx, c.Dataset, c.Weights, func(e run.Event) {
 		_ = r.Emit(e) // progress that cannot be told is no reason to stop
 	})
 	if err != nil {
@@ -85,9 +85,9 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 }
 
 // look plans, pays, and makes the guide through the plan's releaser.
-func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
+func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
 	public := noise.Seeded(r.Spec.Seed)
-	records, err := data.records(c)
+	records, err := c.records(data)
 	if err != nil {
 		return nil, plan, paid, err
 	}
@@ -101,7 +101,7 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *Data)
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	release, paid, err := experiment.Promise(ctx, r, c.Dataset, plan, records.Data, records.Labels, published, data.notCovered(c)...)
+	release, paid, err := experiment.Promise(ctx, r, c.Dataset, plan, records.Data, records.Labels, published, c.notCovered(data)...)
 	if err != nil {
 		return nil, plan, paid, err
 	}
@@ -142,7 +142,7 @@ func (e Experiment) rehearse(c *Config, n, dim int, public noise.Source) error {
 }
 
 // move follows the guide from the last checkpoint to the last step.
-func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow, guide flow.Guide, data *Data) (transport.Points, error) {
+func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow, guide flow.Guide, data *latent.Data) (transport.Points, error) {
 	l, err := newLearner(c, f, guide, data.Private.Dim, data.Backend, f.Random)
 	if err != nil {
 		return transport.Points{}, err
@@ -168,7 +168,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 			if err != nil {
 				return transport.Points{}, err
 			}
-			d, err := data.distance(c.place(x), progressStacks, r.Spec.Seed)
+			d, err := data.Distance(c.place(x), progressStacks, r.Spec.Seed)
 			if err != nil {
 				return transport.Points{}, err
 			}
@@ -206,26 +206,12 @@ func (c *Config) place(x transport.Points) transport.Points {
 
 const (
 	progressStacks = 4               // bases of directions of the distance shown on the way
-	sampleImages   = 64              // decoded and kept
 	previewEvery   = 2 * time.Second // between images of where the particles are, for those who watch
 )
 
-// samples decodes some of the particles, of each class if they have labels.
-func (d *Data) samples(placed transport.Points, labels []int) (grid viz.Images, err error) {
-	shape := d.model.Shape
-	grid = viz.Images{Height: shape.Side, Width: shape.Side, Channels: shape.Channels}
-	if labels == nil {
-		grid.X, err = d.Decode(placed.Data[:min(sampleImages, placed.Len())*placed.Dim])
-	} else {
-		grid.Cols, grid.RowLabels = samplesOfClass, d.Classes
-		grid.X, err = d.classSamples(placed, labels)
-	}
-	return grid, err
-}
-
 // preview leaves samples of a run that goes on, which its last ones replace.
-func preview(r *run.Run, data *Data, placed transport.Points, labels []int) error {
-	grid, err := data.samples(placed, labels)
+func preview(r *run.Run, data *latent.Data, placed transport.Points, labels []int) error {
+	grid, err := data.Samples(placed, labels)
 	if err != nil {
 		return err
 	}
@@ -233,9 +219,9 @@ func preview(r *run.Run, data *Data, placed transport.Points, labels []int) erro
 }
 
 // finish measures, decodes and writes what the run leaves.
-func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transport.Points, labels []int, data *Data) (result run.Result, err error) {
+func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transport.Points, labels []int, data *latent.Data) (result run.Result, err error) {
 	placed := c.place(x)
-	d, err := data.distance(placed, metric.DefaultStacks, r.Spec.Seed)
+	d, err := data.Distance(placed, metric.DefaultStacks, r.Spec.Seed)
 	if err != nil {
 		return result, err
 	}
@@ -243,25 +229,25 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	if !c.OnSphere {
 		sphere := x.Clone()
 		sphere.OnSphere()
-		if onSphere, err = data.distance(sphere, metric.DefaultStacks, r.Spec.Seed); err != nil {
+		if onSphere, err = data.Distance(sphere, metric.DefaultStacks, r.Spec.Seed); err != nil {
 			return result, err
 		}
 	}
-	floor, err := data.floor(placed.Len(), r.Spec.Seed)
+	floor, err := data.Floor(placed.Len(), r.Spec.Seed)
 	if err != nil {
 		return result, err
 	}
 	nothing := flow.Flow{Random: noise.Seeded(r.Spec.Seed)}.Start(placed.Len(), placed.Dim)
 	nothing.OnSphere()
-	uniform, err := data.distance(nothing, metric.DefaultStacks, r.Spec.Seed)
+	uniform, err := data.Distance(nothing, metric.DefaultStacks, r.Spec.Seed)
 	if err != nil {
 		return result, err
 	}
-	told, err := data.told(placed, r.Spec.Seed)
+	told, err := data.Told(placed, r.Spec.Seed)
 	if err != nil {
 		return result, err
 	}
-	grid, err := data.samples(placed, labels)
+	grid, err := data.Samples(placed, labels)
 	if err != nil {
 		return result, err
 	}
@@ -269,7 +255,7 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	if err != nil {
 		return result, err
 	}
-	random, err := data.Decode(nothing.Data[:min(sampleImages, nothing.Len())*nothing.Dim])
+	random, err := data.Decode(nothing.Data[:min(latent.SampleImages, nothing.Len())*nothing.Dim])
 	if err != nil {
 		return result, err
 	}
@@ -297,14 +283,14 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 			placed.Len(), data.Test.Len(), metric.DefaultStacks),
 	}
 	if labels == nil {
-		return result, data.scoreHistogram(placed, result.Metrics)
+		return result, data.ScoreClasses(placed, result.Metrics)
 	}
-	values, err := data.scoreClasses(placed, labels, r.Spec.Seed)
+	values, err := data.ScoreLabels(placed, labels, r.Spec.Seed)
 	if err != nil {
 		return result, err
 	}
 	maps.Copy(result.Metrics, values)
-	result.Note += classNote
+	result.Note += latent.LabelsNote
 	column := make([]float32, len(labels))
 	for i, label := range labels {
 		column[i] = float32(label)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/latent"
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
 	"molehill/transport"
@@ -33,7 +34,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 		return experiment.Measured{}, err
 	}
 	x := transport.Points{Dim: dim, Data: values[:min(len(values), rows*dim)]}
-	data, err := Load(ctx, c.Dataset, c.Weights, say)
+	data, err := latent.Load(ctx, c.Dataset, c.Weights, say)
 	if err != nil {
 		return experiment.Measured{}, err
 	}
@@ -42,12 +43,12 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	}
 	switch name {
 	case "fid":
-		return data.fid(ctx, r, x, say)
+		return data.FID(ctx, r, x, say)
 	case "pixels":
-		return data.pixels(ctx, c.Dataset, x, r.Spec.Seed, say)
+		return data.PixelDistance(ctx, c.Dataset, x, r.Spec.Seed, say)
 	case "copies":
 		say(run.Event{Message: "nearest private and held-out rows"})
-		return data.copies(x, r.Spec.Seed)
+		return data.Copies(x, r.Spec.Seed)
 	}
 	v, err := metric.Measure(name, x, data.Test, rand.New(rand.NewPCG(r.Spec.Seed, 0x6d6574)))
 	found := run.Values{name: v.Value}
@@ -59,30 +60,4 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 		note += "; " + v.Note
 	}
 	return experiment.Measured{Values: found, Rows: x.Len(), Note: note}, err
-}
-
-// nearerPrivate is the share of points that are nearer to a private row than to any
-// held-out one, ofPublic what a measure's name has behind it for the value of real public
-// rows.
-const (
-	nearerPrivate = "nearer a private row"
-	ofPublic      = " of public rows"
-)
-
-// copies tells whether x are copies of private latents. Held-out ones may be of another
-// law, so public ones, which nothing was copied from, are asked too.
-func (d *Data) copies(x transport.Points, seed uint64) (experiment.Measured, error) {
-	found, err := metric.CheckCopies(x, d.Private, d.Test)
-	if err != nil {
-		return experiment.Measured{}, err
-	}
-	chosen := rand.New(rand.NewPCG(seed, 0x636f70)).Perm(d.Public.Len())[:min(x.Len(), d.Public.Len())]
-	real, err := metric.CheckCopies(d.Public.Subset(chosen), d.Private, d.Test)
-	values := found.Values()
-	values[nearerPrivate+ofPublic] = real.NearerPrivate
-	return experiment.Measured{
-		Values: values,
-		Rows:   x.Len(), NonPrivate: true,
-		Note: fmt.Sprintf("latents beside %d private and %d held-out ones; copies would be nearer to private rows more often than public latents are", d.Private.Len(), d.Test.Len()),
-	}, err
 }

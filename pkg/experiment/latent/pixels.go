@@ -1,4 +1,4 @@
-package privateflow
+package latent
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 	"molehill/transport/sliced"
 )
 
-// pixelDistance is the name of the distance between images.
-const pixelDistance = "pixel sliced W₂"
+// PixelW2 is the name of the distance between images.
+const PixelW2 = "pixel sliced W₂"
 
 // pixelDirections are random directions of it, independent ones: a basis of images has
 // 1,024 or more, and one of 8 latents is drawn 64 times for as many.
 const pixelDirections = 512
 
-// pixels measures images decoded from latents by their sliced W₂ to all held-out
+// PixelDistance measures images decoded from latents by their sliced W₂ to all held-out
 // images, pixel by pixel. The floor is the distance of as many real public images: a
 // flow of latents cannot be expected to reach it, as decoded images lack what the
 // autoencoder leaves out.
-func (d *Data) pixels(ctx context.Context, name string, x transport.Points, seed uint64, say func(run.Event)) (experiment.Measured, error) {
+func (d *Data) PixelDistance(ctx context.Context, name string, x transport.Points, seed uint64, say func(run.Event)) (experiment.Measured, error) {
 	found := experiment.Measured{Rows: x.Len()}
 	held := transport.Points{Dim: d.Pixels, Data: d.Images().X}
 	rng := rand.New(rand.NewPCG(seed, 0x706978656c))
@@ -46,7 +46,7 @@ func (d *Data) pixels(ctx context.Context, name string, x transport.Points, seed
 	if err != nil {
 		return found, err
 	}
-	found.Values = run.Values{pixelDistance: made.Value, pixelDistance + " error": made.StandardError, pixelDistance + " floor": floor.Value}
+	found.Values = run.Values{PixelW2: made.Value, PixelW2 + " error": made.StandardError, PixelW2 + " floor": floor.Value}
 	found.Note = fmt.Sprintf("decoded images beside %d held-out ones over %d independent directions of %d pixels; the floor is that of %d real public images", held.Len(), u.Count, d.Pixels, real.Len())
 	return found, nil
 }

@@ -1,4 +1,4 @@
-package privateflow
+package latent
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"molehill/transport"
 )
 
-// fid measures images decoded from latents against as many held-out ones. The
+// FID measures images decoded from latents against as many held-out ones. The
 // real ones' value is that of reconstructions of the held-out images themselves,
 // which no flow of latents can be expected to be below.
-func (d *Data) fid(ctx context.Context, r *run.Run, x transport.Points, say func(run.Event)) (experiment.Measured, error) {
+func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func(run.Event)) (experiment.Measured, error) {
 	score, err := fid.Open(d.Backend, say)
 	if err != nil {
 		return experiment.Measured{}, err

@@ -1,4 +1,4 @@
-package privateflow
+package latent
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func TestPixelsOfAShift(t *testing.T) {
 	d := &Data{model: &network{Guarded: model}, test: splits.Test, Pixels: 64}
 	measure := func(x transport.Points) run.Values {
 		t.Helper()
-		found, err := d.pixels(t.Context(), "specks", x, 1, func(run.Event) {})
+		found, err := d.PixelDistance(t.Context(), "specks", x, 1, func(run.Event) {})
 		if err != nil || found.Rows != x.Len() {
 			t.Fatalf("%+v, %v", found, err)
 		}

@@ -1,4 +1,6 @@
-package privateflow
+// Package table1 compares private flows, generators and baselines on images at equal
+// ε: Table 1 of 000 and 003 with more methods, and curves of what privacy costs.
+package table1
 
 import (
 	"maps"
@@ -12,26 +14,26 @@ import (
 )
 
 func init() {
-	experiment.Sweeps.Register(table1{"flows-table1", "private flows and generators at equal proved ε, on images",
+	experiment.Sweeps.Register(flows{"flows-table1", "private flows and generators at equal proved ε, on images",
 		func(preset experiment.Preset) []string {
 			if preset == experiment.Paper {
 				return []string{"mnist", "fashion-mnist", "celeba"}
 			}
 			return []string{"mnist", "fashion-mnist"}
 		}})
-	experiment.Sweeps.Register(table1{"flows-celeba", "flows-table1 on CelebA alone, whose autoencoder is to be trained first",
+	experiment.Sweeps.Register(flows{"flows-celeba", "flows-table1 on CelebA alone, whose autoencoder is to be trained first",
 		func(experiment.Preset) []string { return []string{"celeba"} }})
 }
 
-// table1 is 003's Table 1 with more methods, more ε and metrics that are not FID
+// flows is 003's Table 1 with more methods, more ε and metrics that are not FID
 // alone. Every ε is one that is proved; what the papers would say of the same
 // noise stands beside it.
-type table1 struct {
+type flows struct {
 	name, summary string
 	datasets      func(experiment.Preset) []string
 }
 
-func (t table1) Describe() plugin.Info {
+func (t flows) Describe() plugin.Info {
 	return plugin.Info{Name: t.name, Version: "1", Source: "000 and 003, Table 1", Summary: t.summary}
 }
 
@@ -43,7 +45,7 @@ var methods = []string{
 }
 
 // Requests implements experiment.Sweep.
-func (t table1) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
+func (t flows) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		for _, dataset := range t.datasets(preset) {
 			for _, epsilon := range []string{"inf", "10", "5", "1", "0.1"} {

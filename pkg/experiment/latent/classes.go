@@ -1,9 +1,8 @@
-package privateflow
+package latent
 
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
@@ -14,13 +13,13 @@ import (
 // classNeighbours vote in the classifiers that judge labels.
 const classNeighbours = 15
 
-// classNote explains the values of scoreClasses.
-const classNote = "; class total variation is that of generated and held-out labels; class accuracy is how often held-out neighbours take a particle for what it was made to be; downstream accuracy is that of a classifier of generated latents on held-out ones (the 15 nearest vote in both); for real ones as many public latents stand in"
+// LabelsNote explains the values of ScoreLabels.
+const LabelsNote = "; class total variation is that of generated and held-out labels; class accuracy is how often held-out neighbours take a particle for what it was made to be; downstream accuracy is that of a classifier of generated latents on held-out ones (the 15 nearest vote in both); for real ones as many public latents stand in"
 
-// scoreHistogram adds how far the classes of points are from those of held-out
+// ScoreClasses adds how far the classes of points are from those of held-out
 // latents in number, where the data has labels: points without labels get those of
 // the public latents around them.
-func (d *Data) scoreHistogram(x transport.Points, to run.Values) error {
+func (d *Data) ScoreClasses(x transport.Points, to run.Values) error {
 	if d.Labels.Public == nil || d.Labels.Test == nil {
 		return nil
 	}
@@ -36,9 +35,9 @@ func (d *Data) scoreHistogram(x transport.Points, to run.Values) error {
 	return nil
 }
 
-// scoreClasses measures particles with labels against held-out latents, and for
+// ScoreLabels measures particles with labels against held-out latents, and for
 // comparison as many real public ones.
-func (d *Data) scoreClasses(x transport.Points, labels []int, seed uint64) (run.Values, error) {
+func (d *Data) ScoreLabels(x transport.Points, labels []int, seed uint64) (run.Values, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x636c6173))
 	chosen := rng.Perm(d.Public.Len())[:min(x.Len(), d.Public.Len())]
 	real, realLabels := d.Public.Subset(chosen), make([]int, len(chosen))
@@ -114,25 +113,4 @@ func members(labels []int, class int) (rows []int) {
 		}
 	}
 	return rows
-}
-
-// samplesOfClass are shown of each class, a row of a grid.
-const samplesOfClass = 8
-
-// classSamples decodes the first particles of each class, [classes·samplesOfClass,
-// Pixels]; a class with fewer of them is filled up with black.
-func (d *Data) classSamples(x transport.Points, labels []int) ([]float32, error) {
-	images := make([]float32, len(d.Classes)*samplesOfClass*d.Pixels)
-	for class := range d.Classes {
-		rows := members(labels, class)
-		if len(rows) == 0 {
-			continue
-		}
-		decoded, err := d.Decode(x.Subset(slices.Clip(rows[:min(samplesOfClass, len(rows))])).Data)
-		if err != nil {
-			return nil, err
-		}
-		copy(images[class*samplesOfClass*d.Pixels:], decoded)
-	}
-	return images, nil
 }

@@ -1,10 +1,11 @@
-package privateflow
+package latent
 
 import (
 	"context"
 	"fmt"
 
 	"molehill/pkg/dataset"
+	"molehill/pkg/experiment/fid"
 	"molehill/pkg/run"
 	"molehill/transport"
 )
@@ -22,4 +23,14 @@ func (d *Data) Latents(ctx context.Context, images *dataset.Dataset, say func(ru
 		codes.OnSphere()
 	}
 	return codes, err
+}
+
+// Images returns the held-out images, as large as Decode makes them.
+func (d *Data) Images() *dataset.Dataset { return d.images(d.test.Len()) }
+
+// images returns the first of them.
+func (d *Data) images(count int) *dataset.Dataset {
+	images := *padded(fid.First(d.test, count), d.model.Shape.Side)
+	images.Name, images.Origin, images.Classes = "held-out", d.Origin, d.Classes
+	return &images
 }

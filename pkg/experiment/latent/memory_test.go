@@ -1,4 +1,4 @@
-package privateflow
+package latent
 
 import (
 	"bufio"
@@ -96,15 +96,12 @@ func TestEncodingTakesLittleMoreThanTheImages(t *testing.T) {
 // Latents are cached by the hash of the padded rows, which does not depend on how they
 // are read.
 func TestPiecesAreTheirImages(t *testing.T) {
-	images := shade(2*imagesAtOnce+7, 0)
-	for i := range images.X {
-		images.X[i] += float32(i%16) / 16
-	}
+	images := specks(2*imagesAtOnce+7, 1)
 	var rows []int
 	for i := images.Len() - 1; i >= 0; i -= 1 + i%2 {
 		rows = append(rows, i)
 	}
-	for name, g := range map[string]gallery{"all": {images, nil, 6}, "some": {images, rows, 6}, "as they are": {images, rows[:10], 4}} {
+	for name, g := range map[string]gallery{"all": {images, nil, 10}, "some": {images, rows, 10}, "as they are": {images, rows[:10], 8}} {
 		whole := images
 		if g.rows != nil {
 			whole = images.Subset(g.rows)

@@ -1,4 +1,4 @@
-package privateflow
+package table1
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/privateflow"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/viz"
@@ -58,7 +59,7 @@ func TestTable1AsksForRunsThatExist(t *testing.T) {
 // Directions of faces stack into bases of 48 dimensions.
 func TestFacesHaveWholeBases(t *testing.T) {
 	for _, method := range methods {
-		e, err := Estimators.Lookup(method)
+		e, err := privateflow.Estimators.Lookup(method)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,13 +79,13 @@ func TestFacesHaveWholeBases(t *testing.T) {
 // Of CelebA the papers' methods have the paper's settings: 000 D, and 30 epochs of
 // ⌈81,385/250⌉ batches.
 func TestFacesAreThePapers(t *testing.T) {
-	for method, want := range map[string]Config{
+	for method, want := range map[string]privateflow.Config{
 		"dpswflow-r": {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 9780, StepSize: 5},
 		"dpswgen":    {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 9780, StepSize: 5},
 		"dpswflow":   {Delta: 1e-6, Directions: 240, PerStep: 192, Steps: 2000, StepSize: 5},
 		"swflow":     {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 400, StepSize: 5},
 	} {
-		e, err := Estimators.Lookup(method)
+		e, err := privateflow.Estimators.Lookup(method)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ func TestFacesAreThePapers(t *testing.T) {
 		if err := experiment.Apply(c, faces(method, experiment.Paper)); err != nil {
 			t.Fatal(err)
 		}
-		if got := (Config{Delta: c.Delta, Directions: c.Directions, PerStep: c.PerStep, Steps: c.Steps, StepSize: c.StepSize}); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := (privateflow.Config{Delta: c.Delta, Directions: c.Directions, PerStep: c.PerStep, Steps: c.Steps, StepSize: c.StepSize}); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %+v, want %+v", method, got, want)
 		}
 	}
@@ -158,7 +159,7 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 // and what the paper's accounting says and its FID stand beside what is proved.
 func TestTable1Report(t *testing.T) {
 	row := func(method string, epsilon privacy.Epsilon, sw float64) experiment.Row {
-		config, err := json.Marshal(Config{Dataset: "mnist", Epsilon: epsilon})
+		config, err := json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: epsilon})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +170,7 @@ func TestTable1Report(t *testing.T) {
 		return r
 	}
 	inf := privacy.Epsilon(math.Inf(1))
-	r, err := (table1{}).Report([]experiment.Row{
+	r, err := (flows{}).Report([]experiment.Row{
 		row("dpswflow-r", 10, 0.06), row("harmonic-flow", 1, 0.02), row("harmonic-flow", 10, 0.01), row("harmonic-flow", 10, 0.03), row("swflow", inf, 0.015),
 	}, nil)
 	if err != nil {
@@ -198,7 +199,7 @@ func TestTable1Report(t *testing.T) {
 	measured := row("harmonic-flow", 1, 0.02)
 	measured.Measured = []experiment.Measured{{Rows: 500, Values: run.Values{"fid-768": 0.25, "fid-768 of reconstructions": 0.125}},
 		{Rows: 300, Values: run.Values{"pixel sliced W₂": 0.75, "pixel sliced W₂ floor": 0.0625}}}
-	r, err = (table1{}).Report([]experiment.Row{row("swflow", inf, 0.015), measured, row("dpswflow-r", 10, 0.06)}, func(q experiment.Row) (viz.Images, bool) {
+	r, err = (flows{}).Report([]experiment.Row{row("swflow", inf, 0.015), measured, row("dpswflow-r", 10, 0.06)}, func(q experiment.Row) (viz.Images, bool) {
 		return viz.Images{X: make([]float32, 20*4), Height: 2, Width: 2}, q.Experiment != "dpswflow-r"
 	})
 	if err != nil {
@@ -220,13 +221,13 @@ func TestTable1Report(t *testing.T) {
 	// proved by the best accountant, of the runs the largest.
 	claimed := func(proved privacy.Epsilon) experiment.Row {
 		r := row("dpswflow-r", 10, 0.2)
-		if r.Config, err = json.Marshal(Config{Dataset: "mnist", Epsilon: 10, Published: true}); err != nil {
+		if r.Config, err = json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: 10, Published: true}); err != nil {
 			t.Fatal(err)
 		}
 		r.Claims = []privacy.Claim{{Epsilon: proved, Sound: true}, {Epsilon: 10.1, Sound: true}, {Label: "as published", Epsilon: 10}, {Label: "paper's way", Epsilon: 9.9}}
 		return r
 	}
-	r, err = (table1{}).Report([]experiment.Row{row("dpswflow-r", 10, 0.06), claimed(9.1), claimed(9.25)}, nil)
+	r, err = (flows{}).Report([]experiment.Row{row("dpswflow-r", 10, 0.06), claimed(9.1), claimed(9.25)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,7 @@ func TestTable1Report(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if _, err := (table1{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {
+	if _, err := (flows{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {
 		t.Error("a row of another experiment was taken")
 	}
 }

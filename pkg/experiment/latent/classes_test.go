@@ -1,0 +1,69 @@
+package latent
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"molehill/pkg/run"
+	"molehill/transport"
+)
+
+// twoClasses are n points around one place of the sphere or another, by label.
+func twoClasses(rng *rand.Rand, n int) (transport.Points, []int) {
+	x, labels := transport.NewPoints(n, 4), make([]int, n)
+	for i := range n {
+		labels[i] = rng.IntN(2)
+		for c := range x.Row(i) {
+			x.Row(i)[c] = float32(rng.NormFloat64()) / 4
+		}
+		x.Row(i)[labels[i]]++
+	}
+	x.OnSphere()
+	return x, labels
+}
+
+func twoClassData() *Data {
+	rng := rand.New(rand.NewPCG(1, 77))
+	d := &Data{Classes: []string{"left", "right"}}
+	d.Test, d.Labels.Test = twoClasses(rng, 600)
+	d.Public, d.Labels.Public = twoClasses(rng, 600)
+	d.Private, d.Labels.Private = twoClasses(rng, 600)
+	return d
+}
+
+// Points of the same law score as real ones do; labels that are wrong, or of one
+// class only, do not.
+func TestScoresOfClasses(t *testing.T) {
+	d := twoClassData()
+	score := func(x transport.Points, labels []int) run.Values {
+		t.Helper()
+		values, err := d.ScoreLabels(x, labels, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
+	good := score(d.Private, d.Labels.Private)
+	// 600 of either side: the largest standard error of a difference is 0.03, so
+	// 0.15 is 5 of them.
+	for _, name := range []string{"class accuracy", "downstream accuracy", "sliced W₂ within classes"} {
+		if math.Abs(good[name]-good[name+" of real"]) > 0.15 {
+			t.Errorf("%s of the same law is %v, of real points %v", name, good[name], good[name+" of real"])
+		}
+	}
+	if good["class accuracy"] < 0.85 || good["class total variation"] > 0.15 {
+		t.Errorf("points of the same law: %v", good)
+	}
+	wrong := slices.Clone(d.Labels.Private)
+	for i := range wrong {
+		wrong[i] = 1 - wrong[i]
+	}
+	if v := score(d.Private, wrong); v["class accuracy"] > 0.15 || v["downstream accuracy"] > 0.15 || v["sliced W₂ within classes"] < 3*good["sliced W₂ within classes"] {
+		t.Errorf("wrong labels: %v", v)
+	}
+	if v := score(d.Private, make([]int, 600)); math.Abs(v["class total variation"]-0.5) > 0.1 || v["downstream accuracy"] > 0.6 {
+		t.Errorf("one label for all: %v", v)
+	}
+}

@@ -1,0 +1,115 @@
+// Package latent shows the images of a data set as the codes that a public
+// autoencoder gives them, points of the unit sphere: the private ones, which
+// mechanisms look at, and the public and held-out ones, which judge what was learned.
+package latent
+
+import (
+	"context"
+	"fmt"
+
+	"molehill/models/backend"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/run"
+	"molehill/transport"
+)
+
+// Data are the latents of a data set, in the parts that differ in who may see them.
+type Data struct {
+	Private    transport.Points // [n, dim], latents of the private half, on the unit sphere
+	Public     transport.Points // latents of as many public images as there are held-out ones
+	Test       transport.Points // latents of the held-out images
+	HeldOut    []float32        // [SampleImages, Pixels], held-out images to compare with
+	Classes    []string         // what labels name, nil if the rows have none
+	Labels     Labels
+	Pixels     int
+	Origin     string   // where the records came from
+	NotCovered []string // what the privacy of a release leaves out
+	Backend    *backend.Backend
+
+	model *network
+	test  *dataset.Dataset // all held-out images, as they were loaded
+}
+
+// Labels are the classes of the rows of Data, numbers below len(Classes).
+type Labels struct{ Private, Public, Test []int }
+
+// Load encodes the private half and the held-out images of a data set with the
+// autoencoder that was trained on its public half. say tells of long work.
+// weights is a file of `molehill run autoencoder`, a registered model, or "" for the
+// one that ships.
+func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data, error) {
+	model, err := openNetwork(name, weights)
+	if err != nil {
+		return nil, err
+	}
+	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed})
+	if err != nil {
+		return nil, err
+	}
+	if err := splits.CheckImages(); err != nil {
+		return nil, err
+	}
+	source, err := dataset.Registry.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
+	learned, err := public(ctx, model, name, partition.Digest)
+	if err != nil {
+		if !source.Public() {
+			return nil, err
+		}
+		learned = fmt.Sprintf("the rows of %s that the autoencoder has learned from", model.Learned.Dataset)
+	}
+	b, err := backend.Open()
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: splits.Train.Classes}
+	encode := func(images *dataset.Dataset, rows []int) (transport.Points, error) {
+		latents, err := gallery{images, rows, model.Shape.Side}.latents(ctx, b, model, say)
+		codes := transport.Points{Dim: model.Shape.Code, Data: latents}
+		if err == nil && model.save == nil {
+			codes.OnSphere() // where those of the autoencoder lie: like is compared with like
+		}
+		return codes, err
+	}
+	// The images for training, most of what there is, are not needed once they are
+	// encoded: nothing below holds on to them.
+	train, public := splits.Train, partition.Public[:min(splits.Test.Len(), len(partition.Public))]
+	d.test = splits.Test
+	d.Labels = Labels{labelsAt(train, partition.Private), labelsAt(train, public), d.test.Labels}
+	if d.Private, err = encode(train, partition.Private); err != nil {
+		return nil, err
+	}
+	if d.Public, err = encode(train, public); err != nil {
+		return nil, err
+	}
+	if d.Test, err = encode(d.test, nil); err != nil {
+		return nil, err
+	}
+	// A latent is on the sphere already; this bounds the ones that are not
+	// (soundness does not rest on what a network returns).
+	d.Private.OnSphere()
+	d.HeldOut = d.images(SampleImages).X
+	d.NotCovered = []string{learned, fmt.Sprintf("the held-out images of %s, which measure the result and count as public", name)}
+	return d, nil
+}
+
+// labelsAt are the labels of some rows, nil if the rows have none.
+func labelsAt(d *dataset.Dataset, rows []int) []int {
+	if d.Labels == nil {
+		return nil
+	}
+	labels := make([]int, len(rows))
+	for i, row := range rows {
+		labels[i] = d.Labels[row]
+	}
+	return labels
+}
+
+// Decode returns the images of latents, [n·dim] to [n·Pixels].
+func (d *Data) Decode(latents []float32) ([]float32, error) {
+	return d.model.Decode(context.Background(), d.Backend, latents)
+}

@@ -1,0 +1,46 @@
+package latent
+
+import (
+	"slices"
+
+	"molehill/transport"
+	"molehill/viz"
+)
+
+// How many images runs show.
+const (
+	SampleImages   = 64 // of all together
+	SamplesOfClass = 8  // of each class, a row of a grid
+)
+
+// Samples decodes the first of some points: SampleImages of them, or SamplesOfClass of
+// each class if they have labels.
+func (d *Data) Samples(x transport.Points, labels []int) (grid viz.Images, err error) {
+	shape := d.model.Shape
+	grid = viz.Images{Height: shape.Side, Width: shape.Side, Channels: shape.Channels}
+	if labels == nil {
+		grid.X, err = d.Decode(x.Data[:min(SampleImages, x.Len())*x.Dim])
+	} else {
+		grid.Cols, grid.RowLabels = SamplesOfClass, d.Classes
+		grid.X, err = d.classSamples(x, labels)
+	}
+	return grid, err
+}
+
+// classSamples decodes the first points of each class, [classes·SamplesOfClass,
+// Pixels]; a class with fewer of them is filled up with black.
+func (d *Data) classSamples(x transport.Points, labels []int) ([]float32, error) {
+	images := make([]float32, len(d.Classes)*SamplesOfClass*d.Pixels)
+	for class := range d.Classes {
+		rows := members(labels, class)
+		if len(rows) == 0 {
+			continue
+		}
+		decoded, err := d.Decode(x.Subset(slices.Clip(rows[:min(SamplesOfClass, len(rows))])).Data)
+		if err != nil {
+			return nil, err
+		}
+		copy(images[class*SamplesOfClass*d.Pixels:], decoded)
+	}
+	return images, nil
+}

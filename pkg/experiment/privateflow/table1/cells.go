@@ -1,0 +1,145 @@
+package table1
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/latent"
+	"molehill/pkg/experiment/privateflow"
+	"molehill/pkg/metric"
+	"molehill/privacy"
+)
+
+// cell is what runs of one method, data set and ε have in common.
+type cell struct {
+	method, dataset string
+	epsilon         privacy.Epsilon // that was asked for
+	published       bool            // with the paper's noise: epsilon is what it claims
+	rows            []experiment.Row
+}
+
+// name is what the table calls it.
+func (c cell) name() string {
+	if c.published {
+		return c.method + ", the paper's noise"
+	}
+	return c.method
+}
+
+// proved is the ε that holds: the largest of the runs', whose directions differ.
+func (c cell) proved() string {
+	if !c.published {
+		return c.epsilon.String()
+	}
+	var most privacy.Epsilon
+	for _, row := range c.rows {
+		most = max(most, privacy.Statement{Claims: row.Claims}.Epsilon())
+	}
+	return most.String()
+}
+
+func cells(rows []experiment.Row) ([]cell, error) {
+	var all []cell
+	for _, row := range rows {
+		var c privateflow.Config
+		if err := json.Unmarshal(row.Config, &c); err != nil {
+			return nil, fmt.Errorf("%s: %w", row.Run, err)
+		}
+		same := func(o cell) bool {
+			return o.method == row.Experiment && o.dataset == c.Dataset && o.epsilon == c.Epsilon && o.published == c.Published
+		}
+		k := slices.IndexFunc(all, same)
+		if k < 0 {
+			k, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published})
+		}
+		all[k].rows = append(all[k].rows, row)
+	}
+	return all, nil
+}
+
+// metric returns the mean of a metric over seeds and its standard deviation.
+func (c cell) metric(name string) (mean, deviation float64) {
+	return c.over(experiment.OwnMetric(name))
+}
+
+func (c cell) over(metric experiment.Metric) (mean, deviation float64) {
+	return experiment.OverSeeds(c.rows, metric)
+}
+
+// seconds is the median over seeds, for a machine may sleep.
+func (c cell) seconds() float64 {
+	all := make([]float64, len(c.rows))
+	for i, row := range c.rows {
+		all[i] = row.Seconds
+	}
+	slices.Sort(all)
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+}
+
+// further is what runs were measured by afterwards. Fréchet distances compare by network
+// and number of images only, the others by the number.
+type further struct {
+	name string
+	rows int
+}
+
+func (f further) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows) }
+
+func (f further) of() experiment.Metric { return experiment.FurtherMetric(f.name, f.rows) }
+
+// distances are what runs may have been measured by, in the order of their columns.
+var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Name, latent.PixelW2, latent.NearerPrivate}
+
+// measured returns those that any of the runs was measured by, in order.
+func measured(cells []cell) []further {
+	found := map[further]bool{}
+	for _, c := range cells {
+		for _, row := range c.rows {
+			for _, m := range row.Measured {
+				for _, name := range distances {
+					if _, ok := m.Values[name]; ok {
+						found[further{name, m.Rows}] = true
+					}
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b further) int {
+		return cmp.Or(cmp.Compare(slices.Index(distances, a.name), slices.Index(distances, b.name)), -cmp.Compare(a.rows, b.rows))
+	})
+}
+
+// beside is a value that stands beside a measured one for comparison, the same for all
+// methods: that of the first cell that has it, false if none does.
+func (f further) beside(cells []cell, suffix string) (float64, bool) {
+	for _, c := range cells {
+		if mean, _ := c.over(further{f.name + suffix, f.rows}.of()); !math.IsNaN(mean) {
+			return mean, true
+		}
+	}
+	return 0, false
+}
+
+// paperSays is the ε of the paper's own accounting for the noise of the runs.
+func (c cell) paperSays() string {
+	claims := slices.DeleteFunc(slices.Clone(c.rows[0].Claims), func(claim privacy.Claim) bool { return claim.Sound })
+	if len(claims) == 0 {
+		return ""
+	}
+	// With the paper's own noise what it prints may stand before what its formulas say.
+	own := max(0, slices.IndexFunc(claims, func(claim privacy.Claim) bool { return claim.Label == "paper's way" }))
+	return fmt.Sprintf("%.3g", float64(claims[own].Epsilon))
+}
+
+func (c cell) publishedFID() string {
+	if fid, ok := publishedFID[c.dataset][c.method][c.epsilon]; ok {
+		return strconv.FormatFloat(fid, 'f', -1, 64)
+	}
+	return ""
+}
