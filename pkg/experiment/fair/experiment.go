@@ -32,7 +32,7 @@ func (e Experiment) Config(preset experiment.Preset) experiment.Config {
 // Names of artefacts of a finished run.
 const (
 	network     = "model.npz"
-	predictions = "predictions.npy"
+	Predictions = "predictions.npy"
 )
 
 // checkpointEvery is how much time a killed training may have to compute again.

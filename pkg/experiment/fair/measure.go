@@ -43,7 +43,7 @@ func (t *training) finish(r *run.Run, test *Records) (result run.Result, err err
 	if err := points.Check(); err != nil {
 		return result, fmt.Errorf("what the model predicts is no longer finite (%w); train with a smaller learning_rate than %v", err, t.config.LearningRate)
 	}
-	if err := r.WriteTable(predictions, withGroups(points, test), points.Dim+2); err != nil {
+	if err := r.WriteTable(Predictions, withGroups(points, test), points.Dim+2); err != nil {
 		return result, err
 	}
 	m := run.Values{"steps": float64(t.config.Steps)}

@@ -1,18 +1,12 @@
 package fair
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
-	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/transport"
-	"molehill/viz"
 )
 
 // four are two records of each group, with labels 0 and 1.
@@ -110,84 +104,5 @@ func TestPredictedByGroup(t *testing.T) {
 	plane := Predicted{2, []float32{1, 2, 0, 0, 3, 4, 1, 0, 5, 6, 1, 0}}
 	if f := plane.Scatter(1); !slices.Equal(f.X, []float32{1, 2}) || !slices.Equal(f.Y, []float32{3, 4}) {
 		t.Errorf("%v, %v; want the first of each group", f.X, f.Y)
-	}
-}
-
-// Reports are made of rows alone, and with the runs have what the paper's figures show.
-func TestReports(t *testing.T) {
-	var rows, stored []experiment.Row
-	for _, epsilon := range []string{"inf", "3"} {
-		for _, alpha := range []string{"0", "0.9"} {
-			r := compute(t, "fair-classification", map[string]string{"epsilon": epsilon, "alpha": alpha, "common_noise": "true"}, 0)
-			row, err := experiment.Finished(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rows = append(rows, row)
-		}
-	}
-	if text, err := json.Marshal(rows); err != nil || json.Unmarshal(text, &stored) != nil {
-		t.Fatal(err)
-	}
-	for _, g := range grids[:1] {
-		report, err := g.Report(stored, nil)
-		if err != nil || len(report.Tables) != 1 || len(report.Tables[0].Rows) != 4 || len(report.Figures) != 1 {
-			t.Fatalf("%s: %d tables, %d figures, %v", g.Name, len(report.Tables), len(report.Figures), err)
-		}
-		if first := report.Tables[0].Rows[0]; first[0] != "∞" || first[2] != "0" || report.Tables[0].Rows[3][2] != "0.9" {
-			t.Errorf("%v; want ε from ∞ down and α from 0 up", report.Tables[0].Rows)
-		}
-	}
-	for _, g := range []grid{grids[0], grids[3]} {
-		report, err := g.Report(rows, nil)
-		if err != nil || len(report.Figures) != 3 {
-			t.Fatalf("%s: %v, %v", g.Name, slices.Collect(maps.Keys(report.Figures)), err)
-		}
-		if f, ok := report.Figures["parity-scores.png"].(viz.Panels); ok {
-			accuracy, _ := experiment.OverSeeds(rows[2:3], experiment.OwnMetric("accuracy"))
-			if want := fmt.Sprintf("ACC %.2f, DI ", accuracy); len(f.Above) != 4 || !strings.Contains(f.Above[2], want) || !strings.Contains(f.Above[0], "noise 0, loss") {
-				t.Errorf("above panels stands %q; want %q of ε = 3, α = 0", f.Above, want)
-			}
-		}
-		if f, ok := report.Figures["parity-differences.png"].(viz.Panels); ok {
-			l := f.Cells[0].(viz.Curves).Lines[0] // all runs of a seed start alike
-			if len(l.Y) != 20 || l.Y[0] != 0 || l.Y[19] == 0 {
-				t.Errorf("differences along the training: %v", l.Y)
-			}
-		}
-		for name, f := range report.Figures {
-			if err := f.Save(t.TempDir() + "/" + name); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-	rows[1].Config = json.RawMessage(strings.Replace(string(rows[0].Config), `"steps":20`, `"steps":21`, 1))
-	if _, err := grids[0].Report(rows, nil); err == nil || !strings.Contains(err.Error(), "different settings") {
-		t.Errorf("runs of other settings in one figure: %v", err)
-	}
-}
-
-// Runs of a sweep share what 004 C.6 shares; of other seeds they are others.
-func TestRequestsAreSpecs(t *testing.T) {
-	for _, g := range grids {
-		seen := map[string]bool{}
-		for _, q := range g.Requests(experiment.Quick, 2) {
-			spec, err := q.Spec()
-			if err != nil {
-				t.Fatalf("%s: %v", g.Name, err)
-			}
-			var c Config
-			if err := json.Unmarshal(spec.Config, &c); err != nil || !c.CommonNoise || !q.Research || c.Unclipped != math.IsInf(float64(c.Epsilon), 1) {
-				t.Errorf("%s: %+v, %v; want what 004 C.6 asks for", g.Name, c, err)
-			}
-			id, err := spec.ID()
-			if err != nil || seen[id] {
-				t.Errorf("%s: %s twice, %v", g.Name, id, err)
-			}
-			seen[id] = true
-		}
-		if want := 2 * 12 * len(g.parts); len(seen) != want {
-			t.Errorf("%s: %d runs, want %d", g.Name, len(seen), want)
-		}
 	}
 }

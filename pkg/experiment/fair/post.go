@@ -75,13 +75,14 @@ func (c *PostConfig) Check() error {
 	if err := c.bins().Check(); err != nil {
 		return err
 	}
-	_, err := c.radii()
+	_, err := c.AllRadii()
 	return err
 }
 
 func (c *PostConfig) bins() xian.Bins { return xian.Bins{Low: -1, High: 1, Count: c.Bins} }
 
-func (c *PostConfig) radii() (radii []float64, err error) {
+// AllRadii are the radii of Radii.
+func (c *PostConfig) AllRadii() (radii []float64, err error) {
 	for _, text := range strings.Split(c.Radii, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil || !(v >= 0 && v <= 1) {
@@ -216,8 +217,8 @@ func onLine(values []float64) transport.Points {
 	return p
 }
 
-// atRadius names a metric of predictions that were made fair with a radius.
-func atRadius(metric string, radius float64) string {
+// AtRadius names a metric of predictions that were made fair with a radius.
+func AtRadius(metric string, radius float64) string {
 	return fmt.Sprintf("%s, β = %v", metric, radius)
 }
 
@@ -232,7 +233,7 @@ func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h xian
 	if err != nil {
 		return result, err
 	}
-	radii, err := c.radii()
+	radii, err := c.AllRadii()
 	if err != nil {
 		return result, err
 	}
@@ -259,7 +260,7 @@ func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h xian
 		for j, score := range scores {
 			fair[j] = move.Apply(score, test.Group[j], random)
 		}
-		if err := c.measure(m, func(name string) string { return atRadius(name, radius) }, test, fair, target); err != nil {
+		if err := c.measure(m, func(name string) string { return AtRadius(name, radius) }, test, fair, target); err != nil {
 			return result, err
 		}
 		if err := r.WriteTable(fmt.Sprintf("predictions-%v.npy", radius), withGroups(onLine(fair), test), 3); err != nil {

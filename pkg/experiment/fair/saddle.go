@@ -217,7 +217,7 @@ func (d *duel) learn(ctx context.Context, r *run.Run, p promise, release *privac
 func (d *duel) finish(r *run.Run, p promise, test *Records) (result run.Result, err error) {
 	scores := d.predict(test)
 	points := transport.Points{Dim: 1, Data: scores}
-	if err := r.WriteTable(predictions, withGroups(points, test), 3); err != nil {
+	if err := r.WriteTable(Predictions, withGroups(points, test), 3); err != nil {
 		return result, err
 	}
 	m := run.Values{"steps": float64(d.config.Steps)}

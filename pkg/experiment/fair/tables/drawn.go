@@ -1,6 +1,8 @@
-package fair
+package tables
 
 import (
+	"molehill/pkg/experiment/fair"
+
 	"fmt"
 	"math"
 	"slices"
@@ -23,16 +25,16 @@ func opened(row experiment.Row) (*run.Run, error) {
 }
 
 // predicted is what the first run of a cell has left.
-func (c cell) predicted() (Predicted, error) {
+func (c cell) predicted() (fair.Predicted, error) {
 	r, err := opened(c.rows[0])
 	if err != nil {
-		return Predicted{}, err
+		return fair.Predicted{}, err
 	}
-	table, columns, err := r.Table(predictions)
+	table, columns, err := r.Table(fair.Predictions)
 	if err != nil {
-		return Predicted{}, err
+		return fair.Predicted{}, err
 	}
-	return NewPredicted(table, columns)
+	return fair.NewPredicted(table, columns)
 }
 
 // panels sets cells out, ε by α, with what was measured of each above it, as 004's
@@ -85,7 +87,7 @@ func (s sheet) words(c cell) string {
 // (and label), and losses along the training.
 func (s sheet) classification(figures map[string]viz.Figure) error {
 	labels := map[string]int{"": -1}
-	if s.criterion == Odds {
+	if s.criterion == fair.Odds {
 		labels = map[string]int{"-y0": 0, "-y1": 1}
 	}
 	for suffix, label := range labels {

@@ -1,9 +1,12 @@
-package fair
+// Package tables lays out 004's Appendix C: which runs of package fair make each of its
+// figures, and the tables and figures that are drawn of them.
+package tables
 
 import (
 	"strconv"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fair"
 	"molehill/pkg/plugin"
 	"molehill/viz"
 )
@@ -31,8 +34,8 @@ var (
 )
 
 var (
-	parity = part{"parity", "fair-classification", Parity, []string{"accuracy", "disparate impact", "parity gap", "KS"}, []string{"accuracy", "disparate impact"}}
-	odds   = part{"odds", "fair-classification", Odds, []string{"accuracy", "EO₀", "EO₁", "disparate impact"}, []string{"accuracy", "EO₀", "EO₁"}}
+	parity = part{"parity", "fair-classification", fair.Parity, []string{"accuracy", "disparate impact", "parity gap", "KS"}, []string{"accuracy", "disparate impact"}}
+	odds   = part{"odds", "fair-classification", fair.Odds, []string{"accuracy", "EO₀", "EO₁", "disparate impact"}, []string{"accuracy", "EO₀", "EO₁"}}
 )
 
 var grids = []grid{
@@ -40,10 +43,10 @@ var grids = []grid{
 		Summary: "private classification that treats two groups alike, by parity and by odds"}, []part{parity, odds}, sheet.classification},
 	{plugin.Info{Name: "fair-regression", Version: "1", Source: "004, Figures 17 and 18",
 		Summary: "private regression of two numbers that treats two groups alike"},
-		[]part{{"regression", "fair-regression", Parity, []string{"OD₀", "OD₁"}, []string{"OD₀", "OD₁"}}}, sheet.plane},
+		[]part{{"regression", "fair-regression", fair.Parity, []string{"OD₀", "OD₁"}, []string{"OD₀", "OD₁"}}}, sheet.plane},
 	{plugin.Info{Name: "fair-representation", Version: "1", Source: "004, Figures 19 and 20",
 		Summary: "private codes in the plane that do not tell a group"},
-		[]part{{"representation", "fair-representation", Parity, []string{"core loss", "accuracy", "disparate impact"}, []string{"core loss", "accuracy", "disparate impact"}}}, sheet.plane},
+		[]part{{"representation", "fair-representation", fair.Parity, []string{"core loss", "accuracy", "disparate impact"}, []string{"core loss", "accuracy", "disparate impact"}}}, sheet.plane},
 	{plugin.Info{Name: "fair-randomness", Version: "1", Source: "004, Figure 21",
 		Summary: "what noise changes in a training whose other chances are held: losses over seeds (take --seeds 10), and their differences within a seed"},
 		[]part{parity}, sheet.randomness},

@@ -1,6 +1,8 @@
-package fair
+package tables
 
 import (
+	"molehill/pkg/experiment/fair"
+
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -15,7 +17,7 @@ import (
 
 // cell are the runs of a part with the same settings, one a seed.
 type cell struct {
-	config Config
+	config fair.Config
 	rows   []experiment.Row
 }
 
@@ -40,7 +42,7 @@ func (p part) sheet(rows []experiment.Row) (s sheet, err error) {
 		if row.Experiment != p.experiment {
 			continue
 		}
-		var c Config
+		var c fair.Config
 		if err := json.Unmarshal(row.Config, &c); err != nil {
 			return s, fmt.Errorf("%s: %w", row.Run, err)
 		}

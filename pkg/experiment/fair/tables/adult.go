@@ -1,10 +1,11 @@
-package fair
+package tables
 
 import (
 	"math"
 	"slices"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fair"
 	"molehill/pkg/plugin"
 	"molehill/viz"
 )
@@ -29,7 +30,7 @@ var (
 	adultBudgets = []string{"9", "3", "1", "0.5"}
 	adultMetrics = []string{"accuracy", parityGap, "disparate impact", "KS"}
 	adultMethods = []adultMethod{
-		{part{"adult", "fair-adult", Parity, adultMetrics, nil}, "sliced W₂ (004)", []string{"0", "0.2", "0.4", "0.6", "0.8"}},
+		{part{"adult", "fair-adult", fair.Parity, adultMetrics, nil}, "sliced W₂ (004)", []string{"0", "0.2", "0.4", "0.6", "0.8"}},
 		{part{"adult-ermi", "fair-adult-ermi", "", adultMetrics, nil}, "mutual information (Lowy et al.)", []string{"0.3", "0.6", "0.8", "0.9"}},
 		{part{"adult-lagrangian", "fair-adult-lagrangian", "", adultMetrics, nil}, "Lagrangian (Tran et al.)", []string{"0.2", "0.3", "0.4", "0.5"}},
 	}

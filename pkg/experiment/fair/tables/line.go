@@ -1,6 +1,8 @@
-package fair
+package tables
 
 import (
+	"molehill/pkg/experiment/fair"
+
 	"encoding/json"
 	"fmt"
 	"math"
@@ -37,7 +39,7 @@ func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []exper
 		add := func(name string, settings map[string]string) {
 			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings})
 		}
-		add(PostProcessed{}.Describe().Name, nil)
+		add(fair.PostProcessed{}.Describe().Name, nil)
 		for _, alpha := range lineAlphas {
 			add("fair-regression-1d", map[string]string{"alpha": alpha})
 		}
@@ -111,14 +113,14 @@ func (s lineSweep) trades(rows []experiment.Row) (all []trade, err error) {
 				all = append(all, t)
 				continue
 			}
-			c := PostProcessed{}.Config(preset).(*PostConfig)
-			radii, err := c.radii()
+			c := fair.PostProcessed{}.Config(preset).(*fair.PostConfig)
+			radii, err := c.AllRadii()
 			if err != nil {
 				return nil, err
 			}
 			for _, radius := range radii {
 				all = append(all, trade{method: afterwards, setting: "β = " + strconv.FormatFloat(radius, 'g', -1, 64), rows: found,
-					metric: func(name string) experiment.Metric { return experiment.OwnMetric(atRadius(name, radius)) }})
+					metric: func(name string) experiment.Metric { return experiment.OwnMetric(fair.AtRadius(name, radius)) }})
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package fair
+package tables
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"molehill/pkg/experiment/fair"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
@@ -65,7 +67,7 @@ func TestAppendixReport(t *testing.T) {
 		}
 		m := run.Values{"accuracy": 0.8, parityGap: 0.1, "task loss": 1, "distance": 2, "KS": 0.3}
 		for _, radius := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2} {
-			m[atRadius("task loss", radius)], m[atRadius("distance", radius)], m[atRadius("KS", radius)] = 10, 5, 6
+			m[fair.AtRadius("task loss", radius)], m[fair.AtRadius("distance", radius)], m[fair.AtRadius("KS", radius)] = 10, 5, 6
 		}
 		rows = append(rows, experiment.Row{Run: fmt.Sprint(i), Experiment: q.Experiment, Seed: q.Seed, Config: spec.Config, Metrics: m,
 			Claims: []privacy.Claim{{Epsilon: 2, Sound: true}}})
