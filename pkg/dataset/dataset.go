@@ -10,6 +10,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"molehill/pkg/dataset/internal/draw"
 )
@@ -144,7 +145,7 @@ func (d *Dataset) Check() error {
 	return nil
 }
 
-// Check checks both parts, and that their rows have the same layout.
+// Check checks both parts, and that their rows have the same layout and classes.
 func (s *Splits) Check() error {
 	if s == nil || s.Train == nil || s.Test == nil {
 		return fmt.Errorf("expected rows for training and for testing, found one of them missing; give both")
@@ -158,6 +159,10 @@ func (s *Splits) Check() error {
 	if a.Height != b.Height || a.Width != b.Width || a.Channels != b.Channels {
 		return fmt.Errorf("data set %q: expected the same layout for training and testing, found %d×%d×%d and %d×%d×%d; make them agree",
 			a.Name, a.Height, a.Width, a.Channels, b.Height, b.Width, b.Channels)
+	}
+	if (a.Labels == nil) != (b.Labels == nil) || !slices.Equal(a.Classes, b.Classes) {
+		return fmt.Errorf("data set %q: expected the same classes for training and testing, found %d labels of %d classes and %d of %d, or other names; label both parts alike, or neither",
+			a.Name, len(a.Labels), len(a.Classes), len(b.Labels), len(b.Classes))
 	}
 	return nil
 }

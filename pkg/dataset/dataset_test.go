@@ -109,7 +109,11 @@ func TestCheckNamesTheFault(t *testing.T) {
 		}
 	}
 	unequal := &Splits{tiny(), tiny().Pad(2, 2)}
-	for _, s := range []*Splits{nil, {}, {Train: tiny()}, unequal} {
+	unlabelled, renamed, unnamed := tiny(), tiny(), tiny()
+	unlabelled.Labels = nil
+	renamed.Classes = []string{"a", "c"}
+	unnamed.Classes = nil
+	for _, s := range []*Splits{nil, {}, {Train: tiny()}, unequal, {tiny(), unlabelled}, {tiny(), renamed}, {tiny(), unnamed}} {
 		if s.Check() == nil {
 			t.Errorf("no error for %+v", s)
 		}

@@ -3,8 +3,10 @@ package experiment
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -87,8 +89,10 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	} else if state != run.Finished {
 		return found, fmt.Errorf("%s is %s; a run is measured when it is finished", r.ID, state)
 	}
-	if found, err = readMeasured(r, measuredName(name, rows)); err == nil {
-		return found, nil
+	for _, private := range []bool{false, true} {
+		if found, err = readMeasured(r, measuredName(name, rows, private)); err == nil {
+			return found, nil
+		}
 	}
 	began := time.Now()
 	err = plugin.Guard(kind, r.Spec.Experiment, "Measure", func() error {
@@ -99,22 +103,34 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 		return found, fmt.Errorf("%s of %s: %w", name, r.ID, err)
 	}
 	found.Seconds = time.Since(began).Seconds()
-	return found, r.WriteFile(measuredName(name, rows), func(w io.Writer) error {
+	write := r.WriteFile
+	if found.NonPrivate {
+		write = r.WriteOwn
+	}
+	return found, write(measuredName(name, rows, found.NonPrivate), func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", " ")
 		return encoder.Encode(found)
 	})
 }
 
-// measures is the folder of what was measured among a run's artefacts.
-const measures = "measures"
+// Folders of what was measured among a run's artefacts: what may go with it, and what
+// is for the keeper of the private rows.
+const (
+	measures   = "measures"
+	keeperOnly = measures + "/keeper-only"
+)
 
-func measuredName(name string, rows int) string {
-	return path.Join(measures, fmt.Sprintf("%s-%d.json", name, rows))
+func measuredName(name string, rows int, private bool) string {
+	folder := measures
+	if private {
+		folder = keeperOnly
+	}
+	return path.Join(folder, fmt.Sprintf("%s-%d.json", name, rows))
 }
 
 // AllMeasured returns everything that a run was measured by, by the name of its
-// artefact.
+// artefact: what is the keeper's is there for the keeper alone.
 func AllMeasured(r *run.Run) (map[string]Measured, error) {
 	names, err := r.Artefacts()
 	if err != nil {
@@ -122,12 +138,17 @@ func AllMeasured(r *run.Run) (map[string]Measured, error) {
 	}
 	all := map[string]Measured{}
 	for _, name := range names {
-		if path.Dir(name) != measures || path.Ext(name) != ".json" {
+		if folder := path.Dir(name); folder != measures && folder != keeperOnly || path.Ext(name) != ".json" {
 			continue
 		}
-		if all[name], err = readMeasured(r, name); err != nil {
+		found, err := readMeasured(r, name)
+		if errors.Is(err, fs.ErrPermission) {
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
+		all[name] = found
 	}
 	return all, nil
 }

@@ -61,6 +61,12 @@ func ClassesLeftOut(classes int) string {
 	return fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", classes)
 }
 
+// HalfLeftOut is the line of a promise about all images of a data set whose public half
+// may have trained an autoencoder: beside that network the half is not protected.
+func HalfLeftOut(name string) string {
+	return fmt.Sprintf("what an autoencoder of %s tells, the one that ships or any that is trained on it: it learns from one half of these images without noise, as public ones, and no ledger counts that", name)
+}
+
 // LeftOut is what a promise about a data set's private records leaves out: these lines,
 // and what every promise leaves out.
 func LeftOut(name string, lines ...string) []string {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/stat"
@@ -44,6 +45,20 @@ func OverSeeds(rows []Row, metric Metric) (mean, deviation float64) {
 		return math.NaN(), math.NaN()
 	}
 	return stat.MeanStdDev(values, nil)
+}
+
+// MedianSeconds is how long runs took that differ in their seed: the median, for a
+// machine may sleep. It is NaN without rows.
+func MedianSeconds(rows []Row) float64 {
+	if len(rows) == 0 {
+		return math.NaN()
+	}
+	all := make([]float64, len(rows))
+	for i, row := range rows {
+		all[i] = row.Seconds
+	}
+	slices.Sort(all)
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
 
 // ShowSpread writes what OverSeeds returns, as tables have it: "" without values.

@@ -32,3 +32,23 @@ func TestOverSeeds(t *testing.T) {
 		}
 	}
 }
+
+func TestMedianSeconds(t *testing.T) {
+	rows := func(seconds ...float64) (rows []Row) {
+		for _, s := range seconds {
+			rows = append(rows, Row{Seconds: s})
+		}
+		return rows
+	}
+	for _, c := range []struct {
+		of   []Row
+		want float64
+	}{{rows(3), 3}, {rows(9000, 2, 4), 4}, {rows(8, 2, 4, 9000), 6}} {
+		if got := MedianSeconds(c.of); got != c.want {
+			t.Errorf("%v s is the median of %v, want %v", got, c.of, c.want)
+		}
+	}
+	if got := MedianSeconds(nil); !math.IsNaN(got) {
+		t.Errorf("no rows took %v s", got)
+	}
+}

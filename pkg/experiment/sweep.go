@@ -34,6 +34,7 @@ type Samples func(Row) (viz.Images, bool)
 type Row struct {
 	Run        string          `json:"run"`
 	Experiment string          `json:"experiment"`
+	Version    string          `json:"version,omitempty"` // of the experiment; older rows lack it
 	Seed       uint64          `json:"seed"`
 	Research   bool            `json:"research"` // noise from the seed
 	Config     json.RawMessage `json:"config"`
@@ -81,7 +82,7 @@ func portable(config json.RawMessage) (json.RawMessage, error) {
 
 // Finished returns the row of a finished run.
 func Finished(r *run.Run) (Row, error) {
-	row := Row{Run: r.ID, Experiment: r.Spec.Experiment, Seed: r.Spec.Seed, Research: r.Spec.Research, run: r}
+	row := Row{Run: r.ID, Experiment: r.Spec.Experiment, Version: r.Spec.Version, Seed: r.Spec.Seed, Research: r.Spec.Research, run: r}
 	var err error
 	if row.Config, err = portable(r.Spec.Config); err != nil {
 		return row, err
@@ -96,7 +97,9 @@ func Finished(r *run.Run) (Row, error) {
 		return row, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(measured)) {
-		row.Measured = append(row.Measured, measured[name])
+		if found := measured[name]; !found.NonPrivate || row.Research { // which protects nobody anyway
+			row.Measured = append(row.Measured, found)
+		}
 	}
 	statement, err := r.Privacy()
 	if errors.Is(err, fs.ErrNotExist) {

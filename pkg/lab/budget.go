@@ -39,7 +39,7 @@ func (h history) figure() (viz.Annotated, error) {
 	if h.Budget == nil {
 		return viz.Annotated{}, fmt.Errorf("%s has no budget to draw; `molehill budget create %s --epsilon 10 --delta 1e-5` declares one", h.Dataset, h.Dataset)
 	}
-	var x, y []float64
+	x, y := []float64{0}, []float64{0} // the n-th reservation is the step at n
 	var before float64
 	runs := 0
 	for _, e := range h.Entries {
@@ -48,13 +48,15 @@ func (h history) figure() (viz.Annotated, error) {
 		}
 		after := float64(*e.Epsilon)
 		if e.Kind == "reservation" {
-			x, y = append(x, float64(runs), float64(runs)), append(y, before, after)
 			runs++
+			x, y = append(x, float64(runs), float64(runs)), append(y, before, after)
 		}
 		before = after
 	}
-	// The last step, or an empty budget, is as wide as the others.
-	x, y = append(x, float64(runs), float64(max(1, runs))), append(y, before, before)
+	// An empty budget is a line, too.
+	if runs == 0 {
+		x, y = append(x, 1), append(y, before)
+	}
 	return viz.Annotated{
 		Curves: viz.Curves{
 			Title:      fmt.Sprintf("The privacy budget of %s", h.Dataset),

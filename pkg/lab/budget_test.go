@@ -22,7 +22,7 @@ func TestBudgetIsDrawnAsAStaircase(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := figure.Lines[0]
-	wantX, wantY := []float64{0, 0, 1, 1, 2, 2}, []float64{0, 1.5, 1.5, 2.25, 2.25, 2.25}
+	wantX, wantY := []float64{0, 1, 1, 2, 2}, []float64{0, 0, 1.5, 1.5, 2.25}
 	for i := range wantX {
 		if line.X[i] != wantX[i] || line.Y[i] != wantY[i] {
 			t.Fatalf("staircase %v, %v; want %v, %v", line.X, line.Y, wantX, wantY)

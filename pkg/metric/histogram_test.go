@@ -97,3 +97,16 @@ func TestClassHistogramSeesMissingClasses(t *testing.T) {
 		t.Error("no points have a histogram")
 	}
 }
+
+func TestAgreementOfKnownLabels(t *testing.T) {
+	// Three of four: √(¾·¼/4).
+	if v := Agreement([]int{1, 2, 0, 1}, []int{1, 2, 0, 0}); v.Value != 0.75 || math.Abs(v.StandardError-math.Sqrt(3)/8) > 1e-15 {
+		t.Errorf("three of four agree by %+v", v)
+	}
+	if v := Agreement([]int{0, 1}, []int{1, 0}); v.Value != 0 || v.StandardError != 0 {
+		t.Errorf("none of two agree by %+v", v)
+	}
+	if v := Agreement(nil, nil); !math.IsNaN(v.Value) {
+		t.Errorf("no labels agree by %+v", v)
+	}
+}

@@ -53,9 +53,9 @@ func provenance() Provenance {
 }
 
 // computer is what decides how numbers are rounded, beside the backend: how many cores
-// there are says in which order sums are made.
+// there are says in which order sums are made, and the toolchain has its own exponential.
 func (p Provenance) computer() string {
-	return fmt.Sprintf("%s %s, %d cores, %v", p.Arch, p.CPU, p.Cores, slices.Sorted(maps.Values(p.Versions)))
+	return fmt.Sprintf("%s %s, %d cores, %s, %v", p.Arch, p.CPU, p.Cores, p.Go, slices.Sorted(maps.Values(p.Versions)))
 }
 
 // processorFile is where Linux tells of its processors.

@@ -50,6 +50,7 @@ type Role int
 const (
 	Theirs Role = iota + 1 // the mechanism and the accountant of the authors
 	Text                   // the mechanism that the text describes, a sound accountant
+	Known                  // the same where records may be chosen with its directions in view
 	Code                   // the mechanism that the public code runs, a sound accountant
 )
 
@@ -59,6 +60,8 @@ func (r Role) String() string {
 		return "their accountant"
 	case Text:
 		return "sound, for the text"
+	case Known:
+		return "sound, for the text, directions known"
 	case Code:
 		return "sound, for the public code"
 	}

@@ -62,12 +62,13 @@ func (e *Embedding) mean(dst []float64, x transport.Points) {
 	size := e.Frequencies.Len()
 	weight := 1 / math.Sqrt(float64(size)) / float64(x.Len())
 	transport.Parallel(size, func() struct{} { return struct{}{} }, func(_ struct{}, k int) {
-		var c, s float64
+		var c, s transport.Sum
 		for i := range x.Len() {
 			sin, cos := math.Sincos(e.phase(k, x.Row(i)))
-			c, s = c+cos, s+sin
+			c.Add(cos)
+			s.Add(sin)
 		}
-		dst[2*k], dst[2*k+1] = weight*c, weight*s
+		dst[2*k], dst[2*k+1] = weight*c.Value(), weight*s.Value()
 	})
 }
 

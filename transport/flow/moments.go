@@ -84,21 +84,25 @@ func NewNormal(records transport.Points, radius float64, directions Directions, 
 		return nil, err
 	}
 	n, dim := float64(records.Len()), records.Dim
-	values := make([]float64, MomentsCount(dim))
+	sums := make([]transport.Sum, MomentsCount(dim))
 	for i := range records.Len() {
 		row, at := records.Row(i), dim
 		for a, v := range row {
-			values[a] += float64(v) / n
+			sums[a].Add(float64(v) / n)
 			// Off the diagonal an entry stands for two.
 			for b := a; b < dim; b++ {
 				weight := math.Sqrt2
 				if a == b {
 					weight = 1
 				}
-				values[at] += weight * float64(v) * float64(row[b]) / radius / n
+				sums[at].Add(weight * float64(v) * float64(row[b]) / radius / n)
 				at++
 			}
 		}
+	}
+	values := make([]float64, len(sums))
+	for at := range sums {
+		values[at] = sums[at].Value()
 	}
 	if err := release.Release(values, sensitivity, 0); err != nil {
 		return nil, err

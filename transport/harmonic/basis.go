@@ -147,7 +147,7 @@ func (d degree) orthonormal(sums []float64) []float64 {
 // the order of every sum is that of the records.
 func (d degree) sums(x transport.Points, l int) []float64 {
 	const pointsAtOnce = 64
-	sums := make([]float64, d.size)
+	sums := make([]transport.Sum, d.size)
 	dim := x.Dim
 	r := newRecurrence(dim, l)
 	transport.Parallel((d.size+pointsAtOnce-1)/pointsAtOnce, func() []float64 {
@@ -160,14 +160,22 @@ func (d degree) sums(x transport.Points, l int) []float64 {
 			for ; j+4 <= to; j += 4 {
 				t0, t1, t2, t3 := dot4(row, d.points[j*dim:(j+4)*dim])
 				p0, p1, p2, p3 := r.last4(t0, t1, t2, t3)
-				sums[j], sums[j+1], sums[j+2], sums[j+3] = sums[j]+p0, sums[j+1]+p1, sums[j+2]+p2, sums[j+3]+p3
+				four := sums[j:][:4]
+				four[0].Add(p0)
+				four[1].Add(p1)
+				four[2].Add(p2)
+				four[3].Add(p3)
 			}
 			for ; j < to; j++ {
-				sums[j] += r.last(dot(row, d.points[j*dim:(j+1)*dim]))
+				sums[j].Add(r.last(dot(row, d.points[j*dim:(j+1)*dim])))
 			}
 		}
 	})
-	return sums
+	values := make([]float64, len(sums))
+	for j := range sums {
+		values[j] = sums[j].Value()
+	}
+	return values
 }
 
 // unit writes x, scaled to norm 1 in double precision, to dst: single precision

@@ -51,18 +51,14 @@ func NewSketch(x transport.Points, u Directions, bins int) (*Sketch, error) {
 }
 
 // binMeans returns the means of equal-mass bins of a sorted sample.
-//
-// Sums are compensated (Higham 2002, 4.3): their error is 2⁻⁵² of the
-// mean absolute value, however many records there are. That of plain sums grows with
-// n while the sensitivity falls with it, and with 10⁷ records in a bin it could pass
-// the slack that SketchSensitivity leaves.
 func binMeans(sorted []float32, content []transport.Pair, bins int) []float64 {
-	means, lost := make([]float64, bins), make([]float64, bins)
+	sums := make([]transport.Sum, bins)
 	for _, pair := range content {
-		term := float64(pair.Mass*float64(bins)*float64(sorted[pair.I])) - lost[pair.J]
-		sum := means[pair.J] + term
-		lost[pair.J] = (sum - means[pair.J]) - term
-		means[pair.J] = sum
+		sums[pair.J].Add(pair.Mass * float64(bins) * float64(sorted[pair.I]))
+	}
+	means := make([]float64, bins)
+	for j := range sums {
+		means[j] = sums[j].Value()
 	}
 	return means
 }

@@ -78,15 +78,12 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 			mean, _ := over(name)
 			return privacy.Epsilon(mean).String()
 		}
-		published, seconds := "", 0.
+		published := ""
 		if claim, ok := (privacy.Statement{Claims: c.rows[0].Claims}).Published(); ok {
 			published = claim.Epsilon.String()
 		}
-		for _, row := range c.rows {
-			seconds += row.Seconds / float64(len(c.rows))
-		}
 		t.Add(c.experiment, epsilon("ε of Z"), epsilon("ε of X"), published, experiment.ShowSpread(over("noise")), experiment.ShowSpread(over("distance")),
-			c.config.Steps, len(c.rows), math.Round(seconds))
+			c.config.Steps, len(c.rows), math.Round(experiment.MedianSeconds(c.rows)))
 		one, ok := c.rows[0].Opened()
 		if !ok {
 			continue

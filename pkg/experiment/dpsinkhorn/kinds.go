@@ -215,6 +215,10 @@ func onSketch(s *student) (privacy.Plan, []privacy.Claim, enrol, error) {
 	flow := estimator.Config(experiment.Quick)
 	flow.Dataset, flow.Epsilon, flow.Delta, flow.Classes = c.Dataset, c.Epsilon, c.Delta, len(rows.Classes)
 	flow.Particles = 10_000
+	flow.Directions = max(1, flow.Directions/rows.Private.Dim) * rows.Private.Dim // whole bases
+	if err := privateflow.Rehearse(estimator, flow, rows.Private.Len(), rows.Private.Dim, s.public); err != nil {
+		return privacy.Plan{}, nil, nil, err
+	}
 	plan, claims, err := estimator.Plan(flow, rows.Private.Len(), rows.Private.Dim, s.public)
 	if err != nil {
 		return plan, nil, nil, err
@@ -237,8 +241,12 @@ func onSketch(s *student) (privacy.Plan, []privacy.Claim, enrol, error) {
 // onEmbedding plans the one release of DP-MERF.
 func onEmbedding(s *student) (privacy.Plan, []privacy.Claim, enrol, error) {
 	c, rows := s.config, s.rows
-	if c.Features < 1 {
-		return privacy.Plan{}, nil, nil, fmt.Errorf("features is %d; an embedding takes at least 1 pair", c.Features)
+	scale := c.Scale
+	if scale == 0 {
+		scale = Scale(rows.Test)
+	}
+	if err := checkEmbedding(rows.Private.Dim, len(rows.Classes), c.Features, scale); err != nil { // before anything is paid
+		return privacy.Plan{}, nil, nil, err
 	}
 	n := rows.Private.Len()
 	sensitivity, err := EmbeddingSensitivity(n)
@@ -251,10 +259,6 @@ func onEmbedding(s *student) (privacy.Plan, []privacy.Claim, enrol, error) {
 	}
 	return plan, nil, func(_ context.Context, release *privacy.Releaser, say func(run.Event)) (teacher, error) {
 		say(run.Event{Message: fmt.Sprintf("mean embedding of %d rows", n)})
-		scale := c.Scale
-		if scale == 0 {
-			scale = Scale(rows.Test)
-		}
 		embedding, err := NewEmbedding(rows.Backend, rows.Private, len(rows.Classes), c.Features, scale, s.public, release)
 		return byEmbedding{embedding}, err
 	}, nil

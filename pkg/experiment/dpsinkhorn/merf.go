@@ -77,6 +77,19 @@ const (
 	leastEvenShare = 0.1     // of an even share, to which a class is scaled up at most
 )
 
+// checkEmbedding says what is wrong with the settings of an embedding.
+func checkEmbedding(dim, classes, features int, scale float64) error {
+	switch {
+	case features < 1 || classes < 1:
+		return fmt.Errorf("dpsinkhorn: %d features of %d classes; take at least 1 of each", features, classes)
+	case features > largestTable/(dim+1) || classes > largestTable/(2*features+1):
+		return fmt.Errorf("dpsinkhorn: %d features of dimension %d for %d classes; take at most %d numbers", features, dim, classes, largestTable)
+	case !(scale >= 0x1p-64 && scale <= 0x1p64):
+		return fmt.Errorf("dpsinkhorn: features of length scale %v; take a finite one above 0, about the distance of two rows", scale)
+	}
+	return nil
+}
+
 // NewEmbedding releases the embedding of labelled records of so many classes, with
 // m = features pairs of a cosine and a sine, once, at step 0. The frequencies are
 // drawn from public. A record with a number that is not finite, or one whose label
@@ -94,15 +107,11 @@ func NewEmbedding(b *backend.Backend, records Batch, classes, features int, scal
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case records.Dim*n != len(records.Data) || len(records.Labels) != n:
+	if records.Dim*n != len(records.Data) || len(records.Labels) != n {
 		return nil, fmt.Errorf("dpsinkhorn: %d records of dimension %d in %d numbers, with %d labels; give [n, dim] numbers and n labels", n, records.Dim, len(records.Data), len(records.Labels))
-	case features < 1 || classes < 1:
-		return nil, fmt.Errorf("dpsinkhorn: %d features of %d classes; take at least 1 of each", features, classes)
-	case features > largestTable/(records.Dim+1) || classes > largestTable/(2*features+1):
-		return nil, fmt.Errorf("dpsinkhorn: %d features of dimension %d for %d classes; take at most %d numbers", features, records.Dim, classes, largestTable)
-	case !(scale >= 0x1p-64 && scale <= 0x1p64):
-		return nil, fmt.Errorf("dpsinkhorn: features of length scale %v; take a finite one above 0, about the distance of two rows", scale)
+	}
+	if err := checkEmbedding(records.Dim, classes, features, scale); err != nil {
+		return nil, err
 	}
 	rows, err := release.Draw(0)
 	if err != nil {

@@ -194,12 +194,8 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		for _, c := range measures {
 			line = append(line, experiment.ShowSpread(m.over(c.metric())))
 		}
-		seconds := 0.
-		for _, row := range m.rows {
-			seconds += row.Seconds / float64(len(m.rows))
-		}
 		steps, _ := m.over(experiment.OwnMetric("steps"))
-		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(seconds, 'f', 0, 64))...)
+		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(experiment.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}
 	for _, o := range t.others[dataset] {
 		line := make([]any, len(table.Header))

@@ -67,7 +67,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 		Private: Batch{signed(train), train.Labels}, Test: signed(held), Held: held, Classes: train.Classes,
 		Height: train.Height, Width: train.Width, Channels: train.Channels, Origin: train.Origin, Backend: b,
 	}
-	d.NotCovered = []string{fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset), experiment.ClassesLeftOut(len(d.Classes))}
+	d.NotCovered = []string{fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset), experiment.ClassesLeftOut(len(d.Classes)), experiment.HalfLeftOut(c.Dataset)}
 	return d, nil
 }
 

@@ -146,7 +146,7 @@ var table1 = table{
 var ablation = table{
 	Info:  plugin.Info{Name: "sinkhorn-ablation", Version: "1", Source: "001, Table 2", Summary: "dp-sinkhorn on MNIST with its parts left out, one by one, at ε = 10"},
 	along: "debiasing", axis: "p, of the debiasing",
-	note: "FIDs that are missing cannot be read in our copy of the paper. It tunes Δ of the first line apart from the others; here that line has Δ = " + boundByParameters + ", the best of 0.01, 0.05, 0.1, 0.5 and 1 by the accuracy on the test images.",
+	note: "Some FIDs of the paper are not quoted. It tunes Δ of the first line apart from the others; here that line has Δ = " + boundByParameters + ", the best of 0.01, 0.05, 0.1, 0.5 and 1 by the accuracy on the test images.",
 	lines: func(experiment.Preset) (lines []line) {
 		for _, l := range []struct {
 			label, debiasing string

@@ -10,6 +10,7 @@ import (
 
 	"molehill/models/matching"
 	"molehill/pkg/dataset"
+	"molehill/pkg/metric"
 	"molehill/pkg/metric/fairness"
 	"molehill/pkg/metric/utility"
 	"molehill/pkg/run"
@@ -172,13 +173,11 @@ func measureCodes(m run.Values, r *Records, output, inner []float32) error {
 	if err != nil {
 		return err
 	}
-	decisions, right := make([]bool, len(found)), 0
+	decisions := make([]bool, len(found))
 	for i, label := range found {
-		if decisions[i] = label == 1; label == r.Label[cut+i] {
-			right++
-		}
+		decisions[i] = label == 1
 	}
-	m["accuracy"] = float64(right) / float64(len(found))
+	m["accuracy"] = metric.Agreement(found, r.Label[cut:]).Value
 	m["disparate impact"], err = fairness.DisparateImpact(decisions, r.Group[cut:])
 	return err
 }

@@ -69,16 +69,7 @@ func (d *Data) ScoreLabels(x transport.Points, labels []int, seed uint64) (run.V
 // accuracy of nearest neighbours that have learnt from x, on another sample.
 func accuracy(x transport.Points, labels []int, on transport.Points, want []int) (float64, error) {
 	got, err := metric.KNN{K: min(classNeighbours, x.Len()), Points: x, Labels: labels}.Classify(on)
-	if err != nil {
-		return 0, err
-	}
-	right := 0
-	for i, label := range got {
-		if label == want[i] {
-			right++
-		}
-	}
-	return float64(right) / float64(len(got)), nil
+	return metric.Agreement(got, want).Value, err
 }
 
 // within is the sliced W₂ to the held-out latents of the same class, in the mean

@@ -50,6 +50,9 @@ func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data
 	if err := splits.CheckImages(); err != nil {
 		return nil, err
 	}
+	if splits.Test.Len() < 2 {
+		return nil, fmt.Errorf("%s has %d held-out images; distances to them take at least 2", name, splits.Test.Len())
+	}
 	source, err := dataset.Registry.Lookup(name)
 	if err != nil {
 		return nil, err

@@ -49,9 +49,8 @@ func diffused(c *Config, dim int, plan privacy.Plan, public noise.Source) (priva
 // theorem3 is what 003's Theorem 3 says of a mechanism that its paper accounts for by
 // at, which returns the ε that is claimed at a δ: the diffusion of the last step turns
 // (ε, δ₀) into (ε, δ) with δ₀ above δ, so that the ε of the larger δ₀ can be claimed.
-// Our copy of 003 has lost the theorem's formulas; this is the reading of
-// docs/diffusion.md, which has the reasons why it is no bound: the displacement of one
-// particle between neighbours, at most h times their distance.
+// The reading is that of docs/diffusion.md, which has the reasons why it is no bound:
+// the displacement of one particle between neighbours, at most h times their distance.
 func theorem3(c *Config, at func(delta float64) (float64, error)) (privacy.Claim, error) {
 	step := accountant.Diffusion{Displacement: latentDiameter * c.StepSize, NoiseStd: math.Sqrt(2 * c.Diffusion * c.StepSize)}
 	amplified := func(delta float64) (epsilon, after float64, err error) {

@@ -93,10 +93,7 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *laten
 	}
 	plan, published, err := e.Plan(c, records.Len(), records.Dim, public)
 	if err == nil {
-		// Few points are soon rehearsed; what they are too few for takes as many as there are.
-		if few := min(1000, records.Len()); e.rehearse(c, few, records.Dim, public) != nil {
-			err = e.rehearse(c, records.Len(), records.Dim, public)
-		}
+		err = Rehearse(e.Estimator, c, records.Len(), records.Dim, public)
 	}
 	if err != nil {
 		return nil, plan, paid, err
@@ -112,9 +109,17 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *laten
 	return guide, plan, paid, err
 }
 
-// rehearse makes a guide of n random points in place of records, and asks it for its
+// Rehearse makes a guide of random points in place of n records, and asks it for its
 // first step: what settings cannot do shows before anything is paid.
-func (e Experiment) rehearse(c *Config, n, dim int, public noise.Source) error {
+func Rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
+	// Few points are soon rehearsed; what they are too few for takes as many as there are.
+	if few := min(1000, n); rehearse(e, c, few, dim, public) == nil {
+		return nil
+	}
+	return rehearse(e, c, n, dim, public)
+}
+
+func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 	rng := public.Stream("rehearsal", 0)
 	points := transport.NewPoints(n, dim)
 	for i := range points.Data {

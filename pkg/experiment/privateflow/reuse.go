@@ -86,7 +86,7 @@ func openEarlier(store run.Store, id string, e Estimator) (*earlier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s has no release to use again: %w", r.ID, err)
 	}
-	if source(made) != source(e) || made.Describe().Version != r.Spec.Version {
+	if source(made).Describe().Name != source(e).Describe().Name || made.Describe().Version != r.Spec.Version {
 		return nil, fmt.Errorf("%s is of %s, version %s, whose release %s cannot read; use it with %[2]s or what follows the same release", r.ID, r.Spec.Experiment, r.Spec.Version, e.Describe().Name)
 	}
 	from := &earlier{Run: r, config: made.Config(experiment.Preset(r.Spec.Preset))}

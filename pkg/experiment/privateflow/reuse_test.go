@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -241,6 +243,15 @@ func TestARunIsMeasuredOnce(t *testing.T) {
 	all, err := experiment.AllMeasured(r)
 	if err != nil || len(all) != 2 {
 		t.Errorf("measured %v, %v", all, err)
+	}
+	for name, want := range map[string]fs.FileMode{"measures/keeper-only/copies-40.json": 0o600, "measures/pixels-40.json": 0o644} {
+		if info, err := os.Stat(filepath.Join(r.Dir, "artefacts", name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want mode %v", name, info, err, want)
+		}
+	}
+	row, err := experiment.Finished(r)
+	if wanted := 1; err != nil || !r.Spec.Research && len(row.Measured) != wanted {
+		t.Errorf("a table would have %+v, %v; want what is not for the keeper", row.Measured, err)
 	}
 	for _, bad := range []struct {
 		name string

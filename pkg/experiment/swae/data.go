@@ -34,6 +34,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*data, error) {
 	d.notCovered = []string{
 		fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset),
 		experiment.ClassesLeftOut(len(splits.Train.Classes)),
+		experiment.HalfLeftOut(c.Dataset),
 		matching.NotCovered,
 	}
 	return d, nil

@@ -44,7 +44,7 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	if err != nil {
 		return result, err
 	}
-	result.Metrics[labelAccuracy] = agreement(found, held.Labels)
+	result.Metrics[labelAccuracy] = metric.Agreement(found, held.Labels).Value
 	result.Metrics["steps"] = float64(t.config.Steps)
 	told, err := matching.TellNoise(result.Metrics, std, t.learner.Parameters())
 	if err != nil {
@@ -70,17 +70,6 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and what images are generated from; %s of their codes; %s",
 		held.Len(), made.Len(), reconstruction, toPrior, labelAccuracy, told)
 	return result, nil
-}
-
-// agreement is the share of labels that are equal.
-func agreement(a, b []int) float64 {
-	equal := 0
-	for i, label := range a {
-		if label == b[i] {
-			equal++
-		}
-	}
-	return float64(equal) / float64(len(a))
 }
 
 // generate decodes points that are drawn as codes should lie, the same ones for the same

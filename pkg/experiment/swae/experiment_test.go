@@ -17,6 +17,7 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/metric"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy/ledger"
@@ -391,7 +392,7 @@ func TestLabelsAreLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if share := agreement(found, d.private.Labels[:10]); share < 0.8 { // guessing has 0.1
+	if share := metric.Agreement(found, d.private.Labels[:10]).Value; share < 0.8 { // guessing has 0.1
 		t.Errorf("labels %v: %v are right", found, share)
 	}
 }

@@ -212,11 +212,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		for _, c := range measures {
 			cells = append(cells, experiment.ShowSpread(m.over(c.metric())))
 		}
-		seconds := 0.
-		for _, row := range m.rows {
-			seconds += row.Seconds / float64(len(m.rows))
-		}
-		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(seconds, 'f', 0, 64))...)
+		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(experiment.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}
 	if t.others {
 		t.quote(&table, dataset, all)

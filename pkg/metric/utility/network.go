@@ -13,6 +13,7 @@ import (
 	"molehill/models/layer"
 	"molehill/models/train"
 	"molehill/pkg/dataset"
+	"molehill/pkg/metric"
 )
 
 // Training is how a network learns: Adam on the mean cross-entropy of batches,
@@ -114,7 +115,7 @@ func (f *fitting) run(ctx context.Context, m *NetworkModel, say func(Progress)) 
 		if err != nil {
 			return err
 		}
-		accuracy := share(labels, held.Labels).Value
+		accuracy := metric.Agreement(labels, held.Labels).Value
 		if accuracy > m.Holdout {
 			m.Holdout, m.Epoch = accuracy, epoch
 			if m.params, err = f.trainer.Params(); err != nil {

@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/metric"
@@ -72,7 +71,7 @@ func Accuracy(m Model, test *dataset.Dataset) (metric.Value, error) {
 	if err != nil {
 		return metric.Value{}, err
 	}
-	return share(labels, test.Labels), nil
+	return metric.Agreement(labels, test.Labels), nil
 }
 
 // Majority is the accuracy on test of always saying the most frequent label of train:
@@ -91,19 +90,6 @@ func Majority(train, test *dataset.Dataset) float64 {
 		}
 	}
 	return float64(right) / float64(max(1, len(test.Labels)))
-}
-
-// share is the share of labels that agree.
-func share(labels, truth []int) metric.Value {
-	right := 0
-	for i, label := range labels {
-		if label == truth[i] {
-			right++
-		}
-	}
-	n := float64(len(truth))
-	p := float64(right) / n
-	return metric.Value{Value: p, StandardError: math.Sqrt(p * (1 - p) / n)}
 }
 
 // check says what is wrong with labelled rows.

@@ -114,11 +114,7 @@ func (s sheet) table() viz.Table {
 		for _, name := range metrics {
 			line = append(line, experiment.ShowSpread(c.over(name)))
 		}
-		seconds := 0.
-		for _, row := range c.rows {
-			seconds += row.Seconds / float64(len(c.rows))
-		}
-		t.Add(append(line, len(c.rows), strconv.FormatFloat(seconds, 'f', 1, 64))...)
+		t.Add(append(line, len(c.rows), strconv.FormatFloat(experiment.MedianSeconds(c.rows), 'f', 1, 64))...)
 	}
 	return t
 }

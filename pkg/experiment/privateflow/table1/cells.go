@@ -72,16 +72,6 @@ func (c cell) over(metric experiment.Metric) (mean, deviation float64) {
 	return experiment.OverSeeds(c.rows, metric)
 }
 
-// seconds is the median over seeds, for a machine may sleep.
-func (c cell) seconds() float64 {
-	all := make([]float64, len(c.rows))
-	for i, row := range c.rows {
-		all[i] = row.Seconds
-	}
-	slices.Sort(all)
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
-}
-
 // further is what runs were measured by afterwards. Fréchet distances compare by network
 // and number of images only, the others by the number.
 type further struct {

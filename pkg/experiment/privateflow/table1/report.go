@@ -71,7 +71,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 		for _, f := range columns {
 			line = append(line, experiment.ShowSpread(c.over(f.of())))
 		}
-		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(c.seconds(), 'f', 0, 64))...)
+		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(experiment.MedianSeconds(c.rows), 'f', 0, 64))...)
 	}
 	if len(cells) == 0 {
 		return t
