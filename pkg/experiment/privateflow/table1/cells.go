@@ -105,6 +105,23 @@ func measured(cells []cell) []further {
 	})
 }
 
+// seeds is of how many runs of a cell it was measured, of how many there are: in the
+// cell where most are left out.
+func (f further) seeds(cells []cell) (measured, all int) {
+	for _, c := range cells {
+		count := 0
+		for _, row := range c.rows {
+			if _, ok := f.of()(row); ok {
+				count++
+			}
+		}
+		if count > 0 && (measured == 0 || len(c.rows)-count > all-measured) {
+			measured, all = count, len(c.rows)
+		}
+	}
+	return measured, all
+}
+
 // beside is a value that stands beside a measured one for comparison, the same for all
 // methods: that of the first cell that has it, false if none does.
 func (f further) beside(cells []cell, suffix string) (float64, bool) {

@@ -89,6 +89,9 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
 	t.Caption += fmt.Sprintf(" As many real public latents are at %.4g in sliced W₂, uniform points of the sphere at %.4g.", floor, nothing)
 	for _, f := range columns {
+		if few, of := f.seeds(cells); few < of {
+			t.Caption += fmt.Sprintf(" %v was measured of %d of %d seeds.", f, few, of)
+		}
 		if mean, ok := f.beside(cells, " of reconstructions"); ok {
 			t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)
 		}
