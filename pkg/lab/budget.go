@@ -34,42 +34,37 @@ func Budget(dataset string) viz.Annotated {
 	return figure
 }
 
-// figure draws a staircase: reservation by reservation, one more to the right.
+// figure draws what is spent after each reservation.
 func (h history) figure() (viz.Annotated, error) {
 	if h.Budget == nil {
 		return viz.Annotated{}, fmt.Errorf("%s has no budget to draw; `molehill budget create %s --epsilon 10 --delta 1e-5` declares one", h.Dataset, h.Dataset)
 	}
-	x, y := []float64{0}, []float64{0} // the n-th reservation is the step at n
-	var before float64
+	x, y := []float64{0}, []float64{0}
+	var spent float64
 	runs := 0
 	for _, e := range h.Entries {
 		if e.Epsilon == nil {
 			continue
 		}
-		after := float64(*e.Epsilon)
+		spent = float64(*e.Epsilon)
 		if e.Kind == "reservation" {
 			runs++
-			x, y = append(x, float64(runs), float64(runs)), append(y, before, after)
+			x, y = append(x, float64(runs)), append(y, spent)
 		}
-		before = after
-	}
-	// An empty budget is a line, too.
-	if runs == 0 {
-		x, y = append(x, 1), append(y, before)
 	}
 	return viz.Annotated{
 		Curves: viz.Curves{
 			Title:      fmt.Sprintf("The privacy budget of %s", h.Dataset),
 			Caption:    fmt.Sprintf("ε at δ = %g, composed over all reservations; a run that crashed stays paid for.", h.Budget.Delta),
 			X:          viz.Axis{Label: "runs that reserved", Max: float64(max(5, runs))},
-			Y:          viz.Axis{Label: "ε spent", Min: 0, Max: 1.12 * math.Max(h.Budget.Epsilon, before)},
+			Y:          viz.Axis{Label: "ε spent", Min: 0, Max: 1.12 * math.Max(h.Budget.Epsilon, spent)},
 			Lines:      []viz.Line{{X: x, Y: y}},
 			References: []viz.Reference{{Name: fmt.Sprintf("budget, ε = %v", privacy.Epsilon(h.Budget.Epsilon)), Value: h.Budget.Epsilon}},
 			Height:     320,
 		},
 		Notes: []viz.Note{{
-			X: x[len(x)-1], Y: before, Left: true, Line: 1, Dot: true,
-			Text: fmt.Sprintf("spent: ε = %.3g of %v", before, privacy.Epsilon(h.Budget.Epsilon)),
+			X: x[len(x)-1], Y: spent, Left: true, Line: 1, Dot: true,
+			Text: fmt.Sprintf("spent: ε = %.3g of %v", spent, privacy.Epsilon(h.Budget.Epsilon)),
 		}},
 	}, nil
 }

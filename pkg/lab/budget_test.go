@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestBudgetIsDrawnAsAStaircase(t *testing.T) {
+func TestBudgetIsDrawnRunByRun(t *testing.T) {
 	var h history
 	text := `{"dataset":"survey","budget":{"epsilon":4,"delta":1e-5},"entries":[
 		{"kind":"budget","epsilon":0},
@@ -22,10 +22,10 @@ func TestBudgetIsDrawnAsAStaircase(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := figure.Lines[0]
-	wantX, wantY := []float64{0, 1, 1, 2, 2}, []float64{0, 0, 1.5, 1.5, 2.25}
+	wantX, wantY := []float64{0, 1, 2}, []float64{0, 1.5, 2.25}
 	for i := range wantX {
 		if line.X[i] != wantX[i] || line.Y[i] != wantY[i] {
-			t.Fatalf("staircase %v, %v; want %v, %v", line.X, line.Y, wantX, wantY)
+			t.Fatalf("the line goes through %v, %v; want %v, %v", line.X, line.Y, wantX, wantY)
 		}
 	}
 	var png bytes.Buffer
