@@ -73,10 +73,15 @@ func await(ctx context.Context, r *run.Run) error {
 	return err
 }
 
-// title names what is done: what the event says, or the run with its ε.
+// title names what is done: what the event says, or the run with its ε, which its
+// statement tells of all its releases together and its settings perhaps of some.
 func title(r *run.Run, e run.Event) string {
 	if e.Message != "" {
 		return e.Message
+	}
+	var statement privacy.Statement
+	if text, err := r.Privacy(); err == nil && json.Unmarshal(text, &statement) == nil {
+		return fmt.Sprintf("%s, ε = %v", r.Spec.Experiment, statement.Epsilon())
 	}
 	var settings struct {
 		Epsilon *privacy.Epsilon `json:"epsilon"`
