@@ -22,7 +22,7 @@ func TestTitleIsOfTheStatement(t *testing.T) {
 	if got := title(r, run.Event{}); got != "made-up, ε = 1" {
 		t.Errorf("before it has a statement the run is %q", got)
 	}
-	statement := privacy.Statement{Claims: []privacy.Claim{{Label: "as proved", Epsilon: 2, Sound: true}}}
+	statement := privacy.Statement{Sensitivity: privacy.Sensitivity{Relation: privacy.AddRemove}, Claims: []privacy.Claim{{Label: "as proved", Epsilon: 2, Sound: true}}}
 	if err := r.WritePrivacy(statement); err != nil {
 		t.Fatal(err)
 	}
