@@ -124,11 +124,13 @@ func (ch *Chart) drawData(c draw.Canvas, axisX, axisY, panel bool) {
 	}
 	ch.frame(&c)
 	if panel {
-		inside := func(v vg.Length, low, high vg.Length) bool {
-			return v-low > TickType.Size/2 && high-v > TickType.Size/2
-		}
-		ticksX = slices.DeleteFunc(ticksX, func(t plot.Tick) bool { return !inside(x(t.Value), c.Min.X, c.Max.X) })
-		ticksY = slices.DeleteFunc(ticksY, func(t plot.Tick) bool { return !inside(y(t.Value), c.Min.Y, c.Max.Y) })
+		// Numbers of panels beside each other must not meet: across they stay inside, and
+		// upwards only the topmost stands out, by half its height.
+		const half = 0.5
+		ticksX = slices.DeleteFunc(ticksX, func(t plot.Tick) bool {
+			return min(x(t.Value)-c.Min.X, c.Max.X-x(t.Value)) <= half*TickType.Size
+		})
+		ticksY = slices.DeleteFunc(ticksY, func(t plot.Tick) bool { return y(t.Value)-c.Min.Y <= half*TickType.Size })
 	}
 	if axisX {
 		ch.drawAxisX(&c, x, ticksX)
