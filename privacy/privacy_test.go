@@ -1,9 +1,7 @@
 package privacy
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -265,108 +263,6 @@ func TestBadPlansAreErrors(t *testing.T) {
 	}
 }
 
-func TestEpsilonSurvivesJSON(t *testing.T) {
-	for _, e := range []Epsilon{0, 0.1, 10, Epsilon(math.Inf(1))} {
-		text, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var back Epsilon
-		if err := json.Unmarshal(text, &back); err != nil || back != e {
-			t.Errorf("%v became %s and then %v, %v", e, text, back, err)
-		}
-	}
-	for _, bad := range []string{"-1", `"NaN"`, "null", `"much"`} {
-		var e Epsilon
-		if err := json.Unmarshal([]byte(bad), &e); err == nil {
-			t.Errorf("%s was read as ε = %v", bad, e)
-		}
-	}
-}
-
-func TestStatementSaysBothClaims(t *testing.T) {
-	p, err := Calibrate(example())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.Statement(noise.Seeded(rand.New(rand.NewPCG(1, 1)).Uint64()), []Claim{{Label: "as published", Accountant: "theirs", Epsilon: 1}}, "tuning")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if published, ok := s.Published(); !ok || published.Epsilon != 1 {
-		t.Errorf("published claim %v, %v", published, ok)
-	}
-	if s.Epsilon() < 1.9 {
-		t.Errorf("ε = %v; the published claim must not count as proved", s.Epsilon())
-	}
-	for _, want := range []string{"as proved", "as published", "replace", "not covered", "tuning", "research run", "a mean", "the test"} {
-		if !strings.Contains(s.String(), want) {
-			t.Errorf("the statement does not say %q:\n%s", want, s)
-		}
-	}
-	text, err := json.Marshal(s)
-	var back Statement
-	if err != nil || json.Unmarshal(text, &back) != nil || back.String() != s.String() {
-		t.Errorf("the statement does not survive JSON (%v):\n%s", err, back)
-	}
-}
-
-// Being in a Poisson batch may move a coupled query as far as any two answers
-// are apart, of which replace-one says nothing.
-func TestPoissonSamplesUnderReplaceOneAskForSumsOverRecords(t *testing.T) {
-	p := Plan{
-		Sensitivity: Sensitivity{Value: 2, Relation: ReplaceOne, Query: "a coupled gradient"},
-		Sampler:     sampling.Poisson{Rate: 0.05}, Records: 1000, Steps: 1, Budget: Budget{1, 1e-5},
-	}
-	if _, err := Calibrate(p); err == nil || !strings.Contains(err.Error(), "one vector a record") {
-		t.Errorf("a coupled query on Poisson samples under replace-one: %v, want it refused", err)
-	}
-	p.Sensitivity.PerRecord = true
-	if _, err := Calibrate(p); err != nil {
-		t.Errorf("a sum over records: %v", err)
-	}
-	p.Sensitivity.PerRecord, p.Sensitivity.Relation = false, AddRemove
-	if _, err := Calibrate(p); err != nil {
-		t.Errorf("under add-remove: %v", err)
-	}
-}
-
-// Samples of each category fix which record is of which, so that a plan on them is one
-// under k-end, and what is said of it does not tell who is where, while its noise is its
-// own.
-func TestSamplesOfCategories(t *testing.T) {
-	plan := func(relation Relation, categories ...int) (Plan, error) {
-		sampler, err := sampling.NewStratified(categories, []int{1, 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return Calibrate(Plan{Sensitivity: Sensitivity{Value: 2, Relation: relation, Query: "a gradient"}, Sampler: sampler, Records: len(categories), Steps: 1,
-			Budget: Budget{1, 1e-5}})
-	}
-	if _, err := plan(ReplaceOne, 0, 0, 1, 1); err == nil || !strings.Contains(err.Error(), "under k-end") {
-		t.Errorf("under replace-one: %v", err)
-	}
-	var said, noisy [2]string
-	for i, categories := range [][]int{{0, 0, 1, 1}, {0, 1, 0, 1}} {
-		p, err := plan(KEnd, categories...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := p.Statement(noise.Seeded(1), nil)
-		if err != nil || s.Relation != "k-end" {
-			t.Fatal(s, err)
-		}
-		values := []float64{0}
-		if err := p.Releaser(noise.Seeded(1)).Release(values, p.Sensitivity, 0); err != nil {
-			t.Fatal(err)
-		}
-		said[i], noisy[i] = s.String(), fmt.Sprint(values)
-	}
-	if said[0] != said[1] || noisy[0] == noisy[1] {
-		t.Errorf("two divisions of four records:\n%s%s\nnoise %s and %s; want one statement, and two noises", said[0], said[1], noisy[0], noisy[1])
-	}
-}
-
 func TestWhatWasReleasedIsReplayed(t *testing.T) {
 	for _, epsilon := range []float64{1, math.Inf(1)} {
 		plan, err := Calibrate(Plan{Sensitivity: Sensitivity{Value: 1, Relation: ReplaceOne, Query: "numbers"}, Records: 10, Steps: 2,
@@ -413,17 +309,6 @@ func TestWhatWasReleasedIsReplayed(t *testing.T) {
 		r.Keep(func(int, []float64) error { return full })
 		if err := r.Release(make([]float64, 3), plan.Sensitivity, 0); !errors.Is(err, full) {
 			t.Errorf("a release that could not be kept: %v", err)
-		}
-	}
-}
-
-// What is printed is never below what was proved.
-func TestEpsilonIsRoundedUp(t *testing.T) {
-	for e, want := range map[Epsilon]string{
-		1: "1", 1.00049: "1.001", 10: "10", 9.99999: "10", 3.18: "3.18", 3.1801: "3.181", 0.0012344: "0.001235", 1.0000000001: "1", 6865.2: "6866", 0: "0", 123456: "1.235e+05",
-	} {
-		if got := e.String(); got != want {
-			t.Errorf("%v is printed as %s, want %s", float64(e), got, want)
 		}
 	}
 }

@@ -1,0 +1,94 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestADraftIsNeverPublic(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("id,age,sex,born,wealth,job,text,flag,empty\n")
+	for i := range 200 {
+		wealth := 0
+		if i%20 == 0 {
+			wealth = 12345 * i
+		}
+		fmt.Fprintf(&b, "%d,%d,%s,%02d.%02d.19%02d,%d,%s,word %d,%d,\n", 1000+i, 20+i%50, []string{"f", "m"}[i%2], 1+i%28, 1+i%12, 40+i%50, wealth, []string{"baker", "?", "smith"}[i%3], i, i%2)
+	}
+	source, err := newCSV(strings.NewReader(b.String()), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Draft(t.Context(), "people", source, Separator(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	kinds := []Kind{Exclude, Numeric, Categorical, Date, Numeric, Categorical, Exclude, Categorical, Exclude}
+	for i, c := range s.Columns {
+		if c.Kind != kinds[i] || c.Public || c.Note == "" {
+			t.Errorf("column %q is drafted as %+v, want a %s, not public, with a note", c.Name, c, kinds[i])
+		}
+	}
+	age, born, wealth, job := s.Columns[1], s.Columns[3], s.Columns[4], s.Columns[5]
+	if *age.Low > 20 || *age.High < 69 || *age.Low == 20 && *age.High == 69 {
+		t.Errorf("the range of ages is %v to %v, want 20 to 69 widened", *age.Low, *age.High)
+	}
+	if born.Format != "DD.MM.YYYY" || born.First != "1940-01-01" || born.Last != "1989-12-31" {
+		t.Errorf("days are drafted as %+v", born)
+	}
+	if wealth.Scale != "log" || !job.Missing || !slices.Equal(job.Values, []string{"baker", "smith"}) || !slices.Equal(s.Missing, []string{"?"}) {
+		t.Errorf("drafted %+v, %+v, missing %q", wealth, job, s.Missing)
+	}
+	err = s.Confirmed()
+	if err == nil || !strings.Contains(err.Error(), "age") || strings.Contains(err.Error(), "id:") {
+		t.Fatalf("an unconfirmed draft gave %v", err)
+	}
+	if err := s.Confirm("agee"); err == nil || !strings.Contains(err.Error(), "age") {
+		t.Error(err)
+	}
+	if err := s.Confirm("age"); err != nil || !s.Columns[1].Public || s.Columns[2].Public {
+		t.Error("confirming one column did not confirm it alone", err)
+	}
+	if err := s.Confirm(); err != nil || s.Confirmed() != nil {
+		t.Error("confirming all did not", err, s.Confirmed())
+	}
+}
+
+// A draft of a long table remembers no more than it needs.
+func TestADraftOfManyRowsIsBounded(t *testing.T) {
+	c := newSeenColumn()
+	for i := range 3 * draftValues {
+		c.add(fmt.Sprint(i))
+	}
+	if len(c.values) != draftValues || !c.many || c.high != 3*draftValues-1 {
+		t.Errorf("%d values are remembered, up to %v", len(c.values), c.high)
+	}
+	s, err := Draft(t.Context(), "x", &endless{100}, "")
+	if err != nil || s.Columns[0].Kind != Exclude {
+		t.Error(s, err)
+	}
+}
+
+// What goes with a synthetic table has nothing that a draft read off the rows and
+// nobody confirmed.
+func TestOnlyKeepsWhatWasConfirmed(t *testing.T) {
+	s := &Schema{Name: "x", Missing: []string{"N/A"}, Columns: []Column{
+		{Name: "a", Kind: Numeric, Low: number(0), High: number(9), Public: true, Note: "drafted"}, {Name: "b", Kind: Exclude, Note: "it has no values"}}}
+	var text strings.Builder
+	if err := s.Only().Encode(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, unconfirmed := range []string{"N/A", "drafted", "no values", `"b"`} {
+		if strings.Contains(text.String(), unconfirmed) {
+			t.Errorf("%q is published in %s", unconfirmed, &text)
+		}
+	}
+	if s.Columns[0].Note == "" || s.Missing == nil {
+		t.Error("the schema itself has lost something")
+	}
+}
