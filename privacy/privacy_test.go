@@ -312,3 +312,41 @@ func TestWhatWasReleasedIsReplayed(t *testing.T) {
 		}
 	}
 }
+
+// Each release is announced before it gets its noise, by a name of its own, and what is
+// refused then is not released.
+func TestReleasesAreAnnounced(t *testing.T) {
+	plan, err := Calibrate(example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Steps = 3
+	names := map[string][32]byte{}
+	refuse := errors.New("not that")
+	announced := func(name string, digest [32]byte) error {
+		if before, known := names[name]; known && before != digest {
+			return refuse
+		}
+		names[name] = digest
+		return nil
+	}
+	release := func(value float64, step int) ([]float64, error) {
+		r := plan.Releaser(noise.Seeded(1)) // each as of a process of its own
+		r.Remember(announced)
+		values := []float64{value}
+		return values, r.Release(values, plan.Sensitivity, step)
+	}
+	first, err := release(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := release(1, 0); err != nil || again[0] != first[0] {
+		t.Errorf("%v, %v; the same again is %v", again, err, first)
+	}
+	if _, err := release(2, 1); err != nil || len(names) != 2 {
+		t.Errorf("%d names of two releases, %v", len(names), err)
+	}
+	if values, err := release(1+1e-15, 0); !errors.Is(err, refuse) || values[0] != 1+1e-15 {
+		t.Errorf("%v, %v; want the values as they were, refused", values, err)
+	}
+}

@@ -18,6 +18,7 @@ type Releaser struct {
 	secret noise.Source
 	label  string // of the noise: another plan under the same key gets other noise
 	keep   func(step int, released []float64) error
+	check  func(name string, digest [32]byte) error
 	stored [][]float64 // what a replay answers with, by step; nil for no replay
 
 	mu       sync.Mutex
@@ -34,6 +35,12 @@ func (p Plan) Releaser(secret noise.Source) *Releaser {
 // released may be used again at will (Plan.Replay). An error of keep is one of
 // Release. Call it before the first release.
 func (r *Releaser) Keep(keep func(step int, released []float64) error) { r.keep = keep }
+
+// Remember has each release announced to once before it gets its noise, by a name that
+// no other release of the key has and a digest of its values: once is to keep them
+// beyond this process, and to refuse a name that comes again with another digest. Call
+// it before the first release.
+func (r *Releaser) Remember(once func(name string, digest [32]byte) error) { r.check = once }
 
 // Replay returns a releaser that answers with what one of the same plan released
 // before, by step, and looks at nothing: what is made of its answers is
@@ -124,6 +131,11 @@ func (r *Releaser) once(values []float64, step int) error {
 	defer r.mu.Unlock()
 	if before, ok := r.released[step]; ok && before != sum {
 		return fmt.Errorf("privacy: release %d was made of other values; the same noise on both would give away their difference", step+1)
+	}
+	if r.check != nil {
+		if err := r.check(fmt.Sprintf("%s %d", r.label, step), sum); err != nil {
+			return err
+		}
 	}
 	r.released[step] = sum
 	return nil

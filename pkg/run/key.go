@@ -140,6 +140,9 @@ func fingerprint(key [32]byte) []byte {
 // disks that write elsewhere than they read (flash, copy-on-write file systems)
 // overwriting may leave the old block for a while; an encrypted disk helps.
 func eraseKey(dir string) error {
+	if err := os.Remove(filepath.Join(dir, keyOnce)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("run: %w", err)
+	}
 	path := filepath.Join(dir, keyFile)
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -50,6 +50,7 @@ const (
 	keyFile     = "key"
 	keyCheck    = "key.check"
 	keyBound    = "key.bound"
+	keyOnce     = "key.once"
 	privacyFile = "privacy.json"
 	errorFile   = "error.json"
 	resultFile  = "result.json"

@@ -68,6 +68,24 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	}
 }
 
+// A training whose noise is secret goes on after an interruption: its releases come out
+// as they were, and are let through.
+func TestASecretTrainingGoesOn(t *testing.T) {
+	t.Setenv(run.IntervalVariable, "30ms") // of three steps or so, which are made again
+	dataset.Register("secret-digits", "digits that are drawn in no time", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+		o.N = 2000
+		return dataset.Load(ctx, "glyphs", o)
+	})
+	settings := maps.Clone(inSeconds)
+	settings["dataset"] = "secret-digits"
+	t.Setenv("MOLEHILL_LEDGER", t.TempDir()+"/ledger.db")
+	t.Setenv("GOMLX_BACKEND", "go")
+	r := experimenttest.Computed(t, experimenttest.Acquired(t, experiment.Request{Experiment: "dp-sinkhorn", Seed: 1, Settings: settings}), 8)
+	if result, err := r.Result(); err != nil || result.Metrics["steps"] != 12 {
+		t.Errorf("%v, %v; want all steps", result.Metrics, err)
+	}
+}
+
 // What is learned of public rows first is not noise's: a training that is interrupted
 // in either course, or between them, ends as another, and one that begins elsewhere
 // ends elsewhere.

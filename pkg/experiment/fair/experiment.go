@@ -100,7 +100,9 @@ func (c *Config) begin(r *run.Run, tested []group) (t *training, test *Records, 
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err = newTraining(c, on, train, noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed))
+	if t, err = newTraining(c, on, train, noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)); err == nil {
+		t.release, err = experiment.Releaser(r, t.Plan, t.secret)
+	}
 	return t, test, err
 }
 

@@ -171,7 +171,11 @@ func (s Saddle) Run(ctx context.Context, r *run.Run, config experiment.Config) (
 		return result, err
 	}
 	d := newDuel(c, train)
-	if err := d.learn(ctx, r, p, p.Releaser(secret)); err != nil {
+	release, err := experiment.Releaser(r, p.Plan, secret)
+	if err != nil {
+		return result, err
+	}
+	if err := d.learn(ctx, r, p, release); err != nil {
 		return result, err
 	}
 	if err := r.WriteFile(duelled, func(to io.Writer) error {

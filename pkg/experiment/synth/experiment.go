@@ -112,7 +112,10 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err != nil {
 		return result, err
 	}
-	release := plan.Releaser(noise.Keyed(key, r.Spec.Research))
+	release, err := experiment.Releaser(r, plan, noise.Keyed(key, r.Spec.Research))
+	if err != nil {
+		return result, err
+	}
 	if plan.Steps == 1 {
 		KeepRelease(r, release)
 	}
