@@ -66,8 +66,8 @@ func biasOf(found experiment.Measured, s *student, seed uint64, say func(run.Eve
 
 // biases draws what biasOf has measured of lines, if anything: 001's Figure 4c.
 func biases(dataset string, all []measured) (viz.Curves, bool) {
-	f := viz.Curves{Title: "Bias and variance of gradients, " + dataset, Caption: "A line for each generator, trained with its p; along it the p of the estimator. Its points are p = 0, 0.2, … 1, with G_1 at no bias.",
-		X: viz.Axis{Label: "bias, ‖mean of G_p − mean of G_1‖"}, Y: viz.Axis{Label: "variance / that of G_1"}, Height: 440}
+	f := viz.Curves{Title: "Bias and variance of gradients, " + dataset, Caption: "A line for each generator, trained with its p; along it the p of the gradient: 0, 0.2, … 1, the last at no bias.",
+		X: viz.Axis{Label: "bias: how far the mean gradient is from that at p = 1"}, Y: viz.Axis{Label: "variance / that at p = 1"}, Height: 440}
 	for _, m := range all {
 		for _, row := range m.rows[:1] {
 			k := slices.IndexFunc(row.Measured, func(x experiment.Measured) bool { _, ok := x.Values[biasAt(1)]; return ok })
