@@ -346,7 +346,11 @@ func TestReleasesAreAnnounced(t *testing.T) {
 	if _, err := release(2, 1); err != nil || len(names) != 2 {
 		t.Errorf("%d names of two releases, %v", len(names), err)
 	}
-	if values, err := release(1+1e-15, 0); !errors.Is(err, refuse) || values[0] != 1+1e-15 {
+	grid := noise.Grid(plan.NoiseStd)
+	if values, err := release(1+grid, 0); !errors.Is(err, refuse) || values[0] != 1+grid {
 		t.Errorf("%v, %v; want the values as they were, refused", values, err)
+	}
+	if again, err := release(1+grid/1024, 0); err != nil || again[0] != first[0] {
+		t.Errorf("%v, %v; what the grid does not tell apart is released as %v was", again, err, first)
 	}
 }

@@ -119,10 +119,12 @@ func (r *Releaser) release(values []float64, s Sensitivity, step int) error {
 	return r.secret.Release(values, values, p.NoiseStd, r.label, step)
 }
 
-// once remembers what a step releases: other values under the same noise would
-// give away their difference.
+// once remembers what a step releases, as the noise's grid has it: other values under
+// the same noise would give away their difference.
 func (r *Releaser) once(values []float64, step int) error {
-	text, err := binary.Append(nil, binary.LittleEndian, values)
+	steps := make([]float64, len(values))
+	noise.Steps(steps, values, r.plan.NoiseStd)
+	text, err := binary.Append(nil, binary.LittleEndian, steps)
 	if err != nil {
 		return fmt.Errorf("privacy: %w", err)
 	}

@@ -52,20 +52,15 @@ func PromiseLater(ctx context.Context, r *run.Run, name string, plan privacy.Pla
 	if err := r.WritePrivacy(statement); err != nil {
 		return nil, nil, err
 	}
-	release, err = Releaser(r, plan, secret)
-	return release, sync.OnceValues(func() (Payment, error) { return Reserve(ctx, r, name, plan) }), err
+	return Releaser(r, plan, secret), sync.OnceValues(func() (Payment, error) { return Reserve(ctx, r, name, plan) }), nil
 }
 
 // Releaser returns the releaser of a run's plan, which makes no release of other values
 // than the run has made it of before (run.Once).
-func Releaser(r *run.Run, plan privacy.Plan, secret noise.Source) (*privacy.Releaser, error) {
-	once, err := r.Once()
-	if err != nil {
-		return nil, err
-	}
+func Releaser(r *run.Run, plan privacy.Plan, secret noise.Source) *privacy.Releaser {
 	release := plan.Releaser(secret)
-	release.Remember(once)
-	return release, nil
+	release.Remember(r.Once)
+	return release
 }
 
 // ClassesLeftOut is the line of a promise about records with labels: how many classes

@@ -47,6 +47,9 @@ func (h history) figure() (viz.Annotated, error) {
 			continue
 		}
 		spent = float64(*e.Epsilon)
+		if runs == 0 && e.Kind != "reservation" {
+			y[0] = spent // before the budget was declared
+		}
 		if e.Kind == "reservation" {
 			runs++
 			x, y = append(x, float64(runs)), append(y, spent)

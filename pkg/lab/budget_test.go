@@ -28,6 +28,15 @@ func TestBudgetIsDrawnRunByRun(t *testing.T) {
 			t.Fatalf("the line goes through %v, %v; want %v, %v", line.X, line.Y, wantX, wantY)
 		}
 	}
+	early := `{"dataset":"survey","budget":{"epsilon":6,"delta":1e-5},"entries":[
+		{"kind":"budget","epsilon":4},{"kind":"reservation","id":"a","epsilon":5}]}`
+	var before history
+	if err := json.Unmarshal([]byte(early), &before); err != nil {
+		t.Fatal(err)
+	}
+	if late, err := before.figure(); err != nil || late.Lines[0].Y[0] != 4 || late.Lines[0].Y[1] != 5 {
+		t.Errorf("%v, %v; a budget that began with 4 spent begins there", late.Lines, err)
+	}
 	var png bytes.Buffer
 	if err := figure.PNG(&png); err != nil || png.Len() < 1000 {
 		t.Errorf("a picture of %d bytes, %v", png.Len(), err)

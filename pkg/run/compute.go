@@ -28,6 +28,7 @@ type computation struct {
 	from     *checkpoint // to go on from; nil: from the beginning
 	restored bool        // the experiment has asked for it
 	last     int         // step of the newest checkpoint, -1 if there is none
+	marks    *marks      // of releases; nil before the first
 }
 
 // Acquire makes this process the one that computes, until Finish, Fail or
@@ -141,10 +142,7 @@ func (r *Run) Describe(backend, data string) error {
 	if n := len(record.Provenance); n > 0 {
 		now := &record.Provenance[n-1]
 		for _, before := range record.Provenance[:n-1] {
-			if backend == "" || before.Backend == "" {
-				continue
-			}
-			if before.Backend != backend {
+			if backend != "" && before.Backend != "" && before.Backend != backend {
 				return fmt.Errorf("run: %s was begun on the backend %q and would go on with %q; set GOMLX_BACKEND to what it began with (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
 			}
 			if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && exists(r.path(keyCheck)) {
@@ -305,8 +303,8 @@ func (r *Run) end(last func() error) error {
 	if there == nil {
 		err = last()
 	}
-	err = errors.Join(there, err, c.events.close(), c.lock.Close())
-	c.lock, c.events, c.from = nil, nil, nil
+	err = errors.Join(there, err, c.events.close(), c.marks.close(), c.lock.Close())
+	c.lock, c.events, c.from, c.marks = nil, nil, nil, nil
 	return err
 }
 

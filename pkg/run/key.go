@@ -140,13 +140,11 @@ func fingerprint(key [32]byte) []byte {
 // disks that write elsewhere than they read (flash, copy-on-write file systems)
 // overwriting may leave the old block for a while; an encrypted disk helps.
 func eraseKey(dir string) error {
-	if err := os.Remove(filepath.Join(dir, keyOnce)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("run: %w", err)
-	}
+	marks := remove(filepath.Join(dir, keyOnce))
 	path := filepath.Join(dir, keyFile)
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return marks
 	}
 	if err == nil {
 		_, err = file.Write(make([]byte, 32))
@@ -155,5 +153,5 @@ func eraseKey(dir string) error {
 	if err != nil {
 		return fmt.Errorf("run: erasing the noise key %s: %w; erase it by hand: with it the noise can be subtracted", path, err)
 	}
-	return nil
+	return marks
 }

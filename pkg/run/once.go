@@ -10,71 +10,103 @@ import (
 	"os"
 )
 
-// mark is what is kept of a release: which it is, and of what, both hashed under the
-// noise key.
-type mark struct{ name, of [16]byte }
+// marks are what a computation knows of the releases of its run: of each its name and
+// what it was made of, both hashed under the noise key.
+type marks struct {
+	key  [32]byte
+	made map[[markSize / 2]byte][markSize / 2]byte
+	file *os.File
+}
 
 const markSize = 32
 
-// Once returns how the run's releases are kept apart: once(name, digest) keeps that the
-// release of a name was made of what has this digest, and refuses any other from then
-// on, after a crash too. A run that goes on computes the steps since its last checkpoint
-// again, and where a device does not repeat itself to the last bit the same noise would
-// come upon other values, whose difference it then no longer hides.
+// Once keeps that the release of a name was made of what has this digest, and refuses
+// any other from then on, also after a crash. A run that goes on computes the steps since
+// its last checkpoint again, and where a device does not repeat itself the same noise
+// would come upon other values, whose difference it then no longer hides. Call it before
+// the noise is added: when it returns, the mark is on the disk.
 //
-// The file of it, 32 bytes a release, is keyed as Bind's is: it tells nobody anything,
+// The file of marks, 32 bytes a release, is keyed as Bind's is: it tells nobody anything,
 // and Finish removes it with the key. Research runs protect nobody, and keep none.
-func (r *Run) Once() (once func(name string, digest [32]byte) error, err error) {
+func (r *Run) Once(name string, digest [32]byte) error {
 	if r.Spec.Research {
-		return func(string, [32]byte) error { return nil }, nil
+		return nil
 	}
-	key, err := r.Key()
+	c := &r.holding
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.require(r); err != nil {
+		return err
+	}
+	if c.marks == nil {
+		m, err := openMarks(r)
+		if err != nil {
+			return err
+		}
+		c.marks = m
+	}
+	return c.marks.add(r, name, digest)
+}
+
+// openMarks reads the marks of a run whose lock the caller holds.
+func openMarks(r *Run) (*marks, error) {
+	key, err := secureKey(r.Dir)
 	if err != nil {
 		return nil, err
 	}
 	path := r.path(keyOnce)
-	made := map[[16]byte][16]byte{}
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("run: %w", err)
 	}
+	isNew := err != nil
+	m := &marks{key: key, made: map[[markSize / 2]byte][markSize / 2]byte{}}
 	whole := len(text) / markSize * markSize // what a crash has cut short was not released
 	for at := 0; at < whole; at += markSize {
-		made[[16]byte(text[at:])] = [16]byte(text[at+16:])
+		m.made[[markSize / 2]byte(text[at:])] = [markSize / 2]byte(text[at+markSize/2:])
 	}
-	if err := os.Truncate(path, int64(whole)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("run: %w", err)
+	m.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = m.file.Truncate(int64(whole))
 	}
-	hash := func(what string, parts ...[]byte) (sum [16]byte) {
-		mac := hmac.New(sha256.New, key[:])
-		io.WriteString(mac, "molehill "+what+"\x00")
-		for _, part := range parts {
-			mac.Write(part)
-		}
-		copy(sum[:], mac.Sum(nil))
-		return sum
+	if err == nil && isNew {
+		err = syncDir(r.Dir)
 	}
-	return func(name string, digest [32]byte) error {
-		m := mark{hash("release", []byte(name)), hash("release of", []byte(name), digest[:])}
-		before, known := made[m.name]
-		if known && before != m.of {
-			return fmt.Errorf("run: %s came to other values than before it was interrupted, and the same noise on both would give away their difference: its device does not repeat itself; delete the run and pay for a new one", r.ID)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("run: %w", err), m.close())
+	}
+	return m, nil
+}
+
+func (m *marks) add(r *Run, name string, digest [32]byte) error {
+	release, of := m.hash("release", []byte(name)), m.hash("release of", []byte(name), digest[:])
+	if before, known := m.made[release]; known {
+		if before != of {
+			return fmt.Errorf("run: %s came to other values than when it made this release before, and the same noise on both would give away their difference; go on with the program and on the machine that it began with, and if it comes out otherwise there too, delete the run and pay for a new one", r.ID)
 		}
-		if known {
-			return nil
-		}
-		if err := r.computing(); err != nil {
-			return err
-		}
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err == nil {
-			_, err = file.Write(append(m.name[:], m.of[:]...))
-			err = errors.Join(err, file.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("run: %w; nothing was released", err)
-		}
-		made[m.name] = m.of
 		return nil
-	}, nil
+	}
+	_, err := m.file.Write(append(release[:], of[:]...))
+	if err = errors.Join(err, m.file.Sync()); err != nil {
+		return fmt.Errorf("run: %w; nothing was released", err)
+	}
+	m.made[release] = of
+	return nil
+}
+
+func (m *marks) hash(what string, parts ...[]byte) (sum [markSize / 2]byte) {
+	mac := hmac.New(sha256.New, m.key[:])
+	io.WriteString(mac, "molehill "+what+"\x00")
+	for _, part := range parts {
+		mac.Write(part)
+	}
+	copy(sum[:], mac.Sum(nil))
+	return sum
+}
+
+func (m *marks) close() error {
+	if m == nil || m.file == nil {
+		return nil
+	}
+	return m.file.Close()
 }

@@ -2,8 +2,14 @@ package run
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -25,23 +31,24 @@ func begun(t *testing.T, store Store, research bool) *Run {
 func TestReleasesAreOfOneThing(t *testing.T) {
 	store := Store{Dir: t.TempDir()}
 	r := begun(t, store, false)
-	once, err := r.Once()
-	ok(t, err)
 	one, other := [32]byte{1}, [32]byte{2}
-	ok(t, once("release a 0", one), once("release a 0", one), once("release a 1", other))
-	refused := func(once func(string, [32]byte) error, name string, of [32]byte) {
+	ok(t, r.Once("release a 0", one), r.Once("release a 0", one), r.Once("release a 1", other))
+	refused := func(r *Run, name string, of [32]byte) {
 		t.Helper()
-		if err := once(name, of); err == nil || !strings.Contains(err.Error(), "other values than before") {
+		if err := r.Once(name, of); err == nil || !strings.Contains(err.Error(), "other values than when") {
 			t.Errorf("%s of other values: %v", name, err)
 		}
 	}
-	refused(once, "release a 0", other)
+	refused(r, "release a 0", other)
 	path := r.path(keyOnce)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 || info.Size() != 2*markSize {
 		t.Fatalf("%v, %v; want two marks that only the owner reads", info, err)
 	}
 	ok(t, r.Release())
+	if err := r.Once("release a 2", one); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("a run that nobody computes released something: %v", err)
+	}
 
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	ok(t, err)
@@ -49,23 +56,39 @@ func TestReleasesAreOfOneThing(t *testing.T) {
 	ok(t, err, file.Close())
 	again, err := store.Open(r.ID)
 	ok(t, err, again.Acquire())
-	later, err := again.Once()
-	ok(t, err)
-	refused(later, "release a 0", other)
-	ok(t, later("release a 1", other), later("release a 2", one))
+	refused(again, "release a 0", other)
+	ok(t, again.Once("release a 1", other), again.Once("release a 2", one))
 	if info, err := os.Stat(path); err != nil || info.Size() != 3*markSize {
 		t.Errorf("%v, %v; want three marks", info, err)
 	}
-	third, err := again.Once()
-	ok(t, err)
-	refused(third, "release a 2", other)
+	refused(again, "release a 2", other)
 
 	ok(t, again.Finish(Result{}))
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("a finished run keeps its marks: %v", err)
 	}
-	if err := third("release a 3", one); err == nil {
-		t.Error("a finished run released something")
+	if err := again.Once("release a 3", one); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("a finished run released something: %v", err)
+	}
+}
+
+// Of many that release at once each release is of one thing.
+func TestOnceOfMany(t *testing.T) {
+	r := begun(t, Store{Dir: t.TempDir()}, false)
+	var made atomic.Int64
+	var all sync.WaitGroup
+	for k := range 8 {
+		all.Go(func() {
+			for step := range 20 {
+				if r.Once(fmt.Sprint("release ", step), [32]byte{byte(k)}) == nil {
+					made.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if info, err := os.Stat(r.path(keyOnce)); err != nil || info.Size() != 20*markSize || made.Load() != 20 {
+		t.Errorf("%d releases of 20, %v, %v", made.Load(), info, err)
 	}
 }
 
@@ -74,8 +97,7 @@ func TestMarksTellNothing(t *testing.T) {
 	texts := map[string]bool{}
 	for range 2 {
 		r := begun(t, Store{Dir: t.TempDir()}, false)
-		once, err := r.Once()
-		ok(t, err, once("release a 0", [32]byte{1}))
+		ok(t, r.Once("release a 0", [32]byte{1}))
 		text, err := os.ReadFile(r.path(keyOnce))
 		ok(t, err)
 		texts[string(text[:16])], texts[string(text[16:])] = true, true
@@ -84,9 +106,28 @@ func TestMarksTellNothing(t *testing.T) {
 		t.Errorf("%d different hashes of 4", len(texts))
 	}
 	r := begun(t, Store{Dir: t.TempDir()}, true)
-	once, err := r.Once()
-	ok(t, err, once("release a 0", [32]byte{1}), once("release a 0", [32]byte{2}))
+	ok(t, r.Once("release a 0", [32]byte{1}), r.Once("release a 0", [32]byte{2}))
 	if _, err := os.Stat(r.path(keyOnce)); !os.IsNotExist(err) {
 		t.Errorf("a research run keeps marks: %v", err)
+	}
+}
+
+// What is the owner's is in a folder that is the owner's, below one that is not.
+func TestOwnFoldersAreClosed(t *testing.T) {
+	r := begun(t, Store{Dir: t.TempDir()}, true)
+	nothing := func(io.Writer) error { return nil }
+	ok(t, r.WriteOwn("measures/keeper-only/copies.json", nothing), r.WriteFile("measures/fid.json", nothing))
+	for name, want := range map[string]fs.FileMode{"measures": 0o755, "measures/keeper-only": 0o700, "measures/fid.json": 0o644, "measures/keeper-only/copies.json": 0o600} {
+		if info, err := os.Stat(r.path(artefactDir + "/" + name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want mode %v", name, info, err, want)
+		}
+	}
+	if os.Geteuid() == 0 {
+		t.Skip("the superuser lists all folders")
+	}
+	ok(t, os.Chmod(r.path(artefactDir+"/measures/keeper-only"), 0))
+	t.Cleanup(func() { os.Chmod(r.path(artefactDir+"/measures/keeper-only"), 0o700) })
+	if names, err := r.Artefacts(); err != nil || len(names) != 1 {
+		t.Errorf("others see %v, %v; want what is not the owner's", names, err)
 	}
 }

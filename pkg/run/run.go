@@ -17,6 +17,7 @@
 //	artefacts/        samples, weights, figures
 //	key               the noise key, while the run is unfinished
 //	key.check, .bound the key's fingerprint; a keyed hash of what it is for
+//	key.once          keyed hashes of what was released, while the run is unfinished
 //	privacy.json      what is promised about the data
 //	error.json        why the last computation gave up
 //	result.json       the metrics; written last: where it is, the run is finished
@@ -199,6 +200,9 @@ func (r *Run) write(name string, folder, mode fs.FileMode, write func(io.Writer)
 		return err
 	}
 	path := filepath.Join(r.Dir, artefactDir, name)
+	if err := os.MkdirAll(filepath.Dir(filepath.Dir(path)), 0o755); err != nil { // what is above is for all
+		return explain(path, err)
+	}
 	if err := os.MkdirAll(filepath.Dir(path), folder); err != nil {
 		return explain(path, err)
 	}
@@ -224,7 +228,7 @@ func (r *Run) Changed(name string) time.Time {
 	return info.ModTime()
 }
 
-// Artefacts returns the names of all artefacts, sorted.
+// Artefacts returns the names of all artefacts that this user may list, sorted.
 func (r *Run) Artefacts() ([]string, error) {
 	var names []string
 	root := r.path(artefactDir)
@@ -232,6 +236,9 @@ func (r *Run) Artefacts() ([]string, error) {
 		if err == nil && entry.Type().IsRegular() && !strings.Contains(entry.Name(), temporaryMark) {
 			name, _ := filepath.Rel(root, path) // path lies below root
 			names = append(names, filepath.ToSlash(name))
+		}
+		if path != root && errors.Is(err, fs.ErrPermission) {
+			return fs.SkipDir // the keeper's
 		}
 		return err
 	})

@@ -67,6 +67,15 @@ func (s Source) Release(dst, values []float64, sigma float64, label string, step
 	return nil
 }
 
+// Steps writes to dst what Release makes of values before it adds noise: multiples of
+// Grid(sigma), as numbers of steps. Values that agree in them are released alike.
+func Steps(dst, values []float64, sigma float64) {
+	g := Grid(sigma)
+	for i, v := range values {
+		dst[i] = onGrid(v, g) + 0 // which has no −0
+	}
+}
+
 // onGrid returns the multiple of g nearest to v, in steps of g.
 func onGrid(v, g float64) float64 {
 	if v != v {

@@ -266,6 +266,9 @@ func measureAll(cmd *cobra.Command, store run.Store, rows []experiment.Row, name
 		}
 		done()
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s of %s, %.0f s\n", i+1, len(rows), name, row.Run, found.Seconds)
+		if found.NonPrivate && !row.Research {
+			fmt.Fprintf(cmd.ErrOrStderr(), "   for its keeper alone: `molehill measure %s %s --rows %d` shows it, the table does not\n", row.Run, name, count)
+		}
 		if measured[i], err = experiment.Finished(r); err != nil {
 			return nil, err
 		}

@@ -101,7 +101,7 @@ func (c *Config) begin(r *run.Run, tested []group) (t *training, test *Records, 
 		return nil, nil, err
 	}
 	if t, err = newTraining(c, on, train, noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)); err == nil {
-		t.release, err = experiment.Releaser(r, t.Plan, t.secret)
+		t.release = experiment.Releaser(r, t.Plan, t.secret)
 	}
 	return t, test, err
 }

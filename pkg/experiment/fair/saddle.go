@@ -171,11 +171,7 @@ func (s Saddle) Run(ctx context.Context, r *run.Run, config experiment.Config) (
 		return result, err
 	}
 	d := newDuel(c, train)
-	release, err := experiment.Releaser(r, p.Plan, secret)
-	if err != nil {
-		return result, err
-	}
-	if err := d.learn(ctx, r, p, release); err != nil {
+	if err := d.learn(ctx, r, p, experiment.Releaser(r, p.Plan, secret)); err != nil {
 		return result, err
 	}
 	if err := r.WriteFile(duelled, func(to io.Writer) error {

@@ -112,10 +112,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err != nil {
 		return result, err
 	}
-	release, err := experiment.Releaser(r, plan, noise.Keyed(key, r.Spec.Research))
-	if err != nil {
-		return result, err
-	}
+	release := experiment.Releaser(r, plan, noise.Keyed(key, r.Spec.Research))
 	if plan.Steps == 1 {
 		KeepRelease(r, release)
 	}
