@@ -32,24 +32,16 @@ func Levels(weights []float64, n int) []float64 {
 // LevelsInOrder writes the levels of points that order sorts: levels[r] is the
 // share of the weights of points order[0] … order[r], or 0 … r without an order.
 func LevelsInOrder(levels, weights []float64, order []int32) {
-	// Compensated sums (Neumaier 1974), so that a level is off by its last bit
-	// however many weights are below it.
-	var sum, lost float64
+	var sum Sum // so that a level is off by its last bit however many weights are below it
 	for r := range levels {
 		w := weights[r]
 		if order != nil {
 			w = weights[order[r]]
 		}
-		next := sum + w
-		if sum >= w {
-			lost += sum - next + w
-		} else {
-			lost += w - next + sum
-		}
-		sum = next
-		levels[r] = sum + lost
+		sum.Add(w)
+		levels[r] = sum.Value()
 	}
-	total, below := sum+lost, 0.
+	total, below := sum.Value(), 0.
 	for r, level := range levels {
 		below = max(below, min(1, level/total))
 		levels[r] = below

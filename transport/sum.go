@@ -1,18 +1,32 @@
 package transport
 
-// Sum adds up numbers with compensation (Higham 2002, 4.3): its error is
-// 2⁻⁵² of the sum of absolute values, however many there are. That of a plain sum grows
-// with their number as well, and what one record can do to a mean falls with it: beside
-// millions of records rounding alone would pass the slack of a sensitivity.
+import "math"
+
+// Sum adds up numbers with compensation (Neumaier 1974): of n numbers it is off by its
+// last bit and by n²·2⁻¹⁰⁶ of the sum of absolute values. The error of a plain sum grows
+// with n·2⁻⁵³, and what one record can do to a mean falls with n: beside millions of
+// records rounding alone would pass the slack of a sensitivity.
 type Sum struct{ value, lost float64 }
 
 // Add adds v.
 func (s *Sum) Add(v float64) {
-	term := v - s.lost
-	sum := s.value + term
-	s.lost = (sum - s.value) - term
-	s.value = sum
+	next := s.value + v
+	if math.Abs(s.value) >= math.Abs(v) {
+		s.lost += s.value - next + v
+	} else {
+		s.lost += v - next + s.value
+	}
+	s.value = next
 }
 
 // Value is the sum.
-func (s *Sum) Value() float64 { return s.value }
+func (s *Sum) Value() float64 { return s.value + s.lost }
+
+// SumValues returns the values of sums.
+func SumValues(sums []Sum) []float64 {
+	values := make([]float64, len(sums))
+	for i := range sums {
+		values[i] = sums[i].Value()
+	}
+	return values
+}

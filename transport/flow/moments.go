@@ -100,10 +100,7 @@ func NewNormal(records transport.Points, radius float64, directions Directions, 
 			}
 		}
 	}
-	values := make([]float64, len(sums))
-	for at := range sums {
-		values[at] = sums[at].Value()
-	}
+	values := transport.SumValues(sums)
 	if err := release.Release(values, sensitivity, 0); err != nil {
 		return nil, err
 	}

@@ -171,11 +171,7 @@ func (d degree) sums(x transport.Points, l int) []float64 {
 			}
 		}
 	})
-	values := make([]float64, len(sums))
-	for j := range sums {
-		values[j] = sums[j].Value()
-	}
-	return values
+	return transport.SumValues(sums)
 }
 
 // unit writes x, scaled to norm 1 in double precision, to dst: single precision

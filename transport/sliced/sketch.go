@@ -56,11 +56,7 @@ func binMeans(sorted []float32, content []transport.Pair, bins int) []float64 {
 	for _, pair := range content {
 		sums[pair.J].Add(pair.Mass * float64(bins) * float64(sorted[pair.I]))
 	}
-	means := make([]float64, bins)
-	for j := range sums {
-		means[j] = sums[j].Value()
-	}
-	return means
+	return transport.SumValues(sums)
 }
 
 // Sensitivity returns SketchSensitivity of this sketch. For a diameter that is not

@@ -126,11 +126,11 @@ func (ch *Chart) drawData(c draw.Canvas, axisX, axisY, panel bool) {
 	if panel {
 		// Numbers of panels beside each other must not meet: across they stay inside, and
 		// upwards only the topmost stands out, by half its height.
-		const half = 0.5
+		half := TickType.Size / 2
 		ticksX = slices.DeleteFunc(ticksX, func(t plot.Tick) bool {
-			return min(x(t.Value)-c.Min.X, c.Max.X-x(t.Value)) <= half*TickType.Size
+			return min(x(t.Value)-c.Min.X, c.Max.X-x(t.Value)) <= half
 		})
-		ticksY = slices.DeleteFunc(ticksY, func(t plot.Tick) bool { return y(t.Value)-c.Min.Y <= half*TickType.Size })
+		ticksY = slices.DeleteFunc(ticksY, func(t plot.Tick) bool { return y(t.Value)-c.Min.Y <= half })
 	}
 	if axisX {
 		ch.drawAxisX(&c, x, ticksX)
