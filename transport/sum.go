@@ -1,7 +1,5 @@
 package transport
 
-import "math"
-
 // Sum adds up numbers with compensation (Neumaier 1974): of n numbers it is off by its
 // last bit and by n²·2⁻¹⁰⁶ of the sum of absolute values. The error of a plain sum grows
 // with n·2⁻⁵³, and what one record can do to a mean falls with n: beside millions of
@@ -11,11 +9,8 @@ type Sum struct{ value, lost float64 }
 // Add adds v.
 func (s *Sum) Add(v float64) {
 	next := s.value + v
-	if math.Abs(s.value) >= math.Abs(v) {
-		s.lost += s.value - next + v
-	} else {
-		s.lost += v - next + s.value
-	}
+	added := next - s.value
+	s.lost += s.value - (next - added) + (v - added) // exact whichever is larger, and without a branch
 	s.value = next
 }
 
