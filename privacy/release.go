@@ -2,7 +2,6 @@ package privacy
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"sync"
 
@@ -122,13 +121,7 @@ func (r *Releaser) release(values []float64, s Sensitivity, step int) error {
 // once remembers what a step releases, as the noise's grid has it: other values under
 // the same noise would give away their difference.
 func (r *Releaser) once(values []float64, step int) error {
-	steps := make([]float64, len(values))
-	noise.Steps(steps, values, r.plan.NoiseStd)
-	text, err := binary.Append(nil, binary.LittleEndian, steps)
-	if err != nil {
-		return fmt.Errorf("privacy: %w", err)
-	}
-	sum := sha256.Sum256(text)
+	sum := noise.Digest(values, r.plan.NoiseStd)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if before, ok := r.released[step]; ok && before != sum {

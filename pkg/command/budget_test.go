@@ -68,12 +68,20 @@ func testBudgets(t *testing.T, flag, where string) {
 	if !strings.Contains(out, "pebbles has a budget of ε = 2.5, δ = 1e-05 under replace-one") {
 		t.Errorf("create says\n%s", out)
 	}
-	mustMolehill(t, "run", "pebbles")
-	mustMolehill(t, "run", "pebbles") // finished: nothing is released again
+	for range 2 { // finished: nothing is released again
+		if out := mustMolehill(t, "run", "pebbles"); !strings.Contains(out, "paid: entry 2 (") || !strings.Contains(out, "of the budget of pebbles is spent") {
+			t.Errorf("run does not say what it paid:\n%s", out)
+		}
+	}
 	mustMolehill(t, "run", "pebbles", "--seed", "2")
 	if _, err := molehill(t, "run", "pebbles", "--set", "epsilon=2"); err == nil || !strings.Contains(err.Error(), "would exceed the budget of pebbles") {
 		t.Errorf("a run too many: %v", err)
 	}
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "another.db"))
+	if _, err := molehill(t, "run", "pebbles", "--set", "epsilon=2"); err == nil || !strings.Contains(err.Error(), "and would pay in") {
+		t.Errorf("what one ledger has refused, another one's run: %v", err)
+	}
+	t.Setenv(ledger.Variable, where)
 	var status []ledger.Status
 	if err := json.Unmarshal([]byte(mustMolehill(t, "budget", "status", "pebbles", "--json")), &status); err != nil || len(status) != 1 {
 		t.Fatalf("%v, %+v", err, status)
@@ -127,6 +135,9 @@ func TestBudgetMistakes(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		"did you mean mnist":          {"create", "mnits", "--epsilon", "1", "--delta", "1e-5"},
 		"--unlisted":                  {"create", "mnits", "--epsilon", "1", "--delta", "1e-5"},
+		"expected lower-case letters": {"create", "own/People", "--epsilon", "1", "--delta", "1e-5"},
+		"has no reservation":          {"end", "mnist", "nobody"},
+		"at least 2 arg":              {"end", "mnist"},
 		"public by construction":      {"create", "glyphs", "--epsilon", "1", "--delta", "1e-5"},
 		"\"delta\" not set":           {"create", "mnist", "--epsilon", "1"},
 		"above 0":                     {"create", "mnist", "--epsilon", "0", "--delta", "1e-5"},

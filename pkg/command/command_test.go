@@ -153,7 +153,7 @@ func TestRunShowRuns(t *testing.T) {
 	if elapsed := time.Since(began); elapsed > time.Second {
 		t.Errorf("a finished run was answered in %v, want under a second", elapsed)
 	}
-	if n := len(again.Computed.([]any)); n != 1 {
+	if n := len(again.Computed); n != 1 {
 		t.Errorf("%d processes computed, want one", n)
 	}
 	if out := mustMolehill(t, "show", "five"); !strings.Contains(out, "sliced W₂") || !strings.Contains(out, "finished") {

@@ -92,7 +92,7 @@ func TestGridIsSweptAndGoesOn(t *testing.T) {
 		t.Fatalf("%d runs, %v; want 2·2·2", len(runs), err)
 	}
 	for _, r := range runs {
-		if n := len(r.Computed.([]any)); n != 1 || r.State != run.Finished {
+		if n := len(r.Computed); n != 1 || r.State != run.Finished {
 			t.Errorf("%s is %s after %d computations", r.ID, r.State, n)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
+	"molehill/privacy/ledger"
 )
 
 // Experiment computes into a run's directory.
@@ -152,7 +153,8 @@ func (q Request) specOf(e Experiment) (run.Spec, error) {
 	if err != nil {
 		return run.Spec{}, err
 	}
-	return run.Spec{Experiment: info.Name, Version: info.Version, Preset: string(q.Preset), Seed: q.Seed, Research: q.Research, Config: text}, nil
+	place, _ := ledger.Place() // where there is none, Reserve says so to those runs that have to pay
+	return run.Spec{Experiment: info.Name, Version: info.Version, Preset: string(q.Preset), Seed: q.Seed, Research: q.Research, Config: text, Ledger: place}, nil
 }
 
 // named puts an experiment's name before an error, unless it has it.

@@ -23,7 +23,8 @@ type Payment struct {
 // Every experiment that looks at private rows calls it before the first release,
 // also if the plan has no noise, and commits the payment after its last.
 //
-// The ledger refuses what would exceed the data set's budget. A run that goes on
+// The ledger refuses what would exceed the data set's budget. It is the one that the run
+// was asked for with: no other knows what else was spent. A run that goes on
 // after a crash has the same noise key and pays nothing more; one with another
 // key pays again. Data sets that are public by construction cost nothing.
 func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, further ...accountant.Event) (Payment, error) {
@@ -49,17 +50,21 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 	}}
 	var entry ledger.Entry
 	err = p.open(func(l *ledger.Ledger) error {
+		if asked := r.Spec.Ledger; asked != "" && asked != l.String() {
+			return fmt.Errorf("%s was asked for where the ledger is %s, and would pay in %v: set %s to the first, or delete the run and ask for it anew", r.ID, asked, l, ledger.Variable)
+		}
+		where = l.String()
 		entry, err = l.Reserve(ctx, p.reservation)
 		return err
 	})
 	if err != nil {
 		return Payment{}, err
 	}
-	said := fmt.Sprintf("reserved as entry %d (%.12s…) of the ledger; %s has no budget yet: `molehill budget create %[3]s --epsilon …`", entry.Seq, entry.Hash, name)
+	said := fmt.Sprintf("entry %d (%.12s…) of the ledger %s; %s has no budget yet, so that nothing stops further runs: `molehill budget create %[4]s --epsilon …`", entry.Seq, entry.Hash, where, name)
 	if entry.Epsilon != nil {
-		said = fmt.Sprintf("reserved as entry %d (%.12s…) of the ledger; with it ε = %v of the budget of %s is spent", entry.Seq, entry.Hash, entry.Epsilon, name)
+		said = fmt.Sprintf("entry %d (%.12s…) of the ledger %s; with it ε = %v of the budget of %s is spent", entry.Seq, entry.Hash, where, entry.Epsilon, name)
 	}
-	_ = r.Emit(run.Event{Message: said}) // what cannot be told is paid all the same
+	_ = errors.Join(r.Paid(said), r.Emit(run.Event{Message: "reserved as " + said})) // what cannot be told is paid all the same
 	return p, nil
 }
 

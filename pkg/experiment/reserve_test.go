@@ -147,6 +147,46 @@ func TestRunsWithoutABudgetAreRecorded(t *testing.T) {
 	}
 }
 
+// What one ledger has refused is not paid from another, whatever the environment of the
+// process that computes: a job's, a notebook's, a forgotten export.
+func TestRunsPayWhereTheyWereAsked(t *testing.T) {
+	asked := ledgerOf(t)
+	if _, err := asked.Create(t.Context(), ledger.Budget{Dataset: "pebbles", Relation: privacy.ReplaceOne, Epsilon: 0.1, Delta: 1e-5}); err != nil {
+		t.Fatal(err)
+	}
+	r := experimenttest.Prepared(t, experiment.Request{Experiment: "weigh"})
+	if err := compute(t, r); err == nil || !strings.Contains(err.Error(), "would exceed the budget") {
+		t.Fatal(err)
+	}
+	other := ledgerOf(t)
+	again, err := run.Open(r.Dir) // another process
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = compute(t, again)
+	for _, want := range []string{"was asked for", asked.String(), other.String(), ledger.Variable} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q in it", err, want)
+		}
+	}
+	if all, err := other.Status(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v; want nothing in the other ledger", all, err)
+	}
+}
+
+// Whoever reads the run learns where it was paid, and whether there was a budget.
+func TestRunsTellWhatWasPaid(t *testing.T) {
+	l := ledgerOf(t)
+	r := experimenttest.Prepared(t, experiment.Request{Experiment: "weigh"})
+	if err := compute(t, r); err != nil {
+		t.Fatal(err)
+	}
+	lives, err := r.Provenance()
+	if err != nil || len(lives) != 1 || !strings.HasPrefix(lives[0].Paid, "entry 1 (") || !strings.Contains(lives[0].Paid, l.String()+"; pebbles has no budget") {
+		t.Errorf("%+v, %v", lives, err)
+	}
+}
+
 // A ledger that cannot be used stops a run before it computes anything.
 func TestNoLedgerNoRelease(t *testing.T) {
 	t.Setenv(ledger.Variable, t.TempDir())

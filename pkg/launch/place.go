@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"molehill/pkg/run"
 )
@@ -17,16 +19,44 @@ type Place interface {
 }
 
 // Cancel interrupts a run wherever it is computed, or takes it from the queue in
-// which it waits. It can be continued.
+// which it waits. It can be continued. Of a run whose job computes others too nothing
+// is cancelled: they would be interrupted with it.
 func Cancel(ctx context.Context, r *run.Run) error {
 	job, state, err := jobOf(ctx, r)
 	if err != nil {
 		return err
 	}
-	if state.alive() {
-		return cancelJobs(ctx, job.ID)
+	if !state.alive() {
+		return r.Cancel()
 	}
-	return r.Cancel()
+	if now, err := r.State(); err != nil || now == run.Finished {
+		return errors.Join(err, fmt.Errorf("launch: cancelling %s: it is finished: %w", r.ID, run.ErrIdle))
+	}
+	others, err := sharing(job, r)
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("launch: cancelling %s: its Slurm job %s computes %s too, which would be interrupted with it; cancel the sweep that they are of, or all of them with `scancel %[2]s`", r.ID, job.ID, strings.Join(others, ", "))
+	}
+	return cancelJobs(ctx, job.ID)
+}
+
+// sharing returns the IDs of other runs that a job computes and that are not finished.
+func sharing(job run.Job, r *run.Run) (ids []string, err error) {
+	all, err := run.Store{Dir: filepath.Dir(r.Dir)}.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range all {
+		if e.Err != nil || e.ID == r.ID || e.State == run.Finished {
+			continue
+		}
+		if other, found, err := e.Run.Job(); err == nil && found && other.ID == job.ID {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids, nil
 }
 
 // Queued says where runs stand that wait for a cluster, or were given to one and

@@ -111,6 +111,14 @@ func (s Slurm) Submit(ctx context.Context, name string, runs []*run.Run, atATime
 	if atATime > 0 {
 		array += fmt.Sprintf("%%%d", atATime)
 	}
+	lives := map[string]int{} // counted before the first of them can begin
+	for _, r := range waiting {
+		computed, err := r.Provenance()
+		if err != nil {
+			return 0, err
+		}
+		lives[r.ID] = len(computed)
+	}
 	log := filepath.Join(folder, "%A_%a.log")
 	arguments := []string{"--parsable", "--job-name=molehill-" + name, "--array=" + array, "--output=" + log, "--open-mode=append", "--signal=B:TERM@30"}
 	answer, err := ask(ctx, script(binary, tasks), "sbatch", append(arguments, s.Options...)...)
@@ -120,7 +128,7 @@ func (s Slurm) Submit(ctx context.Context, name string, runs []*run.Run, atATime
 	id, _, _ := strings.Cut(strings.TrimSpace(answer), ";") // a cluster's name may follow
 	for i, task := range tasks {
 		for _, r := range task {
-			job := run.Job{Scheduler: slurm, ID: fmt.Sprintf("%s_%d", id, i), Submitted: time.Now(),
+			job := run.Job{Scheduler: slurm, ID: fmt.Sprintf("%s_%d", id, i), Submitted: time.Now(), Lives: lives[r.ID],
 				Log: filepath.Join(folder, fmt.Sprintf("%s_%d.log", id, i))}
 			if err := r.Submitted(job); err != nil {
 				return submitted, errors.Join(err, cancelJobs(context.WithoutCancel(ctx), id))

@@ -175,6 +175,28 @@ func TestSlurm(t *testing.T) {
 		}
 	})
 
+	t.Run("cancelling one of a task's runs", func(t *testing.T) {
+		runs := made(t, run.Store{Dir: t.TempDir()}, "patient", 11) // two of them are a task
+		submit(t, runs, 1, 11)
+		awaitState(t, runs[0], run.Running)
+		if err := Cancel(ctx, runs[10]); err == nil || !strings.Contains(err.Error(), "computes "+runs[0].ID+" too") {
+			t.Errorf("cancelling what waits behind another run: %v", err)
+		}
+		if state, err := runs[0].State(); state != run.Running || err != nil {
+			t.Errorf("the other run is %s, %v", state, err)
+		}
+		if err := Cancel(ctx, runs[1]); err != nil { // a task of its own
+			t.Error(err)
+		}
+		job, _, err := runs[0].Job()
+		array, _, _ := strings.Cut(job.ID, "_")
+		if err := errors.Join(err, cancelJobs(ctx, array)); err != nil {
+			t.Fatal(err)
+		}
+		awaitState(t, runs[0], run.Interrupted)
+		settled(t, runs[0])
+	})
+
 	t.Run("two submit at once", func(t *testing.T) {
 		thorough(t)
 		runs := made(t, run.Store{Dir: t.TempDir()}, "slow", 3)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ type computation struct {
 
 // Acquire makes this process the one that computes, until Finish, Fail or
 // Release, or its end. It returns ErrBusy while another does, and ErrFinished
-// when there is nothing left to do.
+// when there is nothing left to do and nothing of it left behind.
 //
 // Events beyond the checkpoint that [Run.Restore] will return are cut off: the
 // steps they tell of will be computed again, and curves must not have them
@@ -66,7 +67,10 @@ func (r *Run) Acquire() (err error) {
 func (r *Run) prepare() (*eventLog, *checkpoint, error) {
 	if exists(r.path(resultFile)) {
 		// Killed between the result and the end of Finish, a key may remain.
-		return nil, nil, errors.Join(fmt.Errorf("run: %s: %w", r.ID, ErrFinished), tidy(r.Dir))
+		if err := tidy(r.Dir); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, fmt.Errorf("run: %s: %w", r.ID, ErrFinished)
 	}
 	if err := sign(r.Dir); err != nil {
 		return nil, nil, err
@@ -135,23 +139,61 @@ func (r *Run) Describe(backend, data string) error {
 	if err := r.holding.require(r); err != nil {
 		return err
 	}
+	return r.amend(func(now *Provenance, earlier []Provenance) error {
+		if before, ok := described(earlier); ok {
+			if backend != "" && before.Backend != "" && before.Backend != backend {
+				return fmt.Errorf("run: %s was computed on the backend %q and would go on with %q; resume it where it was computed, with the GOMLX_BACKEND and the number of cores (GOMAXPROCS) that it had there (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
+			}
+			if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && exists(r.path(keyCheck)) {
+				return fmt.Errorf("run: %s was computed on %s and would go on on %s, which may round otherwise under the same noise; resume it where it was computed, or delete the run and begin anew", r.ID, one, other)
+			}
+		}
+		now.Backend, now.Data = backend, data
+		return nil
+	})
+}
+
+// Paid keeps, for whoever reads the run, what the ledger says of this computation's
+// releases, one line.
+func (r *Run) Paid(entry string) error {
+	r.holding.mu.Lock()
+	defer r.holding.mu.Unlock()
+	if err := r.holding.require(r); err != nil {
+		return err
+	}
+	return r.amend(func(now *Provenance, _ []Provenance) error {
+		now.Paid = entry
+		return nil
+	})
+}
+
+// amend changes what the record says of this computation, unless change returns an
+// error. The caller holds the lock.
+func (r *Run) amend(change func(now *Provenance, earlier []Provenance) error) error {
 	record, err := readRecord(r.Dir)
 	if err != nil {
 		return err
 	}
-	if n := len(record.Provenance); n > 0 {
-		now := &record.Provenance[n-1]
-		for _, before := range record.Provenance[:n-1] {
-			if backend != "" && before.Backend != "" && before.Backend != backend {
-				return fmt.Errorf("run: %s was begun on the backend %q and would go on with %q; set GOMLX_BACKEND to what it began with (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
-			}
-			if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && exists(r.path(keyCheck)) {
-				return fmt.Errorf("run: %s was begun on %s and would go on on %s, which may round otherwise under the same noise; resume it where it began, or delete the run and begin anew", r.ID, one, other)
-			}
-		}
-		now.Backend, now.Data = backend, data
+	last := len(record.Provenance) - 1 // Acquire has written one
+	if last < 0 {
+		return fmt.Errorf("run: %s has lost what it says of this computation: edited by hand? restore %s, or delete the run", r.ID, recordFile)
+	}
+	if err := change(&record.Provenance[last], record.Provenance[:last]); err != nil {
+		return err
 	}
 	return writeAtomic(r.path(recordFile), 0o644, asJSON(record))
+}
+
+// described returns the last computation that was let through by Describe. One that was
+// refused has computed nothing, and decides nothing about those after it; one that was let
+// through had what those before it had, or there was no key yet.
+func described(computations []Provenance) (Provenance, bool) {
+	for _, p := range slices.Backward(computations) {
+		if p.Backend != "" || p.Data != "" {
+			return p, true
+		}
+	}
+	return Provenance{}, false
 }
 
 // Emit tells watchers how far the computation is. It is cheap: events are

@@ -52,9 +52,16 @@ func fillDisk(dir string) error {
 	}
 
 	signal.Ignore(syscall.SIGXFSZ)
-	limit := unix.Rlimit{Cur: 1 << 15, Max: unix.RLIM_INFINITY}
+	limit := unix.Rlimit{Cur: 1<<15 + 7, Max: unix.RLIM_INFINITY}
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 		return err
+	}
+	marked := 0
+	for ; err == nil && marked < 10_000; marked++ {
+		err = r.Once(fmt.Sprint("release ", marked), [32]byte{1})
+	}
+	if err == nil || !strings.Contains(err.Error(), "nothing was released") {
+		return fmt.Errorf("expected an error that says that nothing was released, found %v", err)
 	}
 	for what, err := range map[string]error{
 		"samples":      r.WriteFile("samples", sized(1<<20, 'b')),
@@ -97,7 +104,13 @@ func fillDisk(dir string) error {
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 		return err
 	}
-	if err := errors.Join(r.Checkpoint(2, sized(1<<20, 'b')), r.Finish(Result{})); err != nil {
+	if err := errors.Join(r.Checkpoint(2, sized(1<<20, 'b')), r.Once("release after", [32]byte{1})); err != nil {
+		return err
+	}
+	if info, err := os.Stat(r.path(keyOnce)); err != nil || info.Size() != int64(marked)*markSize {
+		return fmt.Errorf("expected %d whole marks, found %v (%v)", marked, info, err)
+	}
+	if err := r.Finish(Result{}); err != nil {
 		return err
 	}
 	if events, err := r.Events(); err != nil || len(events) != emitted {

@@ -16,18 +16,14 @@ type Job struct {
 	ID        string    `json:"id"`        // as the scheduler calls it, "17_3"
 	Log       string    `json:"log"`       // file of what the scheduler itself says about it
 	Submitted time.Time `json:"submitted"`
-	// Lives is the number of processes that had computed the run before: one more
-	// says that the job has begun, whatever the clocks of two machines say.
+	// Lives is the number of processes that had computed the run before it was
+	// submitted: one more says that the job has begun, whatever the clocks of two
+	// machines say.
 	Lives int `json:"lives"`
 }
 
-// Submitted keeps that a job was given the run; it sets Lives.
+// Submitted keeps that a job was given the run.
 func (r *Run) Submitted(job Job) error {
-	record, err := readRecord(r.Dir)
-	if err != nil {
-		return err
-	}
-	job.Lives = len(record.Provenance)
 	return writeAtomic(r.path(jobFile), 0o644, asJSON(job))
 }
 

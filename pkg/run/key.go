@@ -136,15 +136,15 @@ func fingerprint(key [32]byte) []byte {
 	return []byte(hex.EncodeToString(sum[:]) + "\n")
 }
 
-// eraseKey overwrites and removes the key of a run that needs it no more. On
+// eraseKey overwrites and removes the key of a run that needs it no more, and then the
+// marks made under it: without them nobody may release with it. On
 // disks that write elsewhere than they read (flash, copy-on-write file systems)
 // overwriting may leave the old block for a while; an encrypted disk helps.
 func eraseKey(dir string) error {
-	marks := remove(filepath.Join(dir, keyOnce))
-	path := filepath.Join(dir, keyFile)
+	path, marks := filepath.Join(dir, keyFile), filepath.Join(dir, keyOnce)
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return marks
+		return remove(marks)
 	}
 	if err == nil {
 		_, err = file.Write(make([]byte, 32))
@@ -153,5 +153,5 @@ func eraseKey(dir string) error {
 	if err != nil {
 		return fmt.Errorf("run: erasing the noise key %s: %w; erase it by hand: with it the noise can be subtracted", path, err)
 	}
-	return marks
+	return remove(marks)
 }

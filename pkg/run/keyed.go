@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,17 +50,10 @@ func ownKey(dir string) ([]byte, error) {
 	if _, err := rand.Read(key); err != nil {
 		return nil, err
 	}
-	file, err := os.CreateTemp(dir, ".inputs-*") // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	_, err = file.Write(key)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Link(file.Name(), path) // only the first of several processes succeeds
-	}
-	if removed := os.Remove(file.Name()); removed != nil {
-		err = errors.Join(err, removed)
-	}
+	err = writeNew(path, 0o600, func(w io.Writer) error { // only the first of several processes succeeds
+		_, err := w.Write(key)
+		return err
+	})
 	if errors.Is(err, fs.ErrExist) {
 		return ownKey(dir)
 	}

@@ -16,6 +16,7 @@ type marks struct {
 	key  [32]byte
 	made map[[markSize / 2]byte][markSize / 2]byte
 	file *os.File
+	size int64 // of the file, in whole marks
 }
 
 const markSize = 32
@@ -59,18 +60,17 @@ func openMarks(r *Run) (*marks, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("run: %w", err)
 	}
-	isNew := err != nil
-	m := &marks{key: key, made: map[[markSize / 2]byte][markSize / 2]byte{}}
 	whole := len(text) / markSize * markSize // what a crash has cut short was not released
+	m := &marks{key: key, made: map[[markSize / 2]byte][markSize / 2]byte{}, size: int64(whole)}
 	for at := 0; at < whole; at += markSize {
 		m.made[[markSize / 2]byte(text[at:])] = [markSize / 2]byte(text[at+markSize/2:])
 	}
 	m.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
-		err = m.file.Truncate(int64(whole))
+		err = m.file.Truncate(m.size)
 	}
-	if err == nil && isNew {
-		err = syncDir(r.Dir)
+	if err == nil { // a process that was killed may have written what is not on the disk yet
+		err = errors.Join(m.file.Sync(), syncDir(r.Dir))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("run: %w", err), m.close())
@@ -88,9 +88,11 @@ func (m *marks) add(r *Run, name string, digest [32]byte) error {
 	}
 	_, err := m.file.Write(append(release[:], of[:]...))
 	if err = errors.Join(err, m.file.Sync()); err != nil {
-		return fmt.Errorf("run: %w; nothing was released", err)
+		// Half a mark would shift all that come after it.
+		return errors.Join(fmt.Errorf("run: %w; nothing was released", err), m.file.Truncate(m.size))
 	}
 	m.made[release] = of
+	m.size += markSize
 	return nil
 }
 

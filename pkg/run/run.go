@@ -80,6 +80,7 @@ type record struct {
 	ID         string       `json:"id"`
 	Created    time.Time    `json:"created"`
 	Spec       Spec         `json:"spec"`
+	Ledger     string       `json:"ledger,omitempty"`     // see Spec
 	Provenance []Provenance `json:"provenance,omitempty"` // oldest first
 }
 
@@ -124,6 +125,7 @@ func Open(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Spec.Ledger = r.Ledger
 	return &Run{ID: r.ID, Dir: dir, Spec: r.Spec, Created: r.Created}, nil
 }
 

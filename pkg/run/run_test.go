@@ -100,7 +100,7 @@ func TestARunGoesOnWithItsBackend(t *testing.T) {
 	}
 	ok(t, r.Release())
 	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows of a file"))
+	ok(t, r.Describe("Go", "rows of a file")) // that it was refused elsewhere changes nothing
 }
 
 // So does another processor, unless everybody may know the noise, or there is none.
@@ -121,10 +121,39 @@ func TestARunGoesOnWithItsProcessor(t *testing.T) {
 		record.Provenance[0].CPU = "another processor"
 		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)), r.Release())
 		reacquire(t, r)
-		if err := r.Describe("Go", "rows"); (err == nil) != free || err != nil && !strings.Contains(err.Error(), "begun on "+runtime.GOARCH+" another processor") {
+		if err := r.Describe("Go", "rows"); (err == nil) != free || err != nil && !strings.Contains(err.Error(), "computed on "+runtime.GOARCH+" another processor") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+}
+
+// Only where a run was computed with its key matters: neither where it was before it had
+// one, nor where it was refused.
+func TestARunGoesOnWhereItsKeyWasUsed(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	elsewhere := func(computation int) {
+		t.Helper()
+		record, err := readRecord(r.Dir)
+		ok(t, err)
+		record.Provenance[computation].CPU = "another processor"
+		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)))
+	}
+	reacquire(t, r)
+	ok(t, r.Describe("Go", "rows"))
+	elsewhere(0)
+	ok(t, r.Release())
+	reacquire(t, r)
+	ok(t, r.Describe("Go", "rows"))
+	_, err := r.Key()
+	ok(t, err, r.Release())
+	reacquire(t, r)
+	elsewhere(2)
+	if err := r.Describe("Go", "rows"); err == nil {
+		t.Error("another processor went on with the key")
+	}
+	ok(t, r.Release())
+	reacquire(t, r)
+	ok(t, r.Describe("Go", "rows"), r.Release())
 }
 
 func TestOnlyTheComputingProcessWrites(t *testing.T) {

@@ -23,6 +23,11 @@ type Spec struct {
 	Seed       uint64          `json:"seed"`       // of everything random but the noise of a release; see Run.Key
 	Research   bool            `json:"research"`   // noise from Seed: repeatable by anyone, hence no protection
 	Config     json.RawMessage `json:"config"`     // the experiment's own settings; nothing means {}
+
+	// Ledger is where the run is to pay for what it releases, as ledger.Place called it
+	// when the run was first asked for. Asked for elsewhere it is the same run, so it is
+	// no part of the ID; but it pays there and nowhere else.
+	Ledger string `json:"-"`
 }
 
 // experimentName keeps IDs usable as folder names on every file system.

@@ -73,7 +73,7 @@ func (s Store) Create(spec Spec) (*Run, error) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, explain(dir, err)
 		}
-		made := record{Format: Format, ID: id, Created: time.Now(), Spec: spec}
+		made := record{Format: Format, ID: id, Created: time.Now(), Spec: spec, Ledger: spec.Ledger}
 		err := writeNew(path, 0o644, asJSON(made))
 		if _, missing := os.Stat(path); err != nil && missing != nil {
 			return nil, err
@@ -139,12 +139,16 @@ func (s Store) Delete(id string) error {
 		return fmt.Errorf("deleting: %w", err)
 	}
 	defer lock.Close()
-	// Out of the way in one step first, so that no half of a run is ever seen.
+	// The key first: a process that is killed here must leave none where nobody looks.
+	if err := eraseKey(dir); err != nil {
+		return fmt.Errorf("run: deleting %s: %w", dir, err)
+	}
+	// Out of the way in one step then, so that no half of a run is ever seen.
 	grave := filepath.Join(s.Dir, fmt.Sprintf(".deleted-%s-%d", filepath.Base(dir), time.Now().UnixNano()))
 	if err := os.Rename(dir, grave); err != nil {
 		return fmt.Errorf("run: deleting %s: %w", dir, err)
 	}
-	if err := errors.Join(eraseKey(grave), os.RemoveAll(grave), s.unname(filepath.Base(dir))); err != nil {
+	if err := errors.Join(os.RemoveAll(grave), s.unname(filepath.Base(dir))); err != nil {
 		return fmt.Errorf("run: deleting %s: %w; remove %s by hand", dir, err, grave)
 	}
 	return nil

@@ -13,7 +13,8 @@ type account struct {
 	budget    *Budget        // nil: none declared
 	entries   []Entry        // all of the data set, in order
 	from      int            // index of the budget's entry
-	first     int            // index of the first entry that counts
+	first     int            // index of the first entry that counts, but for those that are carried
+	carried   map[int]bool   // indices of reservations before it that count too
 	reserved  map[string]int // by ID, index of the last reservation
 	committed map[string]int
 	spent     tally // by what counts
@@ -36,19 +37,23 @@ func (a *account) add(e Entry) error {
 		}
 		a.budget, a.from = e.Budget, at
 		if e.Budget.FromNow {
-			a.first, a.spent = at, newTally()
+			var err error
+			if a.carried, a.spent, err = a.open(); err != nil {
+				return err
+			}
+			a.first = at
 		}
 	case Reserved:
 		r, err := e.reservation()
 		if err != nil {
-			return err
+			return &unreadError{err}
 		}
 		a.reserved[e.ID] = at
 		a.spent.add(r, 1)
 	case Committed:
 		a.committed[e.ID] = at
 	default:
-		return fmt.Errorf("it is of the kind %q, which this program does not know", e.Kind)
+		return &unreadError{fmt.Errorf("it is of the kind %q", e.Kind)}
 	}
 	a.entries = append(a.entries, e)
 	return nil
@@ -57,25 +62,61 @@ func (a *account) add(e Entry) error {
 // reservation returns the entry of ID, if it counts.
 func (a *account) reservation(id string) (Entry, bool) {
 	at, ok := a.reserved[id]
-	if !ok || at < a.first {
+	if !ok || !a.counts(at) {
 		return Entry{}, false
 	}
 	return a.entries[at], true
 }
 
+// counts says whether the reservation with this index does.
+func (a *account) counts(at int) bool { return at >= a.first || a.carried[at] }
+
+// isOpen says whether the run of the reservation with this index may still release.
+func (a *account) isOpen(at int) bool {
+	done, ok := a.committed[a.entries[at].ID]
+	return !ok || done < at
+}
+
+// open is all reservations whose runs may still release, and what they come to. A
+// budget that counts from now on counts them: what they will release is not of before.
+func (a *account) open() (indices map[int]bool, spent tally, err error) {
+	indices, spent = map[int]bool{}, newTally()
+	for at, e := range a.entries {
+		if e.Kind != Reserved || !a.isOpen(at) {
+			continue
+		}
+		r, err := e.reservation()
+		if err != nil {
+			return nil, spent, err
+		}
+		indices[at] = true
+		spent.add(r, 1)
+	}
+	return indices, spent, nil
+}
+
 // declared returns what has been spent of b, which is about to be declared.
 func (a *account) declared(b Budget) (privacy.Epsilon, error) {
-	if b.FromNow || len(a.spent.events) == 0 {
+	counted, which := a.spent, "earlier"
+	advice := "nothing was created; to leave what was released before out of the budget, and to say so in the ledger, count from now on (--from-now)"
+	if b.FromNow {
+		var err error
+		if _, counted, err = a.open(); err != nil {
+			return 0, err
+		}
+		which = "open"
+		advice = fmt.Sprintf("nothing was created; they count from now on too, since their runs may still release: finish those, or say that they are over (molehill budget end %s ID)", b.Dataset)
+	}
+	if len(counted.events) == 0 {
 		return 0, nil
 	}
-	const advice = "nothing was created; to leave what was released before out of the budget, and to say so in the ledger, count from now on (--from-now)"
-	spent, err := a.spent.epsilon(b)
+	spent, err := counted.epsilon(b)
 	if err != nil {
-		return 0, fmt.Errorf("ledger: the %d earlier reservations of %s cannot be counted: %w; %s", a.spent.runs, b.Dataset, err, advice)
+		return 0, fmt.Errorf("ledger: the %d %s reservations of %s cannot be counted: %w; %s", counted.runs, which, b.Dataset, err, advice)
 	}
 	if float64(spent) > b.Epsilon {
-		return 0, fmt.Errorf("ledger: the %d earlier reservations of %s come to ε = %v at δ = %g already, more than the budget of %v%s; %s",
-			a.spent.runs, b.Dataset, spent, b.Delta, privacy.Epsilon(b.Epsilon), a.spent.why(), advice)
+		return 0, fmt.Errorf("ledger: the %d %s reservations of %s come to ε = %v at δ = %g already, more than the budget of %v%s; %s",
+			counted.runs, which, b.Dataset, spent, b.Delta, privacy.Epsilon(b.Epsilon), counted.why(), advice)
 	}
 	return spent, nil
 }

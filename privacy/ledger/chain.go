@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -38,6 +39,16 @@ func (e *TamperedError) Error() string {
 	return fmt.Sprintf("ledger: %s was tampered with or damaged: entry %d: %s; nothing is reserved from it: restore a backup, see `molehill budget verify`", e.Where, e.Seq, e.What)
 }
 
+// unreadError says that an entry is as it was written, for its hash is right, and that
+// this program cannot read it.
+type unreadError struct{ err error }
+
+func (e *unreadError) Error() string {
+	return fmt.Sprintf("this program cannot read it (%v): a newer molehill wrote it, so update this one; nothing was changed", e.err)
+}
+
+func (e *unreadError) Unwrap() error { return e.err }
+
 // catchUp reads what was appended since the last time, and checks that it
 // continues the chain and ends at its head.
 func (c *chain) catchUp(ctx context.Context, d database, tx *sql.Tx, lock string) error {
@@ -58,7 +69,11 @@ func (c *chain) catchUp(ctx context.Context, d database, tx *sql.Tx, lock string
 		case e.Seq != seq:
 			return wrong(fmt.Sprintf("it calls itself entry %d: it was moved", e.Seq))
 		}
-		if err := c.take(e); err != nil {
+		var unread *unreadError
+		switch err := c.take(e); {
+		case errors.As(err, &unread):
+			return fmt.Errorf("ledger: %s: entry %d: %w", d.where, seq, err)
+		case err != nil:
 			return wrong(err.Error())
 		}
 		return nil

@@ -20,6 +20,7 @@ type database struct {
 	missing func() bool                                  // nothing is there at all, not even a database
 	create  func() error                                 // makes an empty database
 	advise  func(error) string                           // what to do about an error of the database's; "" for others
+	refused func(error) bool                             // whether a commit that ended with the error is known to have written nothing
 }
 
 // Version is that of the tables and entries that this package writes. It reads
@@ -80,7 +81,11 @@ func (d database) write(ctx context.Context, f func(*sql.Tx) error) error {
 	if err != nil {
 		return d.explain(err, notWritten)
 	}
-	return d.explain(tx.Commit(), unknown)
+	outcome := unknown
+	if err = tx.Commit(); d.refused(err) {
+		outcome = notWritten
+	}
+	return d.explain(err, outcome)
 }
 
 // prepare makes the tables if they are not there.

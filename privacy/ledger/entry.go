@@ -21,7 +21,7 @@ type Budget struct {
 	Relation privacy.Relation `json:"relation"`
 	Epsilon  float64          `json:"epsilon"`            // finite, above 0
 	Delta    float64          `json:"delta"`              // in (0, 1)
-	FromNow  bool             `json:"from_now,omitempty"` // what was reserved before does not count
+	FromNow  bool             `json:"from_now,omitempty"` // what was reserved before does not count, unless its run may still release
 	Note     string           `json:"-"`
 }
 

@@ -13,7 +13,7 @@ type Status struct {
 	Budget  *Budget  `json:"budget,omitempty"` // nil: none declared
 	Note    string   `json:"note,omitempty"`   // of the budget
 	Runs    int      `json:"runs"`             // reservations that count
-	Earlier int      `json:"earlier"`          // reservations before a budget that counts from its creation
+	Earlier int      `json:"earlier"`          // reservations that were over when a budget was declared that counts from then on
 	Open    []string `json:"open,omitempty"`   // IDs of reservations that count and are not committed: computing, or crashed
 
 	// The rest is known with a budget only.
@@ -51,12 +51,12 @@ func (a *account) status(name string) (Status, error) {
 	for at, e := range a.entries {
 		switch {
 		case e.Kind != Reserved:
-		case at < a.first:
+		case !a.counts(at):
 			s.Earlier++
 		default:
 			s.Runs++
 			last = &a.entries[at]
-			if done, ok := a.committed[e.ID]; !ok || done < at {
+			if a.isOpen(at) {
 				s.Open = append(s.Open, e.ID)
 			}
 		}

@@ -102,6 +102,19 @@ func Default() (string, error) {
 // String says where the ledger is, without passwords.
 func (l *Ledger) String() string { return l.where }
 
+// Place is what the ledger of [Default] is called, whether it is there or not.
+func Place() (string, error) {
+	where, err := Default()
+	if err != nil {
+		return "", err
+	}
+	l, err := Open(where)
+	if err != nil {
+		return "", err
+	}
+	return l.String(), l.Close()
+}
+
 // Close lets go of the database.
 func (l *Ledger) Close() error { return l.db.Close() }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -270,11 +271,18 @@ func TestBudgetsCountWhatWasBefore(t *testing.T) {
 			wantError(t, err, c.want, "nothing was created", "--from-now")
 			fromNow := ten
 			fromNow.FromNow = true
+			if _, err = l.Create(t.Context(), fromNow); err == nil {
+				t.Error("a run that may still release was left out")
+			}
+			wantError(t, err, "open reservations", "molehill budget end rows")
+			if _, err := l.Commit(t.Context(), "rows", "a"); err != nil { // it is over
+				t.Fatal(err)
+			}
 			mustCreate(t, l, fromNow)
 			if s := status(t, l); s.Spent != 0 || s.Earlier != 1 || s.Runs != 0 || !s.Budget.FromNow {
 				t.Errorf("%+v; want nothing spent from now on", s)
 			}
-			// An old reservation is no ticket for the new budget.
+			// A reservation that was over is no ticket for the new budget.
 			if _, err := l.Reserve(t.Context(), gaussian("a", 0.01)); err == nil {
 				t.Error("a reservation of before was found again")
 			}
@@ -282,6 +290,37 @@ func TestBudgetsCountWhatWasBefore(t *testing.T) {
 			sound(t, l)
 		})
 	}
+}
+
+// A run that is computing when a budget is declared from now on releases under it.
+func TestOpenRunsCountFromNowOn(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	mustReserve(t, l, gaussian("over", 0.2))
+	if _, err := l.Commit(t.Context(), "rows", "over"); err != nil {
+		t.Fatal(err)
+	}
+	running := mustReserve(t, l, gaussian("running", 3))
+	fromNow := ten
+	fromNow.FromNow = true
+	declared := mustCreate(t, l, fromNow)
+	s := status(t, l)
+	if s.Spent != *declared.Epsilon || !(s.Spent > 1) || s.Runs != 1 || s.Earlier != 1 || !slices.Equal(s.Open, []string{"running"}) {
+		t.Errorf("%+v; want what the running one spends", s)
+	}
+	if again := mustReserve(t, l, gaussian("running", 3)); again.Seq != running.Seq {
+		t.Errorf("resumed it paid again, entry %d", again.Seq)
+	}
+	reopened := open(t, l.String()) // another process reads the same of the entries
+	if other := status(t, reopened); other.Spent != s.Spent || other.Runs != 1 {
+		t.Errorf("%+v, was %+v", other, s)
+	}
+	if _, err := l.Commit(t.Context(), "rows", "running"); err != nil {
+		t.Fatal(err)
+	}
+	if after := status(t, l); after.Spent != s.Spent || len(after.Open) != 0 {
+		t.Errorf("%+v; want what it spent to stay spent", after)
+	}
+	sound(t, l)
 }
 
 func TestHistoryIsAStaircase(t *testing.T) {

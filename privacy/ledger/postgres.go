@@ -44,7 +44,20 @@ func openServer(address string) (database, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = patience / 3
 	}
+	// One address is one ledger, whoever uses it: by the server's default a user with a
+	// schema of the same name would have another.
+	schema, chosen := config.RuntimeParams["search_path"]
+	if !chosen {
+		schema = "public"
+		config.RuntimeParams["search_path"] = schema
+	}
 	where := fmt.Sprintf("postgres://%s/%s", config.Host, config.Database)
+	if config.Port != 5432 {
+		where = fmt.Sprintf("postgres://%s:%d/%s", config.Host, config.Port, config.Database)
+	}
+	if chosen {
+		where += "?search_path=" + schema
+	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(2)
 	return database{
@@ -52,6 +65,7 @@ func openServer(address string) (database, error) {
 		made: postgresMade, once: madeOnce, make: slices.Concat(tables, serverSeatBelts),
 		missing: func() bool { return false },
 		advise:  advisePostgres,
+		refused: func(error) bool { return false },
 	}, nil
 }
 

@@ -56,6 +56,10 @@ func openFile(path string) (database, error) {
 		missing: func() bool { _, err := os.Stat(path); return errors.Is(err, fs.ErrNotExist) },
 		create:  func() error { return createFile(path) },
 		advise:  adviseSQLite,
+		refused: func(err error) bool { // readers were in the way for all the patience there is
+			var fault *sqlite.Error
+			return errors.As(err, &fault) && fault.Code()&0xff == codes.SQLITE_BUSY
+		},
 	}, nil
 }
 

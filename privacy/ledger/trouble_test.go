@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"modernc.org/sqlite"
+
 	"molehill/privacy/ledger/ledgertest"
 )
 
@@ -103,6 +105,65 @@ func TestForeignDamagedAndNewerFiles(t *testing.T) {
 				t.Errorf("the file was changed (%v)", err)
 			}
 		})
+	}
+}
+
+// An entry that a newer program wrote is no damage, and restoring a backup would lose
+// what was spent since. The ledger's own chain tells the two apart.
+func TestEntriesOfANewerProgram(t *testing.T) {
+	for what, body := range map[string]string{
+		"kind":  `{"seq":6,"time":"2030-01-01T00:00:00Z","kind":"loan","dataset":"rows"}`,
+		"event": `{"seq":6,"time":"2030-01-01T00:00:00Z","kind":"reservation","dataset":"rows","id":"d","relation":"replace-one","event":{"kind":"telepathy"}}`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ledger.db")
+			l := history(t, path)
+			sound(t, l)
+			if err := l.write(t.Context(), func(tx *sql.Tx) error {
+				return l.insert(t.Context(), tx, 6, body, link(l.chain.hash, body))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			_, err := l.Reserve(t.Context(), gaussian("e", 9))
+			_, verified := open(t, path).Verify(t.Context(), nil)
+			for _, err := range []error{err, verified} {
+				wantError(t, err, "entry 6", "newer molehill", "nothing was changed")
+				if tampered := (*TamperedError)(nil); errors.As(err, &tampered) || strings.Contains(err.Error(), "backup") {
+					t.Errorf("it is taken for damage: %v", err)
+				}
+			}
+			// With a wrong hash it is damage.
+			if err := statements(t, path, append(unbuckle(path), "UPDATE molehill_ledger_entry SET hash = 'x' WHERE seq = 6", "UPDATE molehill_ledger_head SET hash = 'x'")...); err != nil {
+				t.Fatal(err)
+			}
+			report, err := open(t, path).Verify(t.Context(), nil)
+			if err != nil || len(report.Problems) == 0 {
+				t.Errorf("%+v, %v; want the problem told", report, err)
+			}
+		})
+	}
+}
+
+// One address is one ledger, also for users whose schemas come first by the server's
+// default.
+func TestAllUsersOfAServerShareOneLedger(t *testing.T) {
+	where := newDatabase(t)
+	if err := statements(t, where, `CREATE SCHEMA molehill`); err != nil { // called as the tests' user
+		t.Fatal(err)
+	}
+	l := open(t, where)
+	mustCreate(t, l, ten)
+	var schema string
+	if err := l.db.QueryRowContext(t.Context(), "SELECT schemaname FROM pg_tables WHERE tablename = 'molehill_ledger_head'").Scan(&schema); err != nil || schema != "public" {
+		t.Errorf("the tables are in the schema %q, %v; want public", schema, err)
+	}
+	separator := "?"
+	if strings.Contains(where, "?") {
+		separator = "&"
+	}
+	other := open(t, where+separator+"search_path=molehill")
+	if s := status(t, other); s.Budget != nil || other.String() == l.String() {
+		t.Errorf("%+v, %v; want a ledger of its own that is called otherwise", s, other)
 	}
 }
 
@@ -208,6 +269,33 @@ func TestALockedLedgerIsWaitedFor(t *testing.T) {
 			t.Errorf("%d runs, want 4", s.Runs)
 		}
 	})
+}
+
+// A reader can keep a commit of a file out: SQLite then has written nothing, and says so.
+func TestAReaderInTheWay(t *testing.T) {
+	l := history(t, filepath.Join(t.TempDir(), "ledger.db"))
+	fault := &sqlite.Error{}
+	if l.refused(nil) || l.refused(errors.New("disk I/O error")) || l.refused(fault) {
+		t.Error("what is not known is called refused")
+	}
+	if _, err := l.db.ExecContext(t.Context(), "PRAGMA busy_timeout = 50"); err != nil { // of the only connection
+		t.Fatal(err)
+	}
+	reader := open(t, l.String())
+	_, err := reader.read(t.Context(), func(tx *sql.Tx) error {
+		if _, _, err := reader.head(t.Context(), tx, ""); err != nil {
+			return err
+		}
+		_, err := l.Reserve(t.Context(), gaussian("d", 9))
+		wantError(t, err, "nothing was recorded")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := mustReserve(t, l, gaussian("d", 9)); e.Seq != 6 {
+		t.Errorf("entry %d, want 6", e.Seq)
+	}
 }
 
 // A server that is killed while a transaction is open has recorded nothing of

@@ -54,18 +54,28 @@ func (l *Ledger) Verify(ctx context.Context, known *Head) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	var report Report
+	c := newChain()
 	found, err := l.read(ctx, func(tx *sql.Tx) error {
 		var err error
-		report, err = l.examine(ctx, tx, known)
+		report, err = l.examine(ctx, tx, &c, known)
 		return err
 	})
 	if err == nil && !found {
 		err = fmt.Errorf("ledger: there is no ledger at %s: nothing was ever reserved in it, or it was removed", l.where)
 	}
-	return report, err
+	if err != nil {
+		return report, err
+	}
+	for _, name := range c.names { // now that the database is free: it takes the accountant a while
+		if err := c.accounts[name].exceeded(); err != nil {
+			report.Problems = append(report.Problems, Problem{0, err.Error()})
+		}
+	}
+	return report, nil
 }
 
-func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, known *Head) (r Report, err error) {
+// examine reads all entries into c, which is new.
+func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, c *chain, known *Head) (r Report, err error) {
 	problem := func(seq int64, format string, arguments ...any) {
 		r.Problems = append(r.Problems, Problem{seq, fmt.Sprintf(format, arguments...)})
 	}
@@ -75,10 +85,10 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, known *Head) (r Report
 	} else if err != nil {
 		return r, err
 	}
-	c := newChain()
 	seen := known == nil || known.Seq == 0
 	err = l.entries(ctx, tx, -1<<63, func(seq int64, body, hash string) error {
 		r.Entries++
+		before := len(r.Problems)
 		if seq != c.seq+1 {
 			problem(seq, "it follows entry %d: entries between them were removed, or it was inserted", c.seq)
 		}
@@ -98,6 +108,9 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, known *Head) (r Report
 		if err == nil {
 			err = c.take(e)
 		}
+		if unread := (*unreadError)(nil); errors.As(err, &unread) && len(r.Problems) == before {
+			return fmt.Errorf("ledger: %s: entry %d: %w", l.where, seq, err)
+		}
 		if err != nil {
 			problem(seq, "%v", err)
 		}
@@ -112,11 +125,6 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, known *Head) (r Report
 	}
 	if !seen {
 		problem(known.Seq, "the entry that was known is not there: the ledger was cut off, or replaced by an older copy")
-	}
-	for _, name := range c.names {
-		if err := c.accounts[name].exceeded(); err != nil {
-			problem(0, "%v", err)
-		}
 	}
 	return r, nil
 }

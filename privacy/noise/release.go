@@ -1,8 +1,11 @@
 package noise
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Grid returns the grid of Release: the power of two 2^(⌊log₂ sigma⌋ − 30),
@@ -67,13 +70,21 @@ func (s Source) Release(dst, values []float64, sigma float64, label string, step
 	return nil
 }
 
-// Steps writes to dst what Release makes of values before it adds noise: multiples of
-// Grid(sigma), as numbers of steps. Values that agree in them are released alike.
-func Steps(dst, values []float64, sigma float64) {
+// Digest is the SHA-256 of what Release makes of values before it adds noise, multiples
+// of Grid(sigma). Values with the same are released alike; those of others must not get
+// the same noise, which would give away their difference.
+func Digest(values []float64, sigma float64) (digest [sha256.Size]byte) {
 	g := Grid(sigma)
-	for i, v := range values {
-		dst[i] = onGrid(v, g) + 0 // which has no −0
+	sum := sha256.New()
+	for some := range slices.Chunk(values, 512) {
+		text := make([]byte, 0, 8*512)
+		for _, v := range some {
+			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(onGrid(v, g)+0)) // which has no −0
+		}
+		sum.Write(text)
 	}
+	sum.Sum(digest[:0])
+	return digest
 }
 
 // onGrid returns the multiple of g nearest to v, in steps of g.

@@ -70,6 +70,10 @@ type Flow struct {
 	// tell of the records (accountant.DiffusedRelease): nobody can subtract it, and
 	// it leaves on a public grid. Nil for Random.
 	Secret *noise.Source
+	// Once is told of each step of a secret diffusion before it gets its noise, by a name
+	// and a digest of where the particles would be without; an error of it ends the step.
+	// It is to refuse a step that comes again from elsewhere. Nil asks nobody.
+	Once func(name string, digest [32]byte) error
 }
 
 // Check returns an error unless the flow's numbers are in their domains.
@@ -127,6 +131,11 @@ func (f Flow) secretStep(x transport.Points, drift []float32, step int) error {
 	moved := make([]float64, len(drift))
 	for i, v := range drift {
 		moved[i] = float64(x.Data[i]) + f.StepSize*float64(v)
+	}
+	if f.Once != nil {
+		if err := f.Once(fmt.Sprint("diffusion ", step), noise.Digest(moved, f.diffusionStd())); err != nil {
+			return err
+		}
 	}
 	if err := f.Secret.Release(moved, moved, f.diffusionStd(), "diffusion", step); err != nil {
 		return err

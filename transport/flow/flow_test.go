@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -161,6 +162,37 @@ func TestSecretDiffusion(t *testing.T) {
 	// false alarm at 5 of them is one in 10⁶, and a factor of 1.1 is seen.
 	if variance := squares / (n * dim); math.Abs(variance/(2*lambda*h)-1) > 0.036 {
 		t.Errorf("variance %v, want 2λh = %v", variance, 2*lambda*h)
+	}
+}
+
+// Each step with secret noise is told of before it has any, by what it moves and from
+// where, and who is told may stop it.
+func TestSecretDiffusionIsToldOf(t *testing.T) {
+	secret := noise.Seeded(2)
+	told := map[string][32]byte{}
+	f := Flow{StepSize: 0.5, Diffusion: 0.1, Random: noise.Seeded(1), Secret: &secret, Once: func(name string, digest [32]byte) error {
+		if before, again := told[name]; again && before != digest {
+			return errors.New("from elsewhere")
+		}
+		told[name] = digest
+		return nil
+	}}
+	start := transport.NewPoints(10, 2)
+	for step := range 3 {
+		for range 2 { // again from where it was
+			if err := f.Step(start.Clone(), Rest{}, step); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(told) != 3 {
+		t.Errorf("told of %d steps, want 3", len(told))
+	}
+	elsewhere := start.Clone()
+	elsewhere.Data[7] = 1
+	before := elsewhere.Clone()
+	if err := f.Step(elsewhere, Rest{}, 1); err == nil || !slices.Equal(elsewhere.Data, before.Data) {
+		t.Errorf("the noise of a step came upon other particles: %v", err)
 	}
 }
 

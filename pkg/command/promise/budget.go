@@ -9,6 +9,7 @@ import (
 
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset"
+	"molehill/pkg/dataset/schema"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
@@ -39,7 +40,7 @@ MOLEHILL_LEDGER to its postgres:// address.`,
 	flags.StringVar(&at.dsn, "dsn", "", "the ledger's PostgreSQL database, postgres://user@host/database")
 	flags.BoolVar(&at.asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("ledger", "dsn")
-	return cli.Group(cmd, budgetCreate(&at), budgetStatus(&at), budgetHistory(&at), budgetVerify(&at))
+	return cli.Group(cmd, budgetCreate(&at), budgetEnd(&at), budgetStatus(&at), budgetHistory(&at), budgetVerify(&at))
 }
 
 // use opens the ledger for a command.
@@ -72,7 +73,8 @@ func budgetCreate(at *place) *cobra.Command {
 		Short: "declare the budget of a data set, once",
 		Long: `Declare the budget of a data set, once. What earlier runs have reserved counts; if
 it is more than the budget already, nothing is created, unless --from-now leaves
-it out of the count, which the ledger then says for ever.`,
+it out of the count, which the ledger then says for ever. Runs that are not over
+count all the same, for they may still release.`,
 		Example: "  molehill budget create mnist --epsilon 10 --delta 1e-5",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -98,7 +100,11 @@ it out of the count, which the ledger then says for ever.`,
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s has a budget of %v, in %v\n", b.Dataset, b, l)
 				if *entry.Epsilon > 0 {
-					fmt.Fprintf(cmd.OutOrStdout(), "earlier runs have spent ε = %v of it; `molehill budget history %s` lists them\n", entry.Epsilon, b.Dataset)
+					which := "earlier runs have"
+					if b.FromNow {
+						which = "runs that are not over have"
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "%s spent ε = %v of it; `molehill budget history %s` lists them\n", which, entry.Epsilon, b.Dataset)
 				}
 				return nil
 			})
@@ -108,7 +114,7 @@ it out of the count, which the ledger then says for ever.`,
 	flags.StringVar(&epsilon, "epsilon", "", "the most ε that all runs together may spend")
 	flags.Float64Var(&b.Delta, "delta", 0, "the δ of that promise, well below one over the number of records")
 	flags.StringVar(&relation, "relation", privacy.ReplaceOne.String(), "who is protected: "+accountant.RelationNames+"; runs must be accounted for under the same, or, where the budget is under k-end, under replace-one")
-	flags.BoolVar(&b.FromNow, "from-now", false, "leave out what was released before")
+	flags.BoolVar(&b.FromNow, "from-now", false, "leave out what was released before by runs that are over")
 	flags.StringVar(&b.Note, "note", "", "who decided this and why, for the ledger")
 	flags.BoolVar(&unlisted, "unlisted", false, "the data set is one that another program registers")
 	for _, name := range []string{"epsilon", "delta"} {
@@ -119,13 +125,44 @@ it out of the count, which the ledger then says for ever.`,
 	return cmd
 }
 
+// budgetEnd commits what a run that did not get so far has left open.
+func budgetEnd(at *place) *cobra.Command {
+	return &cobra.Command{
+		Use:   "end DATASET ID...",
+		Short: "say that runs which did not finish are over",
+		Long: `Say that runs which have reserved (by the IDs of "not committed" in budget status)
+and did not finish are over: crashed and not to be resumed, or deleted. What they
+have spent stays spent. A budget that is created --from-now leaves them out; one
+of them that is resumed after that pays again.`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return at.use(func(l *ledger.Ledger) error {
+				for _, id := range args[1:] {
+					e, err := l.Commit(cmd.Context(), args[0], id)
+					if err != nil {
+						return err
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "%s is over, entry %d\n", id, e.Seq)
+				}
+				return nil
+			})
+		},
+	}
+}
+
 // checkDataset refuses a name that no run would ever look up: a budget under a
 // slip of the finger protects nothing.
 func checkDataset(name string, unlisted bool) error {
 	source, err := dataset.Registry.Lookup(name)
 	var unknown *plugin.UnknownError
+	own, isOwn := strings.CutPrefix(name, synth.Own) // which a run makes known
 	switch {
-	case errors.As(err, &unknown) && (unlisted || strings.HasPrefix(name, synth.Own)): // which a run makes known
+	case errors.As(err, &unknown) && unlisted:
+		return nil
+	case errors.As(err, &unknown) && isOwn:
+		if err := schema.CheckName(own); err != nil {
+			return fmt.Errorf("%s is no data set of your own, whose budget would be met by a run: %w", name, err)
+		}
 		return nil
 	case errors.As(err, &unknown):
 		return fmt.Errorf("%w; if a program or notebook of yours registers it, add --unlisted", err)

@@ -20,16 +20,17 @@ import (
 
 // Summary is what `molehill show --json` prints of a run, and `molehill runs --json` of each.
 type Summary struct {
-	ID       string          `json:"id"`
-	Names    []string        `json:"names,omitempty"`
-	Dir      string          `json:"dir"`
-	State    run.State       `json:"state"`
-	Queued   string          `json:"queued,omitempty"` // where it waits, or is computed unseen
-	Spec     run.Spec        `json:"spec"`
-	Metrics  run.Values      `json:"metrics,omitempty"`
-	Note     string          `json:"note,omitempty"`
-	Privacy  json.RawMessage `json:"privacy,omitempty"`
-	Computed any             `json:"provenance,omitempty"`
+	ID       string           `json:"id"`
+	Names    []string         `json:"names,omitempty"`
+	Dir      string           `json:"dir"`
+	State    run.State        `json:"state"`
+	Queued   string           `json:"queued,omitempty"` // where it waits, or is computed unseen
+	Spec     run.Spec         `json:"spec"`
+	Metrics  run.Values       `json:"metrics,omitempty"`
+	Note     string           `json:"note,omitempty"`
+	Privacy  json.RawMessage  `json:"privacy,omitempty"`
+	Paid     string           `json:"paid,omitempty"` // what the ledger says of its releases
+	Computed []run.Provenance `json:"provenance,omitempty"`
 }
 
 func summarize(r *run.Run) (Summary, error) {
@@ -52,6 +53,11 @@ func summarize(r *run.Run) (Summary, error) {
 		s.Privacy = statement
 	}
 	s.Computed, err = r.Provenance()
+	for _, p := range s.Computed {
+		if p.Paid != "" {
+			s.Paid = p.Paid
+		}
+	}
 	return s, err
 }
 
@@ -100,6 +106,9 @@ func Describe(w io.Writer, r *run.Run, asJSON bool) error {
 			return fmt.Errorf("the privacy statement of %s: %w", s.ID, err)
 		}
 		fmt.Fprint(w, statement)
+	}
+	if s.Paid != "" {
+		fmt.Fprintln(w, "paid:", s.Paid)
 	}
 	if s.State == run.Failed {
 		fmt.Fprintf(w, "failed: %v\n", r.Failure())

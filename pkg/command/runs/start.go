@@ -3,6 +3,10 @@ package runs
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -123,24 +127,49 @@ func compute() *cobra.Command {
 				if err := cmd.Context().Err(); err != nil {
 					return errors.Join(append(failed, err)...)
 				}
-				failed = append(failed, computeIn(cmd.Context(), dir))
+				failed = append(failed, computeIn(cmd.Context(), cmd.ErrOrStderr(), dir))
 			}
 			return errors.Join(failed...)
 		},
 	}
 }
 
-func computeIn(ctx context.Context, dir string) error {
+func computeIn(ctx context.Context, log io.Writer, dir string) error {
 	r, err := run.Open(dir)
 	if err != nil {
 		return err
 	}
-	err = r.Acquire()
-	if errors.Is(err, run.ErrBusy) || errors.Is(err, run.ErrFinished) {
+	switch err := acquire(ctx, r); {
+	case errors.Is(err, run.ErrFinished):
 		return nil // another process was faster
-	}
-	if err != nil {
+	case errors.Is(err, run.ErrBusy) && !requeued():
+		owner, _ := r.Owner() // for the log alone
+		fmt.Fprintf(log, "%s is computed by process %d on %s already\n", r.ID, owner.PID, owner.Host)
+		return nil
+	case err != nil:
 		return err
 	}
 	return experiment.Compute(ctx, r)
+}
+
+// lease is how long a requeued job waits for a lock. Where the node died that computed
+// before, a file server keeps its locks until their lease is over, 90 s as a rule.
+const lease = 4 * time.Minute
+
+// requeued reports whether this process is a job of Slurm's that ran before.
+func requeued() bool { return os.Getenv("SLURM_RESTART_COUNT") != "" }
+
+// acquire is the run's Acquire, which a requeued job repeats.
+func acquire(ctx context.Context, r *run.Run) error {
+	for begun := time.Now(); ; {
+		err := r.Acquire()
+		if !errors.Is(err, run.ErrBusy) || !requeued() || time.Since(begun) > lease {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

@@ -2,6 +2,7 @@ package fair
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -185,6 +186,17 @@ func (c *PostConfig) released(r *run.Run, t *training) (h xian.Histogram, err er
 		return h, h.Check()
 	}
 	scores, err := t.predict(t.records)
+	if err != nil {
+		return h, err
+	}
+	counts, err := xian.NoisyCounts(scores, t.records.Group, c.bins(), math.Inf(1), nil) // without noise
+	if err != nil {
+		return h, err
+	}
+	text, err := json.Marshal(counts)
+	if err == nil {
+		err = r.Once("histogram", sha256.Sum256(text))
+	}
 	if err != nil {
 		return h, err
 	}

@@ -4,13 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"molehill/models/backend"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 )
@@ -53,7 +57,10 @@ func TestPostProcessedRun(t *testing.T) {
 // What was released stays released: a run that goes on takes it as it is, whatever the
 // model is now.
 func TestHistogramsAreReleasedOnce(t *testing.T) {
-	r := prepared(t, "fair-regression-1d-post", fewBins)
+	all := maps.Clone(inSeconds)
+	maps.Copy(all, fewBins)
+	t.Setenv("GOMLX_BACKEND", "go")
+	r := experimenttest.Acquired(t, experiment.Request{Experiment: "fair-regression-1d-post", Seed: 1, Settings: all}) // whose noise is secret
 	c := PostProcessed{}.Config(experiment.Quick).(*PostConfig)
 	if err := json.Unmarshal(r.Spec.Config, c); err != nil {
 		t.Fatal(err)
@@ -83,6 +90,13 @@ func TestHistogramsAreReleasedOnce(t *testing.T) {
 	again, err := c.released(r, tr)
 	if err != nil || !reflect.DeepEqual(h, again) {
 		t.Errorf("released %v and then %v: %v", h, again, err)
+	}
+	// Lost, it is not made of other predictions under the same noise.
+	if err := os.Remove(filepath.Join(r.Dir, "artefacts", histogram)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.released(r, tr); err == nil || !strings.Contains(err.Error(), "other values") {
+		t.Errorf("a second histogram under the same noise: %v", err)
 	}
 	if err := r.WriteFile(histogram, func(to io.Writer) error { _, err := fmt.Fprint(to, `{"Bins":{}}`); return err }); err != nil {
 		t.Fatal(err)

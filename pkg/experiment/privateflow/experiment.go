@@ -72,7 +72,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 			return result, err
 		}
 		secret := noise.Keyed(key, r.Spec.Research)
-		f.Secret = &secret
+		f.Secret, f.Once = &secret, r.Once
 	}
 	x, err := e.move(ctx, r, c, f, guide, data)
 	if err != nil {
