@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -137,6 +138,11 @@ func compute() *cobra.Command {
 func computeIn(ctx context.Context, log io.Writer, dir string) error {
 	r, err := run.Open(dir)
 	if err != nil {
+		return err
+	}
+	// The folder of runs is the one that this run lies in, whatever the environment of a
+	// cluster's job says.
+	if err := os.Setenv("MOLEHILL_RUNS", filepath.Dir(r.Dir)); err != nil {
 		return err
 	}
 	switch err := acquire(ctx, r); {
