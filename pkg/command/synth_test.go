@@ -118,3 +118,48 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 		t.Errorf("a mistake was paid for:\n%s", status)
 	}
 }
+
+// What was paid for is delivered, whatever becomes of the keeper's comparison; and a
+// file of held-out rows with other columns is found before.
+func TestAPaidTableIsDelivered(t *testing.T) {
+	data := ownTable(t, 200)
+	dir := filepath.Dir(data)
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "My People.schema.json"), "--all")
+	test, out := filepath.Join(dir, "test.csv"), filepath.Join(dir, "made.csv")
+	synth := []string{"synth", "--data", data, "--test", test, "--epsilon", "2", "--out", out, "--set", "fit_rows=200", "--set", "sweeps=2"}
+	write := func(text string) {
+		if err := os.WriteFile(test, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	write("Name;age;job\nx;30;baker\n")
+	if _, err := molehill(t, synth...); err == nil || !strings.Contains(err.Error(), `no column "rich"`) {
+		t.Error("found", err)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a mistake was paid for:\n%s", status)
+	}
+	for _, c := range []struct {
+		test, want string
+		keepers    bool
+	}{
+		{"Name;age;job;rich\nx;30;baker\n", "no comparison for the keeper", false}, // ragged
+		{"Name;age;job;rich\nx;30;baker;YES\n", "accuracy was not measured", true},
+	} {
+		write(c.test)
+		said, err := molehill(t, append(synth, "--force")...)
+		if err != nil || !strings.Contains(said, c.want) || !strings.Contains(said, "made.report.html") {
+			t.Errorf("want %q, found %v in:\n%s", c.want, err, said)
+		}
+		for path, there := range map[string]bool{"made.csv": true, "made.report.md": true, "made.keeper-only.md": c.keepers} {
+			if _, err := os.Stat(filepath.Join(dir, path)); (err == nil) != there {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
+		t.Errorf("the same command paid again:\n%s", status)
+	}
+}

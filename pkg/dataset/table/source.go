@@ -127,6 +127,20 @@ func Read(ctx context.Context, path string, schema *Schema) (*Table, []Disagreem
 	return t, disagreements, nil
 }
 
+// CheckFile returns an error unless a file has the columns of the schema. It reads the
+// header alone.
+func (s *Schema) CheckFile(path string) error {
+	source, err := Open(path, s.Separator)
+	if err != nil {
+		return err
+	}
+	_, err = s.match(source.Header(), s.Modelled())
+	if err = errors.Join(err, source.Close()); err != nil {
+		return fmt.Errorf("table: %s: %w", path, err)
+	}
+	return nil
+}
+
 // Code reads all rows of a source; see Read.
 func (s *Schema) Code(ctx context.Context, source Source) (*Table, []Disagreement, error) {
 	if _, ok := source.(*csvSource); ok && len(source.Header()) == 1 {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth/pairs"
 	"molehill/pkg/metric"
@@ -33,6 +34,7 @@ type Diagnosis struct {
 	Neighbours   *metric.Copies       // of the synthetic rows, beside held-out ones
 	Disagreement []table.Disagreement // of the private table with its schema
 	On           string               // what the classifiers were measured on; "" for not at all
+	Unlearned    string               `json:",omitempty"` // why nothing was, where the schema names a target
 
 	Report report.Document `json:"-"`
 
@@ -86,8 +88,10 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 		return nil, err
 	}
 	if schema.Target != "" {
-		if err := d.learn(ctx, private, synthetic, held); err != nil {
-			return nil, err
+		if err := d.learn(ctx, private, synthetic, held); ctx.Err() != nil {
+			return nil, ctx.Err()
+		} else if err != nil { // all else can still be told
+			d.On, d.Unlearned = "", err.Error()
 		}
 	}
 	if err := d.look(&c, private, synthetic, held); err != nil {
@@ -141,23 +145,21 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 	if on == nil {
 		on, d.On = private, "the private rows themselves"
 	}
-	test, err := Features(on)
+	test, err := labelled(on, d.On)
 	if err != nil {
 		return err
 	}
 	for _, side := range []struct {
 		from *table.Table
+		name string
 		to   *float64
-	}{{synthetic, &d.Synthetic}, {private, &d.Real}} {
-		rows, err := Features(side.from)
+	}{{synthetic, "the synthetic rows", &d.Synthetic}, {private, "the private rows", &d.Real}} {
+		rows, err := labelled(side.from, side.name)
 		if err != nil {
 			return err
 		}
 		if rows, err = rows.Draw(min(rows.Len(), learnedRows), 1); err != nil {
 			return err
-		}
-		if rows.Len() == 0 {
-			return errors.New("synth: no row has a value of the target")
 		}
 		model, err := utility.DefaultLogistic.Fit(ctx, rows, 1, nil)
 		if err != nil {
@@ -175,6 +177,15 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 	}
 	d.Majority = utility.Majority(train, test)
 	return nil
+}
+
+// labelled are the Features of rows that are called so, at least one.
+func labelled(t *table.Table, called string) (*dataset.Dataset, error) {
+	d, err := Features(t)
+	if err == nil && d.Len() == 0 {
+		err = fmt.Errorf("synth: none of %s has a value of %q, the target, that the schema knows; compare how the file and the schema write it", called, t.Schema.Target)
+	}
+	return d, err
 }
 
 // look looks whether synthetic rows are nearer to private rows than to held-out ones.
@@ -225,6 +236,9 @@ func (d *Diagnosis) document(r *run.Run, l *pairs.Layout, columns []table.Column
 		t.Add("real rows", d.Real)
 		t.Add("nothing: always the most frequent", d.Majority)
 		sections = append(sections, report.Section{Heading: "What the table is good for", NonPrivate: true, Tables: []viz.Table{t}})
+	}
+	if d.Unlearned != "" {
+		sections = append(sections, report.Section{Heading: "What the table is good for", NonPrivate: true, Text: []string{"This was not measured: " + d.Unlearned + "."}})
 	}
 	return report.Document{Title: "For the keeper only: synthetic table of " + r.ID, Warning: "Do not publish this. It compares the synthetic table with the private rows, and nothing of that is differentially private.",
 		Summary: "The report to publish is beside it: " + ReportFile + ".html.", Sections: append(sections, d.nearness())}

@@ -27,6 +27,7 @@ type Diagnosis struct {
 	Floor     float64        // that of one half of the private points to the other
 	Classes   float64        // total variation of the classes
 	On        string         // what the classifiers were measured on; "" for not at all
+	Unlearned string         `json:",omitempty"` // why nothing was, where there are classes
 	Synthetic float64        // accuracy on it of a classifier that has learned from synthetic images
 	Real      float64        // of one that has learned from private images
 	Majority  float64        // of always saying what is most frequent
@@ -127,8 +128,10 @@ func (k *keeper) diagnose(r *run.Run) (*Diagnosis, error) {
 			return nil, err
 		}
 		d.Classes = h.TotalVariation
-		if err := k.learn(d); err != nil {
-			return nil, err
+		if err := k.learn(d); k.ctx.Err() != nil {
+			return nil, k.ctx.Err()
+		} else if err != nil { // all else can still be told
+			d.On, d.Unlearned = "", err.Error()
 		}
 	}
 	if k.held != nil {
