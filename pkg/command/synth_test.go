@@ -90,6 +90,16 @@ func TestFromATableToASyntheticOne(t *testing.T) {
 	}
 }
 
+func TestADraftWithoutALineOfNamesIsToldOf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.csv")
+	if err := os.WriteFile(path, []byte("39,yes\n40,no\n41,no\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := mustMolehill(t, "schema", path); !strings.Contains(said, "called like values: 39.") {
+		t.Error(said)
+	}
+}
+
 func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 	data := ownTable(t, 50)
 	mustMolehill(t, "schema", data)

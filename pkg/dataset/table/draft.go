@@ -73,6 +73,18 @@ func Draft(ctx context.Context, name string, source Source, separator string) (*
 	return s, nil
 }
 
+// NamedLikeValues returns the columns whose names are numbers or days, as they are
+// where a file has no line of names and the first record stands in its place.
+func (s *Schema) NamedLikeValues() (names []string) {
+	for _, c := range s.Columns {
+		seen := newSeenColumn()
+		if seen.add(c.Name); seen.numbers > 0 || len(seen.days) > 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // Separator returns what stands between the values of a source, "" unless it is CSV
 // with another than a comma.
 func Separator(source Source) string {
