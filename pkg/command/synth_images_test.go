@@ -178,3 +178,24 @@ func TestSynthFindsMistakesWithImagesBeforeItSpends(t *testing.T) {
 		t.Errorf("a mistake was paid for:\n%s", status)
 	}
 }
+
+func TestSynthDoesNotPayForGreyImages(t *testing.T) {
+	data := ownImages(t, 10)
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", data+".schema.json", "--all")
+	for i := range 11 {
+		if err := os.WriteFile(filepath.Join(data, "day", fmt.Sprintf("broken%d.png", i)), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := mustMolehill(t, "schema", data, "--force"); !strings.Contains(said, "11 files that are no whole PNG") {
+		t.Errorf("the draft does not say what is no image:\n%s", said)
+	}
+	mustMolehill(t, "schema", "confirm", data+".schema.json", "--all")
+	if said, err := molehill(t, "synth", "--data", data, "--epsilon", "2", "--out", data+".zip"); err == nil || !strings.Contains(err.Error(), "11 of 21 images") || !strings.Contains(said, "day/broken0.png") {
+		t.Errorf("found %v, said\n%s", err, said)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-photos-v1.2"); !strings.Contains(status, "runs    0") {
+		t.Errorf("grey images were paid for:\n%s", status)
+	}
+}

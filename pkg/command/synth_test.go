@@ -173,3 +173,36 @@ func TestAPaidTableIsDelivered(t *testing.T) {
 		t.Errorf("the same command paid again:\n%s", status)
 	}
 }
+
+// A schema that most of the data disagree with is told of, and nothing is paid; a few
+// values stop nothing.
+func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {
+	data := ownTable(t, 60)
+	dir := filepath.Dir(data)
+	schema := filepath.Join(dir, "My People.schema.json")
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", schema, "--all")
+	text, err := os.ReadFile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synth := []string{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper"}
+	write := func(old, new string) {
+		if err := os.WriteFile(schema, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`"no",
+        "yes"`, `"No",
+        "Yes"`)
+	if _, err := molehill(t, synth...); err == nil || !strings.Contains(err.Error(), `column "rich": 60 of 60 values`) {
+		t.Error("found", err)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a schema that knows nothing was paid for:\n%s", status)
+	}
+	write(`"high": 70`, `"high": 65`)
+	if said := mustMolehill(t, synth...); !strings.Contains(said, "before anything is paid") || !strings.Contains(said, `column "age"`) {
+		t.Errorf("the keeper was not told:\n%s", said)
+	}
+}

@@ -90,6 +90,9 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := s.preview(cmd, store, spec); err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err

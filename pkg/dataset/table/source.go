@@ -93,6 +93,9 @@ type Disagreement struct {
 	Row     int    `json:"row,omitempty"`     // where it is, from 1, without the header
 }
 
+// Count is how many values disagree.
+func (d Disagreement) Count() int { return d.Clamped + d.Unknown + d.Absent }
+
 // String tells it to the keeper.
 func (d Disagreement) String() string {
 	var parts []string

@@ -233,7 +233,7 @@ func (c *Config) notCovered(t *table.Table, name string) []string {
 		"the schema: its columns, ranges, decimals and categories were declared public by whoever confirmed it",
 		"people with several rows: the promise is for a row; for k rows of one person ε is up to k times as large, and δ larger too",
 		"what is true of everybody: that a group earns more than another is what a synthetic table is for, and it holds for people whose row is not in the data too",
-		"that the file is well-formed, with the columns of the schema; single values that do not agree with it are changed, and stop nothing",
+		"that the file is well-formed, with the columns of the schema, and that `molehill synth` has not found most values of a column to disagree with it; single values that do are changed, and stop nothing",
 		fmt.Sprintf("other runs on the same people: `molehill budget status %s` tells what all of them cost together", name),
 		"what the keeper of the rows looks at to judge the result (" + keeperFolder + "): it is not private",
 		"the choice of settings, made on public data",
