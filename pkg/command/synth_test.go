@@ -81,6 +81,9 @@ func TestFromATableToASyntheticOne(t *testing.T) {
 		t.Error("a table was replaced:", err)
 	}
 	mustMolehill(t, append(synth, "--force", "--no-keeper")...)
+	for _, other := range []string{"made.parquet", "made.CSV", "made2.tsv"} {
+		mustMolehill(t, append(synth, "--out", filepath.Join(dir, other), "--force", "--no-keeper")...)
+	}
 	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
 		t.Errorf("the same command paid again:\n%s", status)
 	}
@@ -111,6 +114,7 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 		"no such file":           {"synth", "--data", data + "x", "--out", out, "--epsilon", "1"},
 		"no folder":              {"synth", "--data", data, "--out", "/nowhere/at/all.csv", "--epsilon", "1"},
 		"write to another":       {"synth", "--data", data, "--out", data, "--epsilon", "1", "--force"},
+		"numbers cannot hold":    {"synth", "--data", data, "--out", out + ".npz", "--epsilon", "1"},
 		"expected .csv":          {"synth", "--data", data, "--out", out + ".xlsx", "--epsilon", "1"},
 		"there is a flag for it": {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "epsilon=3"},
 		"NAME=VALUE":             {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "sweeps"},

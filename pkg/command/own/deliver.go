@@ -19,9 +19,9 @@ import (
 	"molehill/privacy"
 )
 
-// deliver copies what the run has made, says so, and compares it for the keeper.
+// deliver writes what the run has made, says so, and compares it for the keeper.
 func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
-	if err := s.copyMade(r); err != nil {
+	if err := s.export(cmd.Context(), r); err != nil {
 		return err
 	}
 	if err := copyReport(r, synth.ReportFile, s.publicReport(), 0o644); err != nil {
@@ -44,12 +44,21 @@ func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
 	return s.tellBudget(out)
 }
 
-// copyMade copies the synthetic table or images.
-func (s *synthesis) copyMade(r *run.Run) error {
-	if s.images && s.folder() {
+// export writes the synthetic table or images in the format that --out says.
+func (s *synthesis) export(ctx context.Context, r *run.Run) error {
+	ending := strings.ToLower(filepath.Ext(s.out))
+	switch {
+	case s.images && s.folder():
 		return unzipWhole(r, "synthetic.zip", s.out)
+	case s.images && ending == ".zip":
+		return copyOut(r, "synthetic.zip", s.out, 0o644)
 	}
-	return copyOut(r, "synthetic"+strings.ToLower(filepath.Ext(s.out)), s.out, 0o644)
+	return writeWhole(s.out, 0o644, func(to io.Writer) error {
+		if s.images {
+			return images.Export(ctx, r, to, ending)
+		}
+		return synth.Export(r, to, ending)
+	})
 }
 
 // publicReport and keepersReport are the reports' paths without their endings.

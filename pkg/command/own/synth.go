@@ -49,8 +49,9 @@ Beside it are written
                                ones compare with them. This is not private.
 
 The schema has to be confirmed first (` + "`molehill schema`" + `). The work is a run like any
-other: the same command again finds it and spends nothing; another seed, ε or
-schema is another release, and the ledger counts both.`,
+other: the same command again finds it and spends nothing, and so does another
+format. Another file or schema, ε, δ, method, number of rows, seed, or setting (--set)
+is another release, even where it changes what comes after; the ledger counts both.`,
 		Example: "  molehill schema people.csv\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv\n\n  molehill schema photos\n  molehill schema confirm photos.schema.json --all\n  molehill synth --data photos --epsilon 5 --delta 1e-6 --out synthetic.zip",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
@@ -122,10 +123,12 @@ func (s *synthesis) check() error {
 	if err != nil {
 		return err
 	}
+	check := s.checkTable
 	if s.images = info.IsDir() || pictures.IsSchema(s.schema); s.images {
-		if err := s.checkImages(); err != nil {
-			return err
-		}
+		check = s.checkImages
+	}
+	if err := check(); err != nil {
+		return err
 	}
 	if s.test != "" && s.unexamined {
 		return errors.New("--test is for the keeper's report, which --no-keeper leaves out; give one of them")
@@ -158,7 +161,7 @@ func (s *synthesis) check() error {
 	if s.images {
 		s.askForImages()
 	} else {
-		s.request.Settings["rows"], s.request.Settings["format"] = strconv.Itoa(s.rows), filepath.Ext(s.out)
+		s.request.Settings["rows"] = strconv.Itoa(s.rows)
 	}
 	for _, setting := range s.settings {
 		name, value, ok := strings.Cut(setting, "=")
@@ -171,6 +174,15 @@ func (s *synthesis) check() error {
 		s.request.Settings[name] = value
 	}
 	return nil
+}
+
+// checkTable finds mistakes that only tables can have.
+func (s *synthesis) checkTable() error {
+	schema, err := table.ReadSchema(s.schema)
+	if err != nil {
+		return err
+	}
+	return schema.CheckEnding(s.out)
 }
 
 // checkTest looks whether held-out records have the private ones' layout, as far as

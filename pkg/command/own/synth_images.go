@@ -58,10 +58,7 @@ func (s *synthesis) folder() bool { return filepath.Ext(s.out) == "" }
 // askForImages adds the settings of images.
 func (s *synthesis) askForImages() {
 	s.request.Experiment = images.Name
-	s.request.Settings["images"], s.request.Settings["format"] = strconv.Itoa(s.rows), filepath.Ext(s.out)
-	if s.folder() {
-		s.request.Settings["format"] = ".zip"
-	}
+	s.request.Settings["images"] = strconv.Itoa(s.rows)
 }
 
 // unzipWhole unpacks an artefact into a folder, which is there whole or not at all.

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func TestEveryFormatGivesBackWhatItWasGiven(t *testing.T) {
 			want := all(s)
 			path := filepath.Join(t.TempDir(), "table"+ending)
 			var b bytes.Buffer
-			if err := want.Write(&b, ending, rand.New(rand.NewPCG(1, 1))); err != nil {
+			if err := want.Write(&b, ending, 1); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
@@ -329,3 +330,23 @@ func (e *endless) Read() ([]string, error) {
 	return []string{fmt.Sprint(e.rows)}, nil
 }
 func (endless) Close() error { return nil }
+
+func TestCodesComeBack(t *testing.T) {
+	want := all(everyKind().Only())
+	var b bytes.Buffer
+	if err := want.WriteCodes(&b); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadCodes(bytes.NewReader(b.Bytes()))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("found %+v, %v", got, err)
+	}
+	want.Codes[0][0] = 30_000
+	b.Reset()
+	if err := want.WriteCodes(&b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadCodes(&b); err == nil || !strings.Contains(err.Error(), "the code 30000") {
+		t.Error(err)
+	}
+}

@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
@@ -37,7 +36,6 @@ type Config struct {
 	Delta   float64         `json:"delta"`   // δ, below 1/n
 	Method  string          `json:"method"`  // one of Methods
 	Rows    int             `json:"rows"`    // of the synthetic table; 0 for as many as the private one has
-	Format  string          `json:"format"`  // ending of the synthetic table's file
 	Steps   int             `json:"steps"`   // of the flow, or of the training, at most; 0 for as many as the method takes
 
 	// Of the pairs' method.
@@ -59,7 +57,7 @@ type Config struct {
 // settings are those of a preset. Both are the same: a table is paid for once, and the
 // best there is takes seconds, or minutes by DP-Sinkhorn.
 func settings() *Config {
-	return &Config{Epsilon: 1, Delta: 1e-6, Method: Pairs, Format: ".csv",
+	return &Config{Epsilon: 1, Delta: 1e-6, Method: Pairs,
 		Emphasis: 2, Singles: 1, FitRows: 40_000, Sweeps: 20, Polish: 5, Apart: 3,
 		Stacks: 4, Bins: 16, StepSize: 1,
 		Settings: training.Settings{Batch: 16, Generated: 8, Entropy: 1, Bound: 0.01, LearningRate: 1e-3, Latent: 8, Width: 128}}
@@ -103,9 +101,6 @@ func (c *Config) Check() error {
 	schema, err := table.ReadSchema(c.Schema)
 	if err != nil {
 		return err
-	}
-	if err := schema.CheckEnding("synthetic" + c.Format); err != nil {
-		return fmt.Errorf("format: %w", err)
 	}
 	return schema.Confirmed()
 }
@@ -171,6 +166,3 @@ func (c *Config) rows(n int) int {
 	}
 	return c.Rows
 }
-
-// file is the name of the synthetic table among a run's artefacts.
-func (c *Config) file() string { return "synthetic" + strings.ToLower(c.Format) }

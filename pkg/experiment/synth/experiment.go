@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"sync"
 
 	"molehill/pkg/dataset"
@@ -24,7 +23,7 @@ type Experiment struct{}
 
 // Describe implements plugin.Plugin.
 func (Experiment) Describe() plugin.Info {
-	return plugin.Info{Name: "synth", Version: "1", Source: "Molehill: docs/own-data.md",
+	return plugin.Info{Name: "synth", Version: "2", Source: "Molehill: docs/own-data.md",
 		Summary: "a synthetic table of a table of your own, with a privacy report; `molehill synth` runs it"}
 }
 
@@ -88,8 +87,9 @@ func Enter(data string) (string, error) {
 	return name, nil
 }
 
-// Run implements experiment.Experiment. It leaves the artefacts synthetic.csv (or
-// another format), schema.json, report.md and report.html, which tell nothing that was
+// Run implements experiment.Experiment. It leaves the artefacts codes.npz (the
+// synthetic table, for Export) and synthetic.csv (or .parquet, of a single column),
+// schema.json, report.md and report.html, which tell nothing that was
 // not paid for, and what was released: release.npy (noisy counts, or bin means) with
 // the curve "distance to the release", or generator.npz (what noisy gradients have
 // trained) with the curve "columns, moved since told last".
@@ -130,10 +130,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err := r.WriteFile(SchemaFile, func(w io.Writer) error { return made.schema.Only().Encode(w) }); err != nil {
 		return result, err
 	}
-	err = r.WriteFile(c.file(), func(w io.Writer) error {
-		return synthetic.Write(w, c.Format, rand.New(rand.NewPCG(r.Spec.Seed, 0x76616c756573)))
-	})
-	if err != nil {
+	if err := leave(r, synthetic); err != nil {
 		return result, err
 	}
 	section, values, err := method.Tell(statement, codes)

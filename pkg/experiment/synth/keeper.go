@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"path/filepath"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
@@ -67,7 +66,7 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 	if err != nil {
 		return nil, err
 	}
-	synthetic, _, err := table.Read(ctx, filepath.Join(r.Dir, "artefacts", c.file()), schema.Only())
+	synthetic, err := Made(r)
 	if err != nil {
 		return nil, err
 	}

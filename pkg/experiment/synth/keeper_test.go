@@ -69,7 +69,7 @@ func TestTheKeeperIsToldWhatCannotBeMeasured(t *testing.T) {
 			test = filepath.Join(filepath.Dir(data), "test.csv")
 			writePeople(t, test, 100, 9, change.test)
 		}
-		r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "inf", "format", ".parquet")), 0)
+		r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "inf")), 0)
 		d, err := Diagnose(t.Context(), r, test)
 		if err != nil {
 			t.Errorf("%s: %v", want, err)

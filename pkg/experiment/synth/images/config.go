@@ -42,7 +42,6 @@ type Config struct {
 	Delta   float64         `json:"delta"`   // δ, below 1/n
 	Method  string          `json:"method"`  // one of Methods
 	Images  int             `json:"images"`  // to be made; 0 for as many as the private ones
-	Format  string          `json:"format"`  // ending of what is made: .zip or .npz
 
 	// Code is what images are seen through: Auto, Cosines, Autoencoder, or a
 	// registered model.
@@ -70,13 +69,10 @@ const (
 // settings are those of every preset: images are paid for once, and the best there is
 // takes a minute.
 func settings() *Config {
-	return &Config{Epsilon: 1, Delta: 1e-6, Method: Methods[0], Format: ".zip", Code: Auto, Coefficients: 48, StepSize: 0.75,
+	return &Config{Epsilon: 1, Delta: 1e-6, Method: Methods[0], Code: Auto, Coefficients: 48, StepSize: 0.75,
 		Settings:   training.Settings{Batch: 16, Generated: 8, Entropy: 0.1, Bound: 0.01, LearningRate: 3e-3, Latent: 8, Width: 128},
 		LabelScale: 1.5}
 }
-
-// Formats are the endings of what can be made.
-var Formats = []string{".zip", ".npz"}
 
 // mostImages and mostCoefficients keep slips of the finger out of memory; a basis of
 // harmonics of degree 2 has room for so many coefficients.
@@ -97,9 +93,6 @@ func (c *Config) Check() error {
 	}
 	if !slices.Contains(Methods, c.Method) {
 		return &plugin.UnknownError{Kind: "method", Name: c.Method, Nearest: Methods}
-	}
-	if !slices.Contains(Formats, strings.ToLower(c.Format)) {
-		return fmt.Errorf("format %q: expected one of %s", c.Format, strings.Join(Formats, ", "))
 	}
 	for _, field := range []struct {
 		name           string
@@ -232,6 +225,3 @@ func (c *Config) images(n int) int {
 	}
 	return c.Images
 }
-
-// file is the name of what is made among a run's artefacts.
-func (c *Config) file() string { return "synthetic" + strings.ToLower(c.Format) }

@@ -77,7 +77,7 @@ type keeper struct {
 	rng     *rand.Rand
 
 	real, test encoded
-	made       made
+	made       *made
 }
 
 func (k *keeper) close() error {
@@ -101,19 +101,8 @@ func (k *keeper) prepare(r *run.Run, test string) (err error) {
 			return err
 		}
 	}
-	points, dim, err := r.Table(pointsFile)
-	if err != nil {
-		return err
-	}
-	column, _, err := r.Table(labelsFile)
-	if err != nil {
-		return err
-	}
-	k.made = made{schema: k.schema, code: k.code, placed: placed{points: transport.Points{Dim: dim, Data: points}}}
-	for _, v := range column {
-		k.made.labels = append(k.made.labels, int(v))
-	}
-	return nil
+	k.made, err = remade(r, k.schema, k.code)
+	return err
 }
 
 // diagnose compares.
