@@ -87,6 +87,9 @@ func TestFromATableToASyntheticOne(t *testing.T) {
 	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
 		t.Errorf("the same command paid again:\n%s", status)
 	}
+	if said := mustMolehill(t, append(synth, "--rows", "10", "--out", filepath.Join(dir, "few.csv"), "--no-keeper")...); !strings.Contains(said, "differs in: rows. This is another release of them, and pays again") || !strings.Contains(said, "(2, 1e-06)") {
+		t.Errorf("it does not say that it pays again:\n%s", said)
+	}
 	again, err := os.ReadFile(out)
 	if err != nil || string(again) != string(made) {
 		t.Error("the same command made another table", err)

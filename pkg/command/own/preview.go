@@ -14,7 +14,8 @@ import (
 
 // preview tells the keeper, before anything is paid, what does not agree with the
 // schema, and refuses to pay where that is most of the data: what came out would show
-// the schema and nothing else. A run that is there already has been seen.
+// the schema and little else. It also tells of runs that have paid for the same. A run
+// that is there already has been seen.
 func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) error {
 	id, err := spec.ID()
 	if err != nil {
@@ -37,10 +38,10 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 			fmt.Fprintln(cmd.ErrOrStderr(), " ", fault)
 		}
 	}
-	if most != "" {
-		return fmt.Errorf("%s; nothing was computed, and nothing paid. Mend the schema %s, or the data: `molehill schema check` lists all that disagrees", most, s.schema)
+	if most == "" {
+		return s.tellEarlier(cmd.ErrOrStderr(), store, spec)
 	}
-	return nil
+	return fmt.Errorf("%s; nothing was computed, and nothing paid. Mend the schema %s, or the data: `molehill schema check` lists all that disagrees", most, s.schema)
 }
 
 // lookAtTable returns what disagrees, and which column has hardly anything else.

@@ -50,7 +50,7 @@ Beside it are written
 
 The schema has to be confirmed first (` + "`molehill schema`" + `). The work is a run like any
 other: the same command again finds it and spends nothing, and so does another
-format. Another file or schema, ε, δ, method, number of rows, seed, or setting (--set)
+format. Other data, another schema, ε, δ, method, number of rows, seed, or setting (--set)
 is another release, even where it changes what comes after; the ledger counts both.`,
 		Example: "  molehill schema people.csv\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv\n\n  molehill schema photos\n  molehill schema confirm photos.schema.json --all\n  molehill synth --data photos --epsilon 5 --delta 1e-6 --out synthetic.zip",
 		Args:    cobra.NoArgs,

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"molehill/pkg/dataset/table"
@@ -29,8 +28,7 @@ func init() { experiment.Registry.Register(Experiment{}) }
 
 // Config are the settings of a synthetic table.
 type Config struct {
-	Data    string          `json:"data"`    // file of the private table
-	Schema  string          `json:"schema"`  // file of its schema
+	Files
 	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ, below 1/n
@@ -66,6 +64,9 @@ func settings() *Config {
 // Check implements experiment.Config. It also reads the schema: one that nobody has
 // confirmed ends here, before anything looks at a record.
 func (c *Config) Check() error {
+	if err := c.Recall(c.Inputs); err != nil {
+		return err
+	}
 	if c.Data == "" || c.Schema == "" {
 		return errors.New("data and schema name no files; give both, as with `molehill synth --data people.csv --schema people.schema.json`")
 	}
@@ -114,13 +115,10 @@ const maxRows = 100_000_000
 // all records but one and tries what the last may be; and the names of runs, which
 // are made of it, stand in reports.
 func (c *Config) Pin() (err error) {
-	for _, path := range []*string{&c.Data, &c.Schema} {
-		if *path, err = filepath.Abs(*path); err != nil { // the run computes in another folder
-			return err
-		}
+	if c.Inputs, err = c.inputs(); err != nil {
+		return err
 	}
-	c.Inputs, err = c.inputs()
-	return err
+	return c.Remember(c.Inputs)
 }
 
 func (c *Config) inputs() (string, error) {

@@ -17,13 +17,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"molehill/models"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -35,8 +35,7 @@ func init() { experiment.Registry.Register(Experiment{}) }
 
 // Config are the settings of synthetic images.
 type Config struct {
-	Data    string          `json:"data"`    // folder or archive of the private images
-	Schema  string          `json:"schema"`  // file of their schema
+	synth.Files
 	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ, below 1/n
@@ -85,6 +84,9 @@ const (
 // Check implements experiment.Config. It also reads the schema: one that nobody has
 // confirmed ends here, before anything looks at a record.
 func (c *Config) Check() error {
+	if err := c.Recall(c.Inputs); err != nil {
+		return err
+	}
 	if c.Data == "" || c.Schema == "" {
 		return errors.New("data and schema name no files; give both, as with `molehill synth --data FOLDER --schema FOLDER.schema.json`")
 	}
@@ -176,13 +178,10 @@ func likes() (names []string) {
 // What tells them from others is hashed under a key of this store (run.Store.Keyed):
 // the names of runs, which are made of it, stand in reports.
 func (c *Config) Pin() (err error) {
-	for _, path := range []*string{&c.Data, &c.Schema} {
-		if *path, err = filepath.Abs(*path); err != nil { // the run computes in another folder
-			return err
-		}
+	if c.Inputs, err = c.inputs(context.Background()); err != nil {
+		return err
 	}
-	c.Inputs, err = c.inputs(context.Background())
-	return err
+	return c.Remember(c.Inputs)
 }
 
 func (c *Config) inputs(ctx context.Context) (string, error) {

@@ -54,6 +54,9 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
 		return nil, fmt.Errorf("images: settings of %s: %w", r.ID, err)
 	}
+	if err := c.Recall(c.Inputs); err != nil {
+		return nil, fmt.Errorf("images: %w", err)
+	}
 	schema, with, source, err := c.open(ctx)
 	if err != nil {
 		return nil, err
