@@ -350,3 +350,13 @@ func TestCodesComeBack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A name that an archive of numbers would change is refused, before anything is paid.
+func TestNamesThatNumbersChangeAreRefused(t *testing.T) {
+	for name, fine := range map[string]bool{"1067": true, "-1.5": true, "01067": false, "1.0": false, "+1": false, "1e3": false, "NaN": false, "inf": false, "north": false} {
+		s := &Schema{Name: "x", Columns: []Column{{Name: "zip", Kind: Categorical, Values: []string{"7", name}}}}
+		if err := s.CheckEnding("x.npz"); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "write .csv or .parquet") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

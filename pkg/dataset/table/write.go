@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
@@ -31,8 +32,12 @@ func (s *Schema) CheckEnding(path string) error {
 	case ".npz":
 		for _, c := range s.Modelled() {
 			for _, v := range c.Values {
-				if _, err := strconv.ParseFloat(v, 64); err != nil {
+				number, err := strconv.ParseFloat(v, 64)
+				if err != nil {
 					return fmt.Errorf("table: column %q has names such as %q, which an .npz archive of numbers cannot hold; write .csv or .parquet", c.Name, v)
+				}
+				if back := strconv.FormatFloat(number, 'g', -1, 64); back != v || math.IsNaN(number) {
+					return fmt.Errorf("table: column %q has names such as %q, which would be %s in an .npz archive of numbers; write .csv or .parquet", c.Name, v, back)
 				}
 			}
 		}
