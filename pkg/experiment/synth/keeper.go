@@ -43,6 +43,7 @@ type Diagnosis struct {
 // Rows of the classifiers and of the search for neighbours, at most.
 const (
 	learnedRows    = 50_000
+	mostFeatures   = 1 << 26 // numbers of all rows of a classifier
 	neighbourRows  = 10_000
 	neighbourTries = 2000
 )
@@ -160,9 +161,6 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 		if err != nil {
 			return err
 		}
-		if rows, err = rows.Draw(min(rows.Len(), learnedRows), 1); err != nil {
-			return err
-		}
 		model, err := utility.DefaultLogistic.Fit(ctx, rows, 1, nil)
 		if err != nil {
 			return err
@@ -172,22 +170,30 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 			return err
 		}
 		*side.to = accuracy.Value
+		d.Majority = utility.Majority(rows, test) // in the end of the private rows
 	}
-	train, err := Features(private)
-	if err != nil {
-		return err
-	}
-	d.Majority = utility.Majority(train, test)
 	return nil
 }
 
-// labelled are the Features of rows that are called so, at least one.
+// labelled are the Features of rows that have a target, and are called so: at least
+// one, and some if all would not fit into memory.
 func labelled(t *table.Table, called string) (*dataset.Dataset, error) {
-	d, err := Features(t)
-	if err == nil && d.Len() == 0 {
-		err = fmt.Errorf("synth: none of %s has a value of %q, the target, that the schema knows; compare how the file and the schema write it", called, t.Schema.Target)
+	target := t.Schema.TargetIndex()
+	var rows []int
+	for i, code := range t.Codes[target] {
+		if code > 0 {
+			rows = append(rows, i)
+		}
 	}
-	return d, err
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("synth: none of %s has a value of %q, the target, that the schema knows; compare how the file and the schema write it", called, t.Schema.Target)
+	}
+	_, width := features(t.Columns, target)
+	if most := min(learnedRows, mostFeatures/max(1, width)); len(rows) > most {
+		rand.New(rand.NewPCG(1, 0x6c6561726e)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		rows = rows[:most]
+	}
+	return Features(pick(t, rows))
 }
 
 // look looks whether synthetic rows are nearer to private rows than to held-out ones.
@@ -212,7 +218,11 @@ func (d *Diagnosis) look(c *Config, private, synthetic, held *table.Table) error
 
 // some draws up to n rows.
 func some(t *table.Table, n int, rng *rand.Rand) *table.Table {
-	rows := rng.Perm(t.Len())[:min(n, t.Len())]
+	return pick(t, rng.Perm(t.Len())[:min(n, t.Len())])
+}
+
+// pick returns some rows of a table.
+func pick(t *table.Table, rows []int) *table.Table {
 	out := &table.Table{Schema: t.Schema, Columns: t.Columns}
 	for _, column := range t.Codes {
 		codes := make([]table.Code, len(rows))
