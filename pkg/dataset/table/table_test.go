@@ -360,3 +360,17 @@ func TestNamesThatNumbersChangeAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestSeparatorsWithinQuotesDoNotCount(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,b;c\n":                         ",",
+		"\"Income, yearly, gross\";age\n": ";",
+		"\"one\ntwo, three\"\tb\n1,2,3,4": "\t",
+		"\"say \"\"a,b\"\", c\"|d\n":      "|",
+		"a\n1,2":                          ",",
+	} {
+		if got := mostFrequent([]byte(text)); got != want {
+			t.Errorf("%q: found %q, want %q", text, got, want)
+		}
+	}
+}
