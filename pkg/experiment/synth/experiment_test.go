@@ -43,7 +43,7 @@ func TestARunLeavesATableAReportAndAnEntryOfTheLedger(t *testing.T) {
 				}
 				for _, name := range []string{ReportFile + ".md", ReportFile + ".html"} {
 					text := string(experimenttest.Read(t, r, name))
-					for _, want := range []string{"ε, δ) = (2, 1e-06)", "people", "Not", "wealth"} {
+					for _, want := range []string{"ε, δ) = (2, 1e-06)", "people", "Not", "wealth", "how long it took"} {
 						if !strings.Contains(text, want) && !strings.Contains(text, strings.ToLower(want)) {
 							t.Errorf("%s does not say %q", name, want)
 						}

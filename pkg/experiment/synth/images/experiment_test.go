@@ -74,7 +74,7 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 		}
 		for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html"} {
 			text := string(experimenttest.Read(t, r, name))
-			for _, want := range []string{"ε, δ) = (2, 1e-06)", "spots", "one image is replaced", "cosine transform", "left"} {
+			for _, want := range []string{"ε, δ) = (2, 1e-06)", "spots", "one image is replaced", "cosine transform", "left", "how long it took"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s does not say %q", name, want)
 				}
