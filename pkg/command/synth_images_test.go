@@ -129,10 +129,10 @@ func TestFromAFolderToASyntheticOne(t *testing.T) {
 	if said := mustMolehill(t, "audit", id, "--seeds", "100"); !strings.Contains(said, "of their class, or of another") || !strings.Contains(said, "survives") {
 		t.Error(said)
 	}
+	mustMolehill(t, synth("--out", out+".npz", "--force", "--no-keeper")...)
 	if status := mustMolehill(t, "budget", "status", "own/my-photos-v1.2"); !strings.Contains(status, "runs    1") {
-		t.Errorf("the same command paid again:\n%s", status)
+		t.Errorf("another format paid again:\n%s", status)
 	}
-	mustMolehill(t, synth("--out", out+".npz", "--force", "--no-keeper")...) // another run, as another format is made
 	said = mustMolehill(t, "synth", "--data", data, "--epsilon", "2", "--method", "dp-sinkhorn", "--set", "steps=10", "--set", "batch=8", "--set", "width=4", "--out", filepath.Join(dir, "trained.npz"))
 	id = regexp.MustCompile(`run (synth-images-\w+)`).FindStringSubmatch(said)[1]
 	if said := mustMolehill(t, "audit", id, "--seeds", "50"); !strings.Contains(said, "the first 10 steps") || !strings.Contains(said, "survives") {
@@ -164,7 +164,7 @@ func TestSynthFindsMistakesWithImagesBeforeItSpends(t *testing.T) {
 		"did you mean harmonic-sketch": {"synth", "--data", data, "--out", out, "--epsilon", "1", "--method", "pairs"},
 		"no images":                    {"synth", "--data", empty, "--schema", schema, "--out", out, "--epsilon", "1"},
 		"drafts one":                   {"synth", "--data", empty, "--out", out, "--epsilon", "1"},
-		"there is a flag for it":       {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "format=.zip"},
+		"there is a flag for it":       {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "images=3"},
 		"no model":                     {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "code=vae"},
 		"images have classes":          {"schema", data, "--target", "day", "--force"},
 		"a subfolder for each class":   {"schema", empty},
@@ -176,5 +176,26 @@ func TestSynthFindsMistakesWithImagesBeforeItSpends(t *testing.T) {
 	}
 	if status := mustMolehill(t, "budget", "status", "own/my-photos-v1.2"); !strings.Contains(status, "runs    0") {
 		t.Errorf("a mistake was paid for:\n%s", status)
+	}
+}
+
+func TestSynthDoesNotPayForGreyImages(t *testing.T) {
+	data := ownImages(t, 10)
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", data+".schema.json", "--all")
+	for i := range 11 {
+		if err := os.WriteFile(filepath.Join(data, "day", fmt.Sprintf("broken%d.png", i)), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := mustMolehill(t, "schema", data, "--force"); !strings.Contains(said, "11 files that are no whole PNG") {
+		t.Errorf("the draft does not say what is no image:\n%s", said)
+	}
+	mustMolehill(t, "schema", "confirm", data+".schema.json", "--all")
+	if said, err := molehill(t, "synth", "--data", data, "--epsilon", "2", "--out", data+".zip"); err == nil || !strings.Contains(err.Error(), "11 of 21 images") || !strings.Contains(said, "day/broken0.png") {
+		t.Errorf("found %v, said\n%s", err, said)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-photos-v1.2"); !strings.Contains(status, "runs    0") {
+		t.Errorf("grey images were paid for:\n%s", status)
 	}
 }

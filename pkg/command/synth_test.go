@@ -81,12 +81,28 @@ func TestFromATableToASyntheticOne(t *testing.T) {
 		t.Error("a table was replaced:", err)
 	}
 	mustMolehill(t, append(synth, "--force", "--no-keeper")...)
+	for _, other := range []string{"made.parquet", "made.CSV", "made2.tsv"} {
+		mustMolehill(t, append(synth, "--out", filepath.Join(dir, other), "--force", "--no-keeper")...)
+	}
 	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
 		t.Errorf("the same command paid again:\n%s", status)
+	}
+	if said := mustMolehill(t, append(synth, "--rows", "10", "--out", filepath.Join(dir, "few.csv"), "--no-keeper")...); !strings.Contains(said, "differs in: rows. This is another release of them, and pays again") || !strings.Contains(said, "(2, 1e-06)") {
+		t.Errorf("it does not say that it pays again:\n%s", said)
 	}
 	again, err := os.ReadFile(out)
 	if err != nil || string(again) != string(made) {
 		t.Error("the same command made another table", err)
+	}
+}
+
+func TestADraftWithoutALineOfNamesIsToldOf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.csv")
+	if err := os.WriteFile(path, []byte("39,yes\n40,no\n41,no\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := mustMolehill(t, "schema", path); !strings.Contains(said, "called like values: 39.") {
+		t.Error(said)
 	}
 }
 
@@ -101,6 +117,7 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 		"no such file":           {"synth", "--data", data + "x", "--out", out, "--epsilon", "1"},
 		"no folder":              {"synth", "--data", data, "--out", "/nowhere/at/all.csv", "--epsilon", "1"},
 		"write to another":       {"synth", "--data", data, "--out", data, "--epsilon", "1", "--force"},
+		"numbers cannot hold":    {"synth", "--data", data, "--out", out + ".npz", "--epsilon", "1"},
 		"expected .csv":          {"synth", "--data", data, "--out", out + ".xlsx", "--epsilon", "1"},
 		"there is a flag for it": {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "epsilon=3"},
 		"NAME=VALUE":             {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "sweeps"},
@@ -116,5 +133,83 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 	}
 	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
 		t.Errorf("a mistake was paid for:\n%s", status)
+	}
+}
+
+// What was paid for is delivered, whatever becomes of the keeper's comparison; and a
+// file of held-out rows with other columns is found before.
+func TestAPaidTableIsDelivered(t *testing.T) {
+	data := ownTable(t, 200)
+	dir := filepath.Dir(data)
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "My People.schema.json"), "--all")
+	test, out := filepath.Join(dir, "test.csv"), filepath.Join(dir, "made.csv")
+	synth := []string{"synth", "--data", data, "--test", test, "--epsilon", "2", "--out", out, "--set", "fit_rows=200", "--set", "sweeps=2"}
+	write := func(text string) {
+		if err := os.WriteFile(test, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	write("Name;age;job\nx;30;baker\n")
+	if _, err := molehill(t, synth...); err == nil || !strings.Contains(err.Error(), `no column "rich"`) {
+		t.Error("found", err)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a mistake was paid for:\n%s", status)
+	}
+	for _, c := range []struct {
+		test, want string
+		keepers    bool
+	}{
+		{"Name;age;job;rich\nx;30;baker\n", "no comparison for the keeper", false}, // ragged
+		{"Name;age;job;rich\nx;30;baker;YES\n", "accuracy was not measured", true},
+	} {
+		write(c.test)
+		said, err := molehill(t, append(synth, "--force")...)
+		if err != nil || !strings.Contains(said, c.want) || !strings.Contains(said, "made.report.html") {
+			t.Errorf("want %q, found %v in:\n%s", c.want, err, said)
+		}
+		for path, there := range map[string]bool{"made.csv": true, "made.report.md": true, "made.keeper-only.md": c.keepers} {
+			if _, err := os.Stat(filepath.Join(dir, path)); (err == nil) != there {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
+		t.Errorf("the same command paid again:\n%s", status)
+	}
+}
+
+// A schema that most of the data disagree with is told of, and nothing is paid; a few
+// values stop nothing.
+func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {
+	data := ownTable(t, 60)
+	dir := filepath.Dir(data)
+	schema := filepath.Join(dir, "My People.schema.json")
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", schema, "--all")
+	text, err := os.ReadFile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synth := []string{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper"}
+	write := func(old, new string) {
+		if err := os.WriteFile(schema, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`"no",
+        "yes"`, `"No",
+        "Yes"`)
+	if _, err := molehill(t, synth...); err == nil || !strings.Contains(err.Error(), `column "rich": 60 of 60 values`) {
+		t.Error("found", err)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a schema that knows nothing was paid for:\n%s", status)
+	}
+	write(`"high": 70`, `"high": 65`)
+	if said := mustMolehill(t, synth...); !strings.Contains(said, "before anything is paid") || !strings.Contains(said, `column "age"`) {
+		t.Errorf("the keeper was not told:\n%s", said)
 	}
 }

@@ -12,13 +12,16 @@ import (
 	"strings"
 )
 
-// Float is the type of an array's values.
-type Float interface{ float32 | float64 }
+// Number is the type of an array's values.
+type Number interface{ float32 | float64 | uint16 }
 
 // descr is NumPy's name of the type, little endian.
-func descr[T Float]() string {
-	if _, double := any(T(0)).(float64); double {
+func descr[T Number]() string {
+	switch any(T(0)).(type) {
+	case float64:
 		return "<f8"
+	case uint16:
+		return "<u2"
 	}
 	return "<f4"
 }
@@ -27,7 +30,7 @@ func descr[T Float]() string {
 func Write(w io.Writer, shape []int, value []float32) error { return WriteOf(w, shape, value) }
 
 // WriteOf is Write for arrays of T.
-func WriteOf[T Float](w io.Writer, shape []int, value []T) error {
+func WriteOf[T Number](w io.Writer, shape []int, value []T) error {
 	size, axes := 1, ""
 	for _, dim := range shape {
 		if dim < 1 || dim > math.MaxInt32/size {
@@ -59,7 +62,7 @@ const magic = "\x93NUMPY"
 func Read(data []byte) (shape []int, value []float32, err error) { return ReadOf[float32](data) }
 
 // ReadOf is Read for arrays of T.
-func ReadOf[T Float](data []byte) (shape []int, value []T, err error) {
+func ReadOf[T Number](data []byte) (shape []int, value []T, err error) {
 	v, err := Look(data)
 	if err != nil {
 		return nil, nil, err

@@ -12,7 +12,7 @@ import (
 )
 
 // Array is an array with a name.
-type Array[T Float] struct {
+type Array[T Number] struct {
 	Name  string
 	Shape []int
 	Value []T // row-major
@@ -24,7 +24,7 @@ const metadataName = "metadata.json"
 // WriteArchive writes arrays as a .npz archive, and metadata beside them as
 // JSON. Nothing is compressed: weights hardly shrink. The same content gives
 // the same bytes.
-func WriteArchive[T Float](w io.Writer, metadata any, arrays []Array[T]) error {
+func WriteArchive[T Number](w io.Writer, metadata any, arrays []Array[T]) error {
 	text, err := json.MarshalIndent(metadata, "", "  ")
 	if err != nil {
 		return err
@@ -46,11 +46,11 @@ func WriteArchive[T Float](w io.Writer, metadata any, arrays []Array[T]) error {
 }
 
 // Archive is what ReadArchive found, by name.
-type Archive[T Float] map[string]Array[T]
+type Archive[T Number] map[string]Array[T]
 
 // ReadArchive reads what WriteArchive has written and decodes its metadata.
 // Neither data nor what it unpacks to may be larger than limit, in bytes.
-func ReadArchive[T Float](r io.Reader, limit int64, metadata any) (Archive[T], error) {
+func ReadArchive[T Number](r io.Reader, limit int64, metadata any) (Archive[T], error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, err

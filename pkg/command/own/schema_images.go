@@ -1,7 +1,6 @@
 package own
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -21,6 +20,16 @@ func draftImages(cmd *cobra.Command, data, out, name string) error {
 		return err
 	}
 	describeImages(cmd.OutOrStdout(), schema, "A draft of the schema, in "+out)
+	faults, err := pictures.Glance(cmd.Context(), data, schema)
+	if err != nil {
+		return err
+	}
+	if len(faults) > 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), "\nAt a glance this does not agree with any schema:")
+		for _, fault := range faults {
+			fmt.Fprintln(cmd.OutOrStdout(), " ", fault)
+		}
+	}
 	fmt.Fprintf(cmd.OutOrStdout(), `
 This was read off the images and is as private as they are. Next:
   1. edit %s: the size and the classes as they are known without the images;
@@ -61,16 +70,11 @@ func checkImages(cmd *cobra.Command, path string, data []string) error {
 	if len(data) == 0 {
 		return nil
 	}
-	source, err := pictures.Open(data[0], schema)
+	n, faults, err := checkAll(cmd.Context(), data[0], schema)
 	if err != nil {
 		return err
 	}
-	const atOnce = 64
-	faults, err := pictures.Each(cmd.Context(), source, schema.Images.Dim(), atOnce, func(int, []float32, []int) error { return nil })
-	if err = errors.Join(err, source.Close()); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "\n%s has %d images", data[0], source.Len())
+	fmt.Fprintf(out, "\n%s has %d images", data[0], n)
 	if len(faults) == 0 {
 		fmt.Fprintln(out, ", and all agree with the schema.")
 		return nil

@@ -1,11 +1,8 @@
 package own
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,7 +18,6 @@ import (
 	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
-	"molehill/privacy"
 )
 
 // synthesis is what the flags of synth say.
@@ -53,8 +49,9 @@ Beside it are written
                                ones compare with them. This is not private.
 
 The schema has to be confirmed first (` + "`molehill schema`" + `). The work is a run like any
-other: the same command again finds it and spends nothing; another seed, ε or
-schema is another release, and the ledger counts both.`,
+other: the same command again finds it and spends nothing, and so does another
+format. Other data, another schema, ε, δ, method, number of rows, seed, or setting (--set)
+is another release, even where it changes what comes after; the ledger counts both.`,
 		Example: "  molehill schema people.csv\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv\n\n  molehill schema photos\n  molehill schema confirm photos.schema.json --all\n  molehill synth --data photos --epsilon 5 --delta 1e-6 --out synthetic.zip",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
@@ -94,6 +91,9 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := s.preview(cmd, store, spec); err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -105,11 +105,7 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err := runs.Watch(cmd, r); err != nil {
 		return err
 	}
-	deliver := s.deliver
-	if s.images {
-		deliver = s.deliverImages
-	}
-	if err := deliver(cmd.Context(), cmd, r); err != nil {
+	if err := s.deliver(cmd, r); err != nil {
 		return err
 	}
 	if s.printJSON {
@@ -127,18 +123,18 @@ func (s *synthesis) check() error {
 	if err != nil {
 		return err
 	}
+	check := s.checkTable
 	if s.images = info.IsDir() || pictures.IsSchema(s.schema); s.images {
-		if err := s.checkImages(); err != nil {
-			return err
-		}
+		check = s.checkImages
+	}
+	if err := check(); err != nil {
+		return err
 	}
 	if s.test != "" && s.unexamined {
 		return errors.New("--test is for the keeper's report, which --no-keeper leaves out; give one of them")
 	}
-	if s.test != "" {
-		if _, err := os.Stat(s.test); err != nil {
-			return err
-		}
+	if err := s.checkTest(); err != nil {
+		return fmt.Errorf("--test: %w", err)
 	}
 	if !s.replace {
 		for _, path := range append([]string{s.out}, s.beside()...) {
@@ -165,7 +161,7 @@ func (s *synthesis) check() error {
 	if s.images {
 		s.askForImages()
 	} else {
-		s.request.Settings["rows"], s.request.Settings["format"] = strconv.Itoa(s.rows), filepath.Ext(s.out)
+		s.request.Settings["rows"] = strconv.Itoa(s.rows)
 	}
 	for _, setting := range s.settings {
 		name, value, ok := strings.Cut(setting, "=")
@@ -180,14 +176,37 @@ func (s *synthesis) check() error {
 	return nil
 }
 
-// beside are the reports' files: those to publish, then those to keep.
-func (s *synthesis) beside() []string {
-	name := stem(s.out)
-	paths := []string{name + ".report.html", name + ".report.md"}
-	if !s.unexamined {
-		paths = append(paths, name+".keeper-only.html", name+".keeper-only.md")
+// checkTable finds mistakes that only tables can have.
+func (s *synthesis) checkTable() error {
+	schema, err := table.ReadSchema(s.schema)
+	if err != nil {
+		return err
 	}
-	return paths
+	return schema.CheckEnding(s.out)
+}
+
+// checkTest looks whether held-out records have the private ones' layout, as far as
+// that can be seen without reading them all.
+func (s *synthesis) checkTest() error {
+	if s.test == "" {
+		return nil
+	}
+	if s.images {
+		schema, err := pictures.ReadSchema(s.schema)
+		if err != nil {
+			return err
+		}
+		source, err := pictures.Open(s.test, schema)
+		if err != nil {
+			return err
+		}
+		return source.Close()
+	}
+	schema, err := table.ReadSchema(s.schema)
+	if err != nil {
+		return err
+	}
+	return schema.CheckFile(s.test)
 }
 
 // same reports whether two paths are one file.
@@ -198,89 +217,4 @@ func same(a, b string) bool {
 	}
 	second, err := os.Stat(b)
 	return err == nil && os.SameFile(first, second)
-}
-
-// deliver copies what the run has made, compares it for the keeper, and says so.
-func (s *synthesis) deliver(ctx context.Context, cmd *cobra.Command, r *run.Run) error {
-	out := cmd.OutOrStdout()
-	var diagnosis *synth.Diagnosis
-	if !s.unexamined {
-		var err error
-		if diagnosis, err = synth.Diagnose(ctx, r, s.test); err != nil {
-			return err
-		}
-	}
-	if err := copyOut(r, "synthetic"+strings.ToLower(filepath.Ext(s.out)), s.out, 0o644); err != nil {
-		return err
-	}
-	if err := s.copyReports(r); err != nil {
-		return err
-	}
-	statement, err := synth.Statement(r)
-	if err != nil || s.printJSON {
-		return err
-	}
-	s.tell(out, r, statement)
-	if diagnosis == nil {
-		return s.tellBudget(out)
-	}
-	fmt.Fprintf(out, "\nFor the keeper only (this looks at the private rows and is not private):\n")
-	for _, d := range diagnosis.Disagreement {
-		fmt.Fprintf(out, "  ! %v\n", d)
-	}
-	fmt.Fprintf(out, "  total variation, mean over columns %.4f, over pairs of columns %.4f\n", diagnosis.Columns, diagnosis.Pairs)
-	if diagnosis.On != "" {
-		fmt.Fprintf(out, "  accuracy on %s: %.1f %% learned from synthetic rows, %.1f %% from real ones, %.1f %% always the most frequent\n", diagnosis.On, 100*diagnosis.Synthetic, 100*diagnosis.Real, 100*diagnosis.Majority)
-	}
-	return s.tellBudget(out)
-}
-
-// copyReports copies those that the run has.
-func (s *synthesis) copyReports(r *run.Run) error {
-	artefacts := []string{synth.ReportFile + ".html", synth.ReportFile + ".md", synth.KeeperFile + ".html", synth.KeeperFile + ".md"}
-	for i, path := range s.beside() {
-		mode := fs.FileMode(0o644)
-		if i > 1 {
-			mode = 0o600
-		}
-		if err := copyOut(r, artefacts[i], path, mode); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copyOut copies an artefact.
-func copyOut(r *run.Run, artefact, path string, mode fs.FileMode) error {
-	return writeWhole(path, mode, func(to io.Writer) error {
-		from, err := r.Artefact(artefact)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(to, from)
-		return errors.Join(err, from.Close())
-	})
-}
-
-// tell says what was made, what it promises, and where the reports are.
-func (s *synthesis) tell(out io.Writer, r *run.Run, statement privacy.Statement) {
-	fmt.Fprintf(out, "%s\n  (ε = %v, δ = %g) as proved, under %s; run %s\n", s.out, statement.Epsilon(), statement.Delta, statement.Relation, r.ID)
-	if statement.Research {
-		fmt.Fprintln(out, "  a research run: its noise can be recomputed, and it protects nobody")
-	}
-	paths := s.beside()
-	fmt.Fprintf(out, "  to go with it:       %s, .md\n", paths[0])
-	if !s.unexamined {
-		fmt.Fprintf(out, "  for the keeper only: %s, .md\n", paths[2])
-	}
-}
-
-// tellBudget says how the ledger calls the data set.
-func (s *synthesis) tellBudget(out io.Writer) error {
-	schema, err := table.ReadSchema(s.schema)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "\nWhat runs on these rows cost together: molehill budget status %s\n", synth.LedgerName(schema))
-	return err
 }

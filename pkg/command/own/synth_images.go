@@ -2,7 +2,6 @@ package own
 
 import (
 	"archive/zip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"molehill/pkg/dataset/pictures"
-	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/run"
 )
@@ -63,54 +58,7 @@ func (s *synthesis) folder() bool { return filepath.Ext(s.out) == "" }
 // askForImages adds the settings of images.
 func (s *synthesis) askForImages() {
 	s.request.Experiment = images.Name
-	s.request.Settings["images"], s.request.Settings["format"] = strconv.Itoa(s.rows), filepath.Ext(s.out)
-	if s.folder() {
-		s.request.Settings["format"] = ".zip"
-	}
-}
-
-// deliverImages is deliver for images.
-func (s *synthesis) deliverImages(ctx context.Context, cmd *cobra.Command, r *run.Run) error {
-	out := cmd.OutOrStdout()
-	var d *images.Diagnosis
-	if !s.unexamined {
-		var err error
-		if d, err = images.Diagnose(ctx, r, s.test); err != nil {
-			return err
-		}
-	}
-	err := s.copyReports(r)
-	switch {
-	case err != nil:
-	case s.folder():
-		err = unzipWhole(r, "synthetic.zip", s.out)
-	default:
-		err = copyOut(r, "synthetic"+strings.ToLower(filepath.Ext(s.out)), s.out, 0o644)
-	}
-	if err != nil {
-		return err
-	}
-	statement, err := synth.Statement(r)
-	if err != nil || s.printJSON {
-		return err
-	}
-	s.tell(out, r, statement)
-	if d != nil {
-		fmt.Fprintf(out, "\nFor the keeper only (this looks at the private images and is not private):\n")
-		for _, fault := range d.Disagreement {
-			fmt.Fprintf(out, "  ! %v\n", fault)
-		}
-		fmt.Fprintf(out, "  sliced W₂ of points of the code, to the private ones %.4f, between halves of those %.4f\n", d.Distance, d.Floor)
-		if d.On != "" {
-			fmt.Fprintf(out, "  accuracy on %s: %.1f %% learned from synthetic images, %.1f %% from private ones, %.1f %% always the most frequent\n", d.On, 100*d.Synthetic, 100*d.Real, 100*d.Majority)
-		}
-	}
-	schema, err := pictures.ReadSchema(s.schema)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "\nWhat runs on these images cost together: molehill budget status %s\n", synth.Own+schema.Name)
-	return err
+	s.request.Settings["images"] = strconv.Itoa(s.rows)
 }
 
 // unzipWhole unpacks an artefact into a folder, which is there whole or not at all.

@@ -47,22 +47,16 @@ func (s Images) read(dst []float32, from io.Reader) (err error) {
 	if err != nil {
 		return errRead
 	}
-	if len(data) > MaxBytes {
-		return errBytes
-	}
 	defer func() {
 		if recover() != nil { // a decoder's slip must not tell of a record either
 			err = errImage
 		}
 	}()
-	config, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil || config.Width < 1 || config.Height < 1 {
-		return errImage
+	config, err := headerOf(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return err
 	}
-	if config.Width > maxLine || config.Height > maxLine || config.Width*config.Height > MaxPixels {
-		return errPixels
-	}
-	if config.Width*config.Height/densest > len(data) || scans(data) > maxScans {
+	if scans(data) > maxScans {
 		return errImage
 	}
 	// What scaling needs has the file's height and the schema's width.
@@ -76,6 +70,23 @@ func (s Images) read(dst []float32, from io.Reader) (err error) {
 	}
 	s.fit(dst, img)
 	return nil
+}
+
+// headerOf reads what a file of so many bytes says of its image, and why it is not taken.
+func headerOf(from io.Reader, size int64) (image.Config, error) {
+	if size > MaxBytes {
+		return image.Config{}, errBytes
+	}
+	config, _, err := image.DecodeConfig(from)
+	switch {
+	case err != nil || config.Width < 1 || config.Height < 1:
+		return config, errImage
+	case config.Width > maxLine || config.Height > maxLine || config.Width*config.Height > MaxPixels:
+		return config, errPixels
+	case int64(config.Width*config.Height/densest) > size:
+		return config, errImage
+	}
+	return config, nil
 }
 
 // Markers of a JPEG (ITU-T T.81, Table B.1).

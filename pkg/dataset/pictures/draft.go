@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,9 +61,6 @@ func Draft(ctx context.Context, name, path string) (*Schema, error) {
 	return s, s.Check()
 }
 
-// draftFiles is how many files a draft looks into.
-const draftFiles = 2000
-
 func (s *Schema) draftFolder(ctx context.Context, path string) error {
 	// The subfolders with images, as their names are.
 	all, err := os.OpenRoot(path)
@@ -85,23 +81,16 @@ func (s *Schema) draftFolder(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	headers, faults, err := f.glance(ctx)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
 	sizes, colours := map[Shape]int{}, 0
-	for i := range min(f.Len(), draftFiles) {
-		// Spread over the classes, however they are ordered.
-		config, ok := f.header(i * f.Len() / min(f.Len(), draftFiles))
-		if err := ctx.Err(); err != nil {
-			return errors.Join(err, f.Close())
-		}
-		if !ok {
-			continue
-		}
+	for _, config := range headers {
 		sizes[Shape{config.Height, config.Width, 0}]++
 		if isColour(config) {
 			colours++
 		}
-	}
-	if err := f.Close(); err != nil {
-		return err
 	}
 	best := Shape{}
 	for size, count := range sizes {
@@ -110,7 +99,11 @@ func (s *Schema) draftFolder(ctx context.Context, path string) error {
 		}
 	}
 	if best.Height == 0 {
-		return errors.New("none of its files is an image")
+		text := "none of its files is an image that can be taken:"
+		for _, fault := range faults {
+			text += fmt.Sprintf("\n  %v", fault)
+		}
+		return errors.New(text)
 	}
 	s.Images.Height, s.Images.Width = best.Height, best.Width
 	if colours > 0 {
@@ -157,15 +150,54 @@ func sortNames(names []string) {
 	})
 }
 
+// glances is how many files are glanced at.
+const glances = 2000
+
+// Glance says what can be seen to disagree with a schema at a glance: from the headers
+// of up to 2000 files of a folder, spread over its classes. Archives have none. It is
+// for the keeper of the images.
+func Glance(ctx context.Context, path string, schema *Schema) ([]Disagreement, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return nil, err
+	}
+	f, err := openFolder(path, schema)
+	if err != nil {
+		return nil, err
+	}
+	_, faults, err := f.glance(ctx)
+	return faults, errors.Join(err, f.Close())
+}
+
+func (f *folder) glance(ctx context.Context) (headers []image.Config, faults []Disagreement, err error) {
+	faults = f.Left()
+	count := min(f.Len(), glances)
+	for k := range count {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		i := k * f.Len() / count // spread over the classes, however they are ordered
+		config, err := f.header(i)
+		if err != nil {
+			faults = note(faults, err.Error(), f.Name(i), asGrey)
+			continue
+		}
+		headers = append(headers, config)
+	}
+	return headers, faults, nil
+}
+
 // header reads what an image says of itself.
-func (f *folder) header(i int) (image.Config, bool) {
+func (f *folder) header(i int) (image.Config, error) {
 	file, err := f.open(i)
 	if err != nil {
-		return image.Config{}, false
+		return image.Config{}, err
 	}
-	config, _, err := image.DecodeConfig(io.LimitReader(file, MaxBytes))
-	_ = file.Close() // it was only read
-	return config, err == nil && config.Width > 0 && config.Height > 0
+	defer file.Close() // it is only read
+	info, err := file.Stat()
+	if err != nil {
+		return image.Config{}, errRead
+	}
+	return headerOf(file, info.Size())
 }
 
 // isColour goes by the header: a grey image saved in colours counts as colour.

@@ -121,6 +121,28 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
+// A draft does not propose the size of images that no run would take, and says of them
+// what a run would make of them.
+func TestDraftsKnowTheLimits(t *testing.T) {
+	dir := t.TempDir()
+	long := append(asPNG(shade(9, 9, 9)), make([]byte, MaxBytes)...)
+	put(t, dir, map[string][]byte{
+		"a/1.png": header(9000, 9000), "a/2.png": header(9000, 9000), "a/3.png": header(5000, 5000), "a/4.png": long, "b/1.png": asPNG(shade(30, 20, 9)), "b/2.gif": nil,
+	})
+	s, err := Draft(t.Context(), "photos", dir)
+	if err != nil || s.Images.Shape != (Shape{20, 30, 1}) {
+		t.Fatal(s, err)
+	}
+	found, err := Glance(t.Context(), dir, s)
+	if err != nil || Grey(found) != 4 || len(found) != 4 {
+		t.Errorf("found %v, %v; want four grey images and a file that is left out", found, err)
+	}
+	put(t, dir, map[string][]byte{"b/1.png": header(9000, 9000)})
+	if _, err := Draft(t.Context(), "photos", dir); err == nil || !strings.Contains(err.Error(), "3 images of more than 33554432 pixels") {
+		t.Error(err)
+	}
+}
+
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte(photos))
 	f.Add([]byte(`{"name":"a","images":{"height":2,"width":2,"channels":1,"fit":"pad"}}`))

@@ -69,6 +69,16 @@ func (d Disagreement) String() string {
 	return fmt.Sprintf("%d %s: %s; the first is %q", d.Count, d.What, d.Became, d.Example)
 }
 
+// Grey is how many records count as grey images: nothing of them is used.
+func Grey(found []Disagreement) (count int) {
+	for _, d := range found {
+		if d.Became == asGrey {
+			count += d.Count
+		}
+	}
+	return count
+}
+
 const (
 	asGrey    = "each counts as a grey image of the first class"
 	asClamped = "values are moved to the nearer end, and what is no number to 0"

@@ -89,8 +89,11 @@ func (c Column) checkNumeric() error {
 	case !(c.Unit >= 0) || math.IsInf(c.Unit, 0):
 		return fmt.Errorf("unit is %v; expected a number above 0, or 0 for 1", c.Unit)
 	}
-	if digits := math.Pow10(c.Decimals); math.IsInf(*c.Low*digits, 0) || math.IsInf(*c.High*digits, 0) {
-		return fmt.Errorf("low is %v and high is %v with %d decimals; such numbers cannot be rounded, take fewer decimals", *c.Low, *c.High, c.Decimals)
+	if most := mostSteps / math.Pow10(c.Decimals); max(-*c.Low, *c.High) > most {
+		return fmt.Errorf("low is %v and high is %v with %d decimals; expected numbers up to %g, as larger ones cannot be told apart to the last digit; take fewer decimals, or a larger unit", *c.Low, *c.High, c.Decimals, most)
+	}
+	if first, last := c.steps(); first >= last {
+		return fmt.Errorf("low is %v and high is %v, and fewer than two numbers with %d decimals lie between; take more decimals, or a wider range", *c.Low, *c.High, c.Decimals)
 	}
 	// Beyond this the logarithm of a place, or its inverse, is no number, and the code
 	// of a value would be left to chance.
@@ -99,6 +102,9 @@ func (c Column) checkNumeric() error {
 	}
 	return c.onlyFor(Numeric)
 }
+
+// mostSteps is up to where a float64 holds every whole number.
+const mostSteps = 1 << 53
 
 // How many units the range of a log scale may have.
 const (
@@ -168,18 +174,32 @@ func day(text string) float64 {
 	return math.Floor(float64(t.Unix()) / 86400)
 }
 
+// steps returns the first and the last value of a numeric or date column's range, in
+// units of the last decimal. The ends themselves may have more decimals than values.
+func (c Column) steps() (first, last float64) {
+	low, high := c.span()
+	digits := math.Pow10(c.Decimals)
+	// A quotient is the number that its decimals spell; a product may be beside it.
+	if first = math.Round(low * digits); first/digits < low {
+		first++
+	}
+	if last = math.Round(high * digits); last/digits > high {
+		last--
+	}
+	return first, last
+}
+
 // whole returns how many values a numeric or date column can have if each is to
 // be a level of its own, 0 if there are too many or the scale is logarithmic.
 func (c Column) whole() int {
 	if c.Scale == "log" {
 		return 0
 	}
-	low, high := c.span()
-	count := math.Round((high-low)*math.Pow10(c.Decimals)) + 1
-	if count > fineLevels {
+	first, last := c.steps()
+	if last-first >= fineLevels {
 		return 0
 	}
-	return int(count)
+	return int(last-first) + 1
 }
 
 // Levels is how many values a column can have but for a missing one: its names,
@@ -247,7 +267,8 @@ func (c Column) level(v float64) Code {
 	levels := c.Levels()
 	var k float64
 	if c.whole() > 0 {
-		k = math.Round((v - low) * math.Pow10(c.Decimals))
+		first, _ := c.steps()
+		k = math.Round(v*math.Pow10(c.Decimals)) - first
 	} else {
 		k = math.Floor(c.place(v) * float64(levels))
 	}
@@ -294,15 +315,13 @@ func (c Column) text(code Code, rng *rand.Rand) string {
 
 // draw returns a number or day of a level.
 func (c Column) draw(code Code, rng *rand.Rand) float64 {
-	low, high := c.span()
+	first, last := c.steps()
+	digits := math.Pow10(c.Decimals)
 	if c.whole() > 0 {
-		return low + float64(code-1)/math.Pow10(c.Decimals)
+		return (first + float64(code-1)) / digits
 	}
 	v := c.unplace((float64(code-1) + rng.Float64()) / float64(c.Levels()))
-	digits := math.Pow10(c.Decimals)
-	v = math.Round(v*digits) / digits
-	// Rounding must not leave the range, whose ends may have more decimals.
-	return min(max(v, math.Ceil(low*digits)/digits), max(math.Floor(high*digits)/digits, low))
+	return min(max(math.Round(v*digits), first), last) / digits
 }
 
 // Label names a level for people.
@@ -328,9 +347,8 @@ func (c Column) GroupLabel(group Code) string {
 // start is where a bin begins.
 func (c Column) start(code Code, bins int) float64 {
 	if c.whole() > 0 {
-		low, _ := c.span()
-		first := math.Ceil(float64(code-1) * float64(c.Levels()) / float64(bins))
-		return low + first/math.Pow10(c.Decimals)
+		first, _ := c.steps()
+		return (first + math.Ceil(float64(code-1)*float64(c.Levels())/float64(bins))) / math.Pow10(c.Decimals)
 	}
 	return c.unplace(float64(code-1) / float64(bins))
 }

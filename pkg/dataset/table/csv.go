@@ -79,16 +79,27 @@ func newCSV(from io.Reader, separator string) (*csvSource, error) {
 	return s, nil
 }
 
-// mostFrequent returns the separator that the first line has most.
+// mostFrequent returns the separator that the first row has most, outside quotes.
 func mostFrequent(start []byte) string {
-	line, _, _ := bytes.Cut(start, []byte("\n"))
-	best, most := ",", 0
-	for _, candidate := range []string{",", ";", "\t", "|"} {
-		if count := bytes.Count(line, []byte(candidate)); count > most {
-			best, most = candidate, count
+	counts, quoted := map[byte]int{}, false
+	for _, b := range start {
+		if b == '"' { // a doubled one within quotes ends and begins them
+			quoted = !quoted
+		}
+		if b == '\n' && !quoted {
+			break
+		}
+		if !quoted {
+			counts[b]++
 		}
 	}
-	return best
+	best := byte(',')
+	for _, candidate := range []byte(";\t|") {
+		if counts[candidate] > counts[best] {
+			best = candidate
+		}
+	}
+	return string(best)
 }
 
 // Header implements Source.

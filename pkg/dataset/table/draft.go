@@ -73,6 +73,18 @@ func Draft(ctx context.Context, name string, source Source, separator string) (*
 	return s, nil
 }
 
+// NamedLikeValues returns the columns whose names are numbers or days, as they are
+// where a file has no line of names and the first record stands in its place.
+func (s *Schema) NamedLikeValues() (names []string) {
+	for _, c := range s.Columns {
+		seen := newSeenColumn()
+		if seen.add(c.Name); seen.numbers > 0 || len(seen.days) > 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // Separator returns what stands between the values of a source, "" unless it is CSV
 // with another than a comma.
 func Separator(source Source) string {
@@ -132,6 +144,9 @@ func (c *seenColumn) count(text string, ends bool) {
 		c.numbers++
 		if ends {
 			c.low, c.high = min(c.low, v), max(c.high, v)
+			if strings.ContainsAny(text, "eE") {
+				text = strconv.FormatFloat(v, 'f', -1, 64)
+			}
 			if _, decimals, ok := strings.Cut(text, "."); ok {
 				c.decimals = max(c.decimals, min(6, len(decimals)))
 			}
@@ -196,9 +211,14 @@ func (c *seenColumn) draft(name string, rows int) Column {
 		column.Kind, column.Missing = Exclude, false
 		column.Note = "(nearly) every row has another whole number, as identifiers do, which must not be in synthetic data; if it is a quantity, write \"kind\": \"numeric\" with low and high"
 	case c.numbers == present:
-		column.Kind, column.Decimals = Numeric, c.decimals
 		low, high := widen(c.low, c.high)
-		column.Low, column.High = &low, &high
+		column.Kind, column.Decimals, column.Low, column.High = Numeric, c.decimals, &low, &high
+		for column.Decimals > 0 && max(-low, high)*math.Pow10(column.Decimals) > mostSteps {
+			column.Decimals--
+		}
+		if err := column.Check(); err != nil { // identifiers of many digits, more often than not
+			return Column{Name: name, Kind: Exclude, Note: fmt.Sprintf("numbers that no column can have: %v; if it is a quantity, save it in another unit", err)}
+		}
 		column.Note = "low and high are those of the records, widened: write those that are possible; " + confirm
 		if c.low >= 0 && c.skewed() {
 			column.Scale = "log"

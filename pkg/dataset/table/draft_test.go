@@ -92,3 +92,22 @@ func TestOnlyKeepsWhatWasConfirmed(t *testing.T) {
 		t.Error("the schema itself has lost something")
 	}
 }
+
+func TestNamesThatAreValuesAreFound(t *testing.T) {
+	for header, want := range map[string][]string{
+		"age,sex,since 2020,3rd":       nil,
+		"39,Bachelors,1998-05-17,-3.5": {"39", "1998-05-17", "-3.5"},
+	} {
+		source, err := newCSV(strings.NewReader(header+"\n1,2,3,4\n"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Draft(t.Context(), "x", source, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.NamedLikeValues(); !slices.Equal(got, want) {
+			t.Errorf("%s: found %q, want %q", header, got, want)
+		}
+	}
+}

@@ -93,6 +93,9 @@ type Disagreement struct {
 	Row     int    `json:"row,omitempty"`     // where it is, from 1, without the header
 }
 
+// Count is how many values disagree.
+func (d Disagreement) Count() int { return d.Clamped + d.Unknown + d.Absent }
+
 // String tells it to the keeper.
 func (d Disagreement) String() string {
 	var parts []string
@@ -125,6 +128,20 @@ func Read(ctx context.Context, path string, schema *Schema) (*Table, []Disagreem
 		return nil, nil, fmt.Errorf("table: %s: %w", path, err)
 	}
 	return t, disagreements, nil
+}
+
+// CheckFile returns an error unless a file has the columns of the schema. It reads the
+// header alone.
+func (s *Schema) CheckFile(path string) error {
+	source, err := Open(path, s.Separator)
+	if err != nil {
+		return err
+	}
+	_, err = s.match(source.Header(), s.Modelled())
+	if err = errors.Join(err, source.Close()); err != nil {
+		return fmt.Errorf("table: %s: %w", path, err)
+	}
+	return nil
 }
 
 // Code reads all rows of a source; see Read.

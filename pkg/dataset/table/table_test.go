@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func TestEveryFormatGivesBackWhatItWasGiven(t *testing.T) {
 			want := all(s)
 			path := filepath.Join(t.TempDir(), "table"+ending)
 			var b bytes.Buffer
-			if err := want.Write(&b, ending, rand.New(rand.NewPCG(1, 1))); err != nil {
+			if err := want.Write(&b, ending, 1); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
@@ -329,3 +330,47 @@ func (e *endless) Read() ([]string, error) {
 	return []string{fmt.Sprint(e.rows)}, nil
 }
 func (endless) Close() error { return nil }
+
+func TestCodesComeBack(t *testing.T) {
+	want := all(everyKind().Only())
+	var b bytes.Buffer
+	if err := want.WriteCodes(&b); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadCodes(bytes.NewReader(b.Bytes()))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("found %+v, %v", got, err)
+	}
+	want.Codes[0][0] = 30_000
+	b.Reset()
+	if err := want.WriteCodes(&b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadCodes(&b); err == nil || !strings.Contains(err.Error(), "the code 30000") {
+		t.Error(err)
+	}
+}
+
+// A name that an archive of numbers would change is refused, before anything is paid.
+func TestNamesThatNumbersChangeAreRefused(t *testing.T) {
+	for name, fine := range map[string]bool{"1067": true, "-1.5": true, "01067": false, "1.0": false, "+1": false, "1e3": false, "NaN": false, "inf": false, "north": false} {
+		s := &Schema{Name: "x", Columns: []Column{{Name: "zip", Kind: Categorical, Values: []string{"7", name}}}}
+		if err := s.CheckEnding("x.npz"); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "write .csv or .parquet") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestSeparatorsWithinQuotesDoNotCount(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,b;c\n":                         ",",
+		"\"Income, yearly, gross\";age\n": ";",
+		"\"one\ntwo, three\"\tb\n1,2,3,4": "\t",
+		"\"say \"\"a,b\"\", c\"|d\n":      "|",
+		"a\n1,2":                          ",",
+	} {
+		if got := mostFrequent([]byte(text)); got != want {
+			t.Errorf("%q: found %q, want %q", text, got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
@@ -31,8 +32,12 @@ func (s *Schema) CheckEnding(path string) error {
 	case ".npz":
 		for _, c := range s.Modelled() {
 			for _, v := range c.Values {
-				if _, err := strconv.ParseFloat(v, 64); err != nil {
+				number, err := strconv.ParseFloat(v, 64)
+				if err != nil {
 					return fmt.Errorf("table: column %q has names such as %q, which an .npz archive of numbers cannot hold; write .csv or .parquet", c.Name, v)
+				}
+				if back := strconv.FormatFloat(number, 'g', -1, 64); back != v || math.IsNaN(number) {
+					return fmt.Errorf("table: column %q has names such as %q, which would be %s in an .npz archive of numbers; write .csv or .parquet", c.Name, v, back)
 				}
 			}
 		}
@@ -43,21 +48,25 @@ func (s *Schema) CheckEnding(path string) error {
 }
 
 // Write writes a table in the format of the ending of a file's name, with the
-// schema's names and types. Where a code stands for a bin of numbers or days, rng
-// draws one from it. Excluded columns are left out.
-func (t *Table) Write(to io.Writer, ending string, rng *rand.Rand) error {
+// schema's names and types. Where a code stands for a bin of numbers or days, one is
+// drawn from it: with one seed the same in every format. Excluded columns are left out.
+func (t *Table) Write(to io.Writer, ending string, seed uint64) error {
+	draw := make([]*rand.Rand, len(t.Columns))
+	for j := range draw {
+		draw[j] = rand.New(rand.NewPCG(seed, uint64(j)))
+	}
 	switch strings.ToLower(ending) {
 	case ".parquet", ".pq":
-		return t.writeParquet(to, rng)
+		return t.writeParquet(to, draw)
 	case ".npz":
-		return t.writeNPZ(to, rng)
+		return t.writeNPZ(to, draw)
 	case ".tsv":
-		return t.writeCSV(to, '\t', rng)
+		return t.writeCSV(to, '\t', draw)
 	}
-	return t.writeCSV(to, t.Schema.comma(), rng)
+	return t.writeCSV(to, t.Schema.comma(), draw)
 }
 
-func (t *Table) writeCSV(to io.Writer, comma rune, rng *rand.Rand) error {
+func (t *Table) writeCSV(to io.Writer, comma rune, draw []*rand.Rand) error {
 	buffered := bufio.NewWriterSize(to, 1<<20)
 	w := csv.NewWriter(buffered)
 	w.Comma = comma
@@ -70,7 +79,7 @@ func (t *Table) writeCSV(to io.Writer, comma rune, rng *rand.Rand) error {
 	}
 	for i := range t.Len() {
 		for j, c := range t.Columns {
-			row[j] = c.text(t.Codes[j][i], rng)
+			row[j] = c.text(t.Codes[j][i], draw[j])
 		}
 		if err := w.Write(row); err != nil {
 			return err
@@ -83,14 +92,14 @@ func (t *Table) writeCSV(to io.Writer, comma rune, rng *rand.Rand) error {
 // writtenAtOnce is how many rows are handed to a writer together.
 const writtenAtOnce = 1024
 
-func (t *Table) writeParquet(to io.Writer, rng *rand.Rand) (err error) {
+func (t *Table) writeParquet(to io.Writer, draw []*rand.Rand) (err error) {
 	defer damaged(&err)
 	w := parquet.NewGenericWriter[any](to, parquetSchema(t.Schema.Name, t.Columns), parquet.Compression(&parquet.Snappy))
 	rows := make([]parquet.Row, 0, writtenAtOnce)
 	for i := range t.Len() {
 		row := make(parquet.Row, len(t.Columns))
 		for j, c := range t.Columns {
-			row[j] = c.parquetValue(t.Codes[j][i], j, rng)
+			row[j] = c.parquetValue(t.Codes[j][i], j, draw[j])
 		}
 		if rows = append(rows, row); len(rows) == writtenAtOnce || i+1 == t.Len() {
 			if _, err := w.WriteRows(rows); err != nil {
@@ -119,12 +128,12 @@ func (c Column) parquetValue(code Code, at int, rng *rand.Rand) parquet.Value {
 // writeNPZ writes an array of [n] for each column: numbers as they are, names as
 // the numbers that they spell (CheckEnding), days as their number from 1970; a missing
 // value is NaN.
-func (t *Table) writeNPZ(to io.Writer, rng *rand.Rand) error {
+func (t *Table) writeNPZ(to io.Writer, draw []*rand.Rand) error {
 	archive := zip.NewWriter(to)
 	values := make([]float64, t.Len())
 	for j, c := range t.Columns {
 		for i, code := range t.Codes[j] {
-			values[i] = c.number(code, rng)
+			values[i] = c.number(code, draw[j])
 		}
 		entry, err := archive.Create(c.Name + ".npy")
 		if err != nil {

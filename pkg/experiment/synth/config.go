@@ -14,9 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
@@ -30,14 +28,12 @@ func init() { experiment.Registry.Register(Experiment{}) }
 
 // Config are the settings of a synthetic table.
 type Config struct {
-	Data    string          `json:"data"`    // file of the private table
-	Schema  string          `json:"schema"`  // file of its schema
+	Files
 	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ, below 1/n
 	Method  string          `json:"method"`  // one of Methods
 	Rows    int             `json:"rows"`    // of the synthetic table; 0 for as many as the private one has
-	Format  string          `json:"format"`  // ending of the synthetic table's file
 	Steps   int             `json:"steps"`   // of the flow, or of the training, at most; 0 for as many as the method takes
 
 	// Of the pairs' method.
@@ -59,7 +55,7 @@ type Config struct {
 // settings are those of a preset. Both are the same: a table is paid for once, and the
 // best there is takes seconds, or minutes by DP-Sinkhorn.
 func settings() *Config {
-	return &Config{Epsilon: 1, Delta: 1e-6, Method: Pairs, Format: ".csv",
+	return &Config{Epsilon: 1, Delta: 1e-6, Method: Pairs,
 		Emphasis: 2, Singles: 1, FitRows: 40_000, Sweeps: 20, Polish: 5, Apart: 3,
 		Stacks: 4, Bins: 16, StepSize: 1,
 		Settings: training.Settings{Batch: 16, Generated: 8, Entropy: 1, Bound: 0.01, LearningRate: 1e-3, Latent: 8, Width: 128}}
@@ -68,6 +64,9 @@ func settings() *Config {
 // Check implements experiment.Config. It also reads the schema: one that nobody has
 // confirmed ends here, before anything looks at a record.
 func (c *Config) Check() error {
+	if err := c.Recall(c.Inputs); err != nil {
+		return err
+	}
 	if c.Data == "" || c.Schema == "" {
 		return errors.New("data and schema name no files; give both, as with `molehill synth --data people.csv --schema people.schema.json`")
 	}
@@ -104,9 +103,6 @@ func (c *Config) Check() error {
 	if err != nil {
 		return err
 	}
-	if err := schema.CheckEnding("synthetic" + c.Format); err != nil {
-		return fmt.Errorf("format: %w", err)
-	}
 	return schema.Confirmed()
 }
 
@@ -119,13 +115,10 @@ const maxRows = 100_000_000
 // all records but one and tries what the last may be; and the names of runs, which
 // are made of it, stand in reports.
 func (c *Config) Pin() (err error) {
-	for _, path := range []*string{&c.Data, &c.Schema} {
-		if *path, err = filepath.Abs(*path); err != nil { // the run computes in another folder
-			return err
-		}
+	if c.Inputs, err = c.inputs(); err != nil {
+		return err
 	}
-	c.Inputs, err = c.inputs()
-	return err
+	return c.Remember(c.Inputs)
 }
 
 func (c *Config) inputs() (string, error) {
@@ -171,6 +164,3 @@ func (c *Config) rows(n int) int {
 	}
 	return c.Rows
 }
-
-// file is the name of the synthetic table among a run's artefacts.
-func (c *Config) file() string { return "synthetic" + strings.ToLower(c.Format) }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"sync"
 
 	"molehill/pkg/dataset"
@@ -24,7 +23,7 @@ type Experiment struct{}
 
 // Describe implements plugin.Plugin.
 func (Experiment) Describe() plugin.Info {
-	return plugin.Info{Name: "synth", Version: "1", Source: "Molehill: docs/own-data.md",
+	return plugin.Info{Name: "synth", Version: "2", Source: "Molehill: docs/own-data.md",
 		Summary: "a synthetic table of a table of your own, with a privacy report; `molehill synth` runs it"}
 }
 
@@ -88,8 +87,9 @@ func Enter(data string) (string, error) {
 	return name, nil
 }
 
-// Run implements experiment.Experiment. It leaves the artefacts synthetic.csv (or
-// another format), schema.json, report.md and report.html, which tell nothing that was
+// Run implements experiment.Experiment. It leaves the artefacts codes.npz (the
+// synthetic table, for Export) and synthetic.csv (or .parquet, of a single column),
+// schema.json, report.md and report.html, which tell nothing that was
 // not paid for, and what was released: release.npy (noisy counts, or bin means) with
 // the curve "distance to the release", or generator.npz (what noisy gradients have
 // trained) with the curve "columns, moved since told last".
@@ -130,10 +130,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err := r.WriteFile(SchemaFile, func(w io.Writer) error { return made.schema.Only().Encode(w) }); err != nil {
 		return result, err
 	}
-	err = r.WriteFile(c.file(), func(w io.Writer) error {
-		return synthetic.Write(w, c.Format, rand.New(rand.NewPCG(r.Spec.Seed, 0x76616c756573)))
-	})
-	if err != nil {
+	if err := leave(r, synthetic); err != nil {
 		return result, err
 	}
 	section, values, err := method.Tell(statement, codes)
@@ -226,6 +223,10 @@ func digest(t *table.Table) []int {
 	return numbers
 }
 
+// TimeLeftOut is the line of a promise about the clock. Where a training looks at its
+// records in each step, the speed that it tells of on the way does, too.
+const TimeLeftOut = "how long it took, in all and step by step: times are recorded beside the run, and may depend on the records"
+
 // notCovered is what the promise leaves out.
 func (c *Config) notCovered(t *table.Table, name string) []string {
 	out := []string{
@@ -233,9 +234,10 @@ func (c *Config) notCovered(t *table.Table, name string) []string {
 		"the schema: its columns, ranges, decimals and categories were declared public by whoever confirmed it",
 		"people with several rows: the promise is for a row; for k rows of one person ε is up to k times as large, and δ larger too",
 		"what is true of everybody: that a group earns more than another is what a synthetic table is for, and it holds for people whose row is not in the data too",
-		"that the file is well-formed, with the columns of the schema; single values that do not agree with it are changed, and stop nothing",
+		"that the file is well-formed, with the columns of the schema, and that `molehill synth` has not found most values of a column to disagree with it; single values that do are changed, and stop nothing",
 		fmt.Sprintf("other runs on the same people: `molehill budget status %s` tells what all of them cost together", name),
 		"what the keeper of the rows looks at to judge the result (" + keeperFolder + "): it is not private",
+		TimeLeftOut,
 		"the choice of settings, made on public data",
 	}
 	if c.Delta*float64(t.Len()) >= 1 {

@@ -16,19 +16,9 @@ func Features(t *table.Table) (*dataset.Dataset, error) {
 	if target < 0 {
 		return nil, fmt.Errorf("synth: the schema of %s names no target; write one to measure what the table is good for", t.Schema.Name)
 	}
-	d := &dataset.Dataset{Name: t.Schema.Name, Height: 1, Channels: 1, Classes: t.Columns[target].Values}
-	starts := make([]int, len(t.Columns))
-	for j, c := range t.Columns {
-		starts[j] = d.Width
-		switch {
-		case j == target:
-		case c.Kind == table.Categorical || c.Kind == table.Ordinal:
-			d.Width += c.Levels() + 1
-		default:
-			d.Width += 2
-		}
-	}
-	if d.Width == 0 {
+	starts, width := features(t.Columns, target)
+	d := &dataset.Dataset{Name: t.Schema.Name, Height: 1, Width: width, Channels: 1, Classes: t.Columns[target].Values}
+	if width == 0 {
 		return nil, fmt.Errorf("synth: the schema of %s has no column but the target", t.Schema.Name)
 	}
 	var rows []int
@@ -57,4 +47,20 @@ func Features(t *table.Table) (*dataset.Dataset, error) {
 		}
 	}
 	return d, nil
+}
+
+// features returns where the numbers of each column begin in a row, and how many all
+// of them are.
+func features(columns []table.Column, target int) (starts []int, width int) {
+	for j, c := range columns {
+		starts = append(starts, width)
+		switch {
+		case j == target:
+		case c.Kind == table.Categorical || c.Kind == table.Ordinal:
+			width += c.Levels() + 1
+		default:
+			width += 2
+		}
+	}
+	return starts, width
 }

@@ -3,8 +3,10 @@ package synth
 import (
 	"encoding/json"
 	"fmt"
-	"molehill/pkg/dataset/table"
+	"runtime"
 	"testing"
+
+	"molehill/pkg/dataset/table"
 )
 
 func TestFeaturesOfKnownRows(t *testing.T) {
@@ -25,5 +27,29 @@ func TestFeaturesOfKnownRows(t *testing.T) {
 	s.Target = ""
 	if _, err := Features(rows); err == nil {
 		t.Error("rows without a target have features")
+	}
+}
+
+// Of a table of any size classifiers see so many rows that they fit into memory, and
+// only these are encoded.
+func TestFeaturesFitIntoMemory(t *testing.T) {
+	const rows = 400_000
+	s := &table.Schema{Name: "x", Target: "rich", Columns: []table.Column{{Name: "zip", Kind: table.Categorical}, {Name: "rich", Kind: table.Categorical, Values: []string{"no", "yes"}}}}
+	for i := range 60 {
+		s.Columns[0].Values = append(s.Columns[0].Values, fmt.Sprint(i))
+	}
+	large := &table.Table{Schema: s, Columns: s.Modelled(), Codes: make([][]table.Code, 2)}
+	for i := range rows {
+		large.Codes[0], large.Codes[1] = append(large.Codes[0], table.Code(1+i%60)), append(large.Codes[1], table.Code(i%3))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d, err := labelled(large, "rows")
+	runtime.ReadMemStats(&after)
+	if err != nil || d.Len() != learnedRows {
+		t.Fatal(d.Len(), err)
+	}
+	if took, whole := after.TotalAlloc-before.TotalAlloc, uint64(rows*61*4); took > whole/2 {
+		t.Errorf("it took %d MB, all rows are %d MB", took>>20, whole>>20)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"path/filepath"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth/pairs"
 	"molehill/pkg/metric"
@@ -33,6 +33,7 @@ type Diagnosis struct {
 	Neighbours   *metric.Copies       // of the synthetic rows, beside held-out ones
 	Disagreement []table.Disagreement // of the private table with its schema
 	On           string               // what the classifiers were measured on; "" for not at all
+	Unlearned    string               `json:",omitempty"` // why nothing was, where the schema names a target
 
 	Report report.Document `json:"-"`
 
@@ -42,6 +43,7 @@ type Diagnosis struct {
 // Rows of the classifiers and of the search for neighbours, at most.
 const (
 	learnedRows    = 50_000
+	mostFeatures   = 1 << 26 // numbers of all rows of a classifier
 	neighbourRows  = 10_000
 	neighbourTries = 2000
 )
@@ -54,6 +56,9 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
 		return nil, fmt.Errorf("synth: settings of %s: %w", r.ID, err)
 	}
+	if err := c.Recall(c.Inputs); err != nil {
+		return nil, fmt.Errorf("synth: %w", err)
+	}
 	if inputs, err := c.inputs(); err != nil || inputs != c.Inputs {
 		return nil, errors.Join(fmt.Errorf("synth: %s or %s has changed since %s; there is nothing to compare with", c.Data, c.Schema, r.ID), err)
 	}
@@ -65,7 +70,7 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 	if err != nil {
 		return nil, err
 	}
-	synthetic, _, err := table.Read(ctx, filepath.Join(r.Dir, "artefacts", c.file()), schema.Only())
+	synthetic, err := Made(r)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +91,10 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 		return nil, err
 	}
 	if schema.Target != "" {
-		if err := d.learn(ctx, private, synthetic, held); err != nil {
-			return nil, err
+		if err := d.learn(ctx, private, synthetic, held); ctx.Err() != nil {
+			return nil, ctx.Err()
+		} else if err != nil { // all else can still be told
+			d.On, d.Unlearned = "", err.Error()
 		}
 	}
 	if err := d.look(&c, private, synthetic, held); err != nil {
@@ -141,23 +148,18 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 	if on == nil {
 		on, d.On = private, "the private rows themselves"
 	}
-	test, err := Features(on)
+	test, err := labelled(on, d.On)
 	if err != nil {
 		return err
 	}
 	for _, side := range []struct {
 		from *table.Table
+		name string
 		to   *float64
-	}{{synthetic, &d.Synthetic}, {private, &d.Real}} {
-		rows, err := Features(side.from)
+	}{{synthetic, "the synthetic rows", &d.Synthetic}, {private, "the private rows", &d.Real}} {
+		rows, err := labelled(side.from, side.name)
 		if err != nil {
 			return err
-		}
-		if rows, err = rows.Draw(min(rows.Len(), learnedRows), 1); err != nil {
-			return err
-		}
-		if rows.Len() == 0 {
-			return errors.New("synth: no row has a value of the target")
 		}
 		model, err := utility.DefaultLogistic.Fit(ctx, rows, 1, nil)
 		if err != nil {
@@ -168,13 +170,30 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 			return err
 		}
 		*side.to = accuracy.Value
+		d.Majority = utility.Majority(rows, test) // in the end of the private rows
 	}
-	train, err := Features(private)
-	if err != nil {
-		return err
-	}
-	d.Majority = utility.Majority(train, test)
 	return nil
+}
+
+// labelled are the Features of rows that have a target, and are called so: at least
+// one, and some if all would not fit into memory.
+func labelled(t *table.Table, called string) (*dataset.Dataset, error) {
+	target := t.Schema.TargetIndex()
+	var rows []int
+	for i, code := range t.Codes[target] {
+		if code > 0 {
+			rows = append(rows, i)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("synth: none of %s has a value of %q, the target, that the schema knows; compare how the file and the schema write it", called, t.Schema.Target)
+	}
+	_, width := features(t.Columns, target)
+	if most := min(learnedRows, mostFeatures/max(1, width)); len(rows) > most {
+		rand.New(rand.NewPCG(1, 0x6c6561726e)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		rows = rows[:most]
+	}
+	return Features(pick(t, rows))
 }
 
 // look looks whether synthetic rows are nearer to private rows than to held-out ones.
@@ -199,7 +218,11 @@ func (d *Diagnosis) look(c *Config, private, synthetic, held *table.Table) error
 
 // some draws up to n rows.
 func some(t *table.Table, n int, rng *rand.Rand) *table.Table {
-	rows := rng.Perm(t.Len())[:min(n, t.Len())]
+	return pick(t, rng.Perm(t.Len())[:min(n, t.Len())])
+}
+
+// pick returns some rows of a table.
+func pick(t *table.Table, rows []int) *table.Table {
 	out := &table.Table{Schema: t.Schema, Columns: t.Columns}
 	for _, column := range t.Codes {
 		codes := make([]table.Code, len(rows))
@@ -225,6 +248,9 @@ func (d *Diagnosis) document(r *run.Run, l *pairs.Layout, columns []table.Column
 		t.Add("real rows", d.Real)
 		t.Add("nothing: always the most frequent", d.Majority)
 		sections = append(sections, report.Section{Heading: "What the table is good for", NonPrivate: true, Tables: []viz.Table{t}})
+	}
+	if d.Unlearned != "" {
+		sections = append(sections, report.Section{Heading: "What the table is good for", NonPrivate: true, Text: []string{"This was not measured: " + d.Unlearned + "."}})
 	}
 	return report.Document{Title: "For the keeper only: synthetic table of " + r.ID, Warning: "Do not publish this. It compares the synthetic table with the private rows, and nothing of that is differentially private.",
 		Summary: "The report to publish is beside it: " + ReportFile + ".html.", Sections: append(sections, d.nearness())}

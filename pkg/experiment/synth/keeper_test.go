@@ -2,11 +2,12 @@ package synth
 
 import (
 	"math"
-	"molehill/pkg/experiment/experimenttest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"molehill/pkg/experiment/experimenttest"
 )
 
 func TestTheKeeperCompares(t *testing.T) {
@@ -41,5 +42,42 @@ func TestTheKeeperCompares(t *testing.T) {
 	writePeople(t, data, 3000, 5, nil)
 	if _, err := Diagnose(t.Context(), r, ""); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Error(err)
+	}
+}
+
+// What cannot be measured is told with its reason, and costs nothing else of the report.
+func TestTheKeeperIsToldWhatCannotBeMeasured(t *testing.T) {
+	for want, change := range map[string]struct {
+		schema func(text string) string
+		test   func(i int, row []string)
+	}{
+		"none of the private rows themselves has a value of \"rich\"": {schema: func(text string) string { return strings.Replace(text, `["no", "yes"]`, `["No", "Yes"]`, 1) }},
+		"none of held-out rows has a value of \"rich\"":               {test: func(_ int, row []string) { row[3] = "maybe" }},
+		"no column but the target": {schema: func(text string) string {
+			lines := strings.Split(text, "\n")
+			return lines[0] + `{"name": "age", "kind": "exclude"}, {"name": "job", "kind": "exclude"}, {"name": "wealth", "kind": "exclude"},` + lines[4]
+		}},
+	} {
+		data, schema := people(t, 300, nil)
+		if change.schema != nil {
+			if err := os.WriteFile(schema, []byte(change.schema(schemaText)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		test := ""
+		if change.test != nil {
+			test = filepath.Join(filepath.Dir(data), "test.csv")
+			writePeople(t, test, 100, 9, change.test)
+		}
+		r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "inf")), 0)
+		d, err := Diagnose(t.Context(), r, test)
+		if err != nil {
+			t.Errorf("%s: %v", want, err)
+			continue
+		}
+		text := string(experimenttest.Read(t, r, KeeperFile+".md"))
+		if d.On != "" || !strings.Contains(d.Unlearned, want) || !strings.Contains(text, "This was not measured") || !strings.Contains(text, "How alike") {
+			t.Errorf("want %q, found %+v", want, d)
+		}
 	}
 }

@@ -69,14 +69,19 @@ func WriteReport(to func(name string, write func(io.Writer) error) error, name s
 	return to(name+".html", d.HTML)
 }
 
-// declared is the section of what the schema declares.
+// declared is the section of what the schema declares: of columns that are excluded
+// nobody has confirmed even the names.
 func declared(schema *table.Schema) report.Section {
 	t := viz.Table{Header: []string{"column", "declared public"}}
-	for _, c := range schema.Columns {
+	columns := schema.Modelled()
+	for _, c := range columns {
 		t.Add(c.Name, c.Describe())
 	}
 	s := report.Section{Heading: "What was declared public", Tables: []viz.Table{t},
 		Text: []string{"Whoever confirmed the schema has said that this is known without looking at the records. If any of it was read off them, the promise does not hold for it."}}
+	if left := len(schema.Columns) - len(columns); left > 0 {
+		s.Text = append(s.Text, fmt.Sprintf("Columns of the private table that were left out, and not looked at: %d.", left))
+	}
 	if schema.Target != "" {
 		s.Text = append(s.Text, fmt.Sprintf("The column to predict is %s: pairs with it have less noise.", schema.Target))
 	}

@@ -1,6 +1,8 @@
 package synth
 
 import (
+	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -20,6 +22,35 @@ func TestReportsWithoutNoiseSayNothingOfIt(t *testing.T) {
 		}
 		if !strings.Contains(text, "made without privacy") {
 			t.Errorf("%s: the report does not say that there is no noise:\n%s", method, text)
+		}
+	}
+}
+
+// Of excluded columns nobody has confirmed anything: without a line of names, theirs
+// are the values of a record.
+func TestReportsDoNotNameExcludedColumns(t *testing.T) {
+	data, schema := people(t, 300, nil)
+	text, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for i := range lines {
+		lines[i] += ",x"
+	}
+	lines[0] = "age,job,wealth,rich,Zorro"
+	excluding := strings.Replace(schemaText, "]}]}", `]}, {"name": "Zorro", "kind": "exclude"}]}`, 1)
+	if err := errors.Join(os.WriteFile(data, []byte(strings.Join(lines, "\n")), 0o600), os.WriteFile(schema, []byte(excluding), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2")), 0)
+	for _, name := range []string{ReportFile + ".md", ReportFile + ".html", SchemaFile} {
+		told := string(experimenttest.Read(t, r, name))
+		if strings.Contains(told, "Zorro") {
+			t.Errorf("%s names a column that nobody has confirmed", name)
+		}
+		if name != SchemaFile && !strings.Contains(told, "were left out, and not looked at: 1") {
+			t.Errorf("%s does not say that a column was left out", name)
 		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"molehill/models"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -35,14 +35,12 @@ func init() { experiment.Registry.Register(Experiment{}) }
 
 // Config are the settings of synthetic images.
 type Config struct {
-	Data    string          `json:"data"`    // folder or archive of the private images
-	Schema  string          `json:"schema"`  // file of their schema
+	synth.Files
 	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ, below 1/n
 	Method  string          `json:"method"`  // one of Methods
 	Images  int             `json:"images"`  // to be made; 0 for as many as the private ones
-	Format  string          `json:"format"`  // ending of what is made: .zip or .npz
 
 	// Code is what images are seen through: Auto, Cosines, Autoencoder, or a
 	// registered model.
@@ -70,13 +68,10 @@ const (
 // settings are those of every preset: images are paid for once, and the best there is
 // takes a minute.
 func settings() *Config {
-	return &Config{Epsilon: 1, Delta: 1e-6, Method: Methods[0], Format: ".zip", Code: Auto, Coefficients: 48, StepSize: 0.75,
+	return &Config{Epsilon: 1, Delta: 1e-6, Method: Methods[0], Code: Auto, Coefficients: 48, StepSize: 0.75,
 		Settings:   training.Settings{Batch: 16, Generated: 8, Entropy: 0.1, Bound: 0.01, LearningRate: 3e-3, Latent: 8, Width: 128},
 		LabelScale: 1.5}
 }
-
-// Formats are the endings of what can be made.
-var Formats = []string{".zip", ".npz"}
 
 // mostImages and mostCoefficients keep slips of the finger out of memory; a basis of
 // harmonics of degree 2 has room for so many coefficients.
@@ -89,6 +84,9 @@ const (
 // Check implements experiment.Config. It also reads the schema: one that nobody has
 // confirmed ends here, before anything looks at a record.
 func (c *Config) Check() error {
+	if err := c.Recall(c.Inputs); err != nil {
+		return err
+	}
 	if c.Data == "" || c.Schema == "" {
 		return errors.New("data and schema name no files; give both, as with `molehill synth --data FOLDER --schema FOLDER.schema.json`")
 	}
@@ -97,9 +95,6 @@ func (c *Config) Check() error {
 	}
 	if !slices.Contains(Methods, c.Method) {
 		return &plugin.UnknownError{Kind: "method", Name: c.Method, Nearest: Methods}
-	}
-	if !slices.Contains(Formats, strings.ToLower(c.Format)) {
-		return fmt.Errorf("format %q: expected one of %s", c.Format, strings.Join(Formats, ", "))
 	}
 	for _, field := range []struct {
 		name           string
@@ -183,13 +178,10 @@ func likes() (names []string) {
 // What tells them from others is hashed under a key of this store (run.Store.Keyed):
 // the names of runs, which are made of it, stand in reports.
 func (c *Config) Pin() (err error) {
-	for _, path := range []*string{&c.Data, &c.Schema} {
-		if *path, err = filepath.Abs(*path); err != nil { // the run computes in another folder
-			return err
-		}
+	if c.Inputs, err = c.inputs(context.Background()); err != nil {
+		return err
 	}
-	c.Inputs, err = c.inputs(context.Background())
-	return err
+	return c.Remember(c.Inputs)
 }
 
 func (c *Config) inputs(ctx context.Context) (string, error) {
@@ -232,6 +224,3 @@ func (c *Config) images(n int) int {
 	}
 	return c.Images
 }
-
-// file is the name of what is made among a run's artefacts.
-func (c *Config) file() string { return "synthetic" + strings.ToLower(c.Format) }

@@ -31,7 +31,6 @@ func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
 		"drafts one":               request(data, schema+"x", "1"),
 		"ε = 0":                    request(data, schema, "0"),
 		"δ = 2":                    request(data, schema, "1", "delta", "2"),
-		"expected one of .zip":     request(data, schema, "1", "format", ".csv"),
 		"steps is -1":              request(data, schema, "1", "steps", "-1"),
 		"coefficients is 76":       request(data, schema, "1", "coefficients", "76"),
 		"step_size is 3":           request(data, schema, "1", "step_size", "3"),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment"
@@ -24,7 +23,7 @@ type Experiment struct{}
 
 // Describe implements plugin.Plugin.
 func (Experiment) Describe() plugin.Info {
-	return plugin.Info{Name: Name, Version: "2", Source: "Molehill: docs/own-data.md",
+	return plugin.Info{Name: Name, Version: "3", Source: "Molehill: docs/own-data.md",
 		Summary: "synthetic images of a folder of your own, with a privacy report; `molehill synth` runs it"}
 }
 
@@ -83,8 +82,8 @@ func encode(ctx context.Context, source pictures.Source, schema *pictures.Schema
 	return e, err
 }
 
-// Run implements experiment.Experiment. It leaves the artefacts synthetic.zip (or
-// .npz), sheet.png (some of each class), schema.json, release.npy (what was released
+// Run implements experiment.Experiment. It leaves the artefacts synthetic.zip,
+// sheet.png (some of each class), schema.json, release.npy (what was released
 // at once) or generator.npz (what noisy gradients have trained, with the curve "points,
 // moved since told last"), points.npy and labels.npy (the synthetic images as points of
 // the code), and report.md and report.html, which tell nothing that was not paid for.
@@ -111,7 +110,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 		return result, err
 	}
 	m := made{schema: schema, code: with, placed: points}
-	if err := m.write(ctx, r, c); err != nil {
+	if err := m.write(ctx, r); err != nil {
 		return result, err
 	}
 	statement, err := synth.Statement(r)
@@ -183,57 +182,6 @@ func (c *Config) open(ctx context.Context) (*pictures.Schema, code, pictures.Sou
 	}
 	source, err := pictures.Open(c.Data, schema)
 	return schema, with, source, err
-}
-
-// made are synthetic images as points of their code, in the order of their classes.
-type made struct {
-	schema *pictures.Schema
-	code   code
-	placed
-}
-
-// write leaves the images.
-func (m *made) write(ctx context.Context, r *run.Run, c *Config) error {
-	column := make([]float32, len(m.labels))
-	for i, label := range m.labels {
-		column[i] = float32(label)
-	}
-	err := errors.Join(
-		r.WriteTable(pointsFile, m.points.Data, m.points.Dim),
-		r.WriteTable(labelsFile, column, 1),
-		r.WriteFile(SchemaFile, m.schema.Encode))
-	if err != nil {
-		return err
-	}
-	return r.WriteFile(c.file(), func(w io.Writer) error {
-		draw := m.drawer(ctx)
-		if c.file() == "synthetic.npz" {
-			return m.schema.WriteNPZ(w, m.points.Len(), m.labels, draw)
-		}
-		return m.schema.WriteZip(w, m.points.Len(), m.labels, draw)
-	})
-}
-
-// drawer decodes the images when they are asked for, one after the other, many at a
-// time.
-func (m *made) drawer(ctx context.Context) pictures.Drawer {
-	size, first, images := m.schema.Images.Dim(), 0, []float32(nil)
-	return func(dst []float32, i int) error {
-		if at := (i - first) * size; images == nil || at < 0 || at >= len(images) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			to := min(i+atOnce(m.schema), m.points.Len())
-			x := transport.Points{Dim: m.points.Dim, Data: m.points.Data[i*m.points.Dim : to*m.points.Dim]}
-			var err error
-			if images, err = m.code.decode(ctx, x); err != nil {
-				return err
-			}
-			first = i
-		}
-		copy(dst, images[(i-first)*size:])
-		return nil
-	}
 }
 
 // ledgerName makes the images known to the ledger and returns their name there.

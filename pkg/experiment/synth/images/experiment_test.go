@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"errors"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -21,14 +22,21 @@ import (
 )
 
 func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
+	data, schema := spots(t, 300, nil)
+	r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2", "images", "123")), 0)
 	for _, format := range Formats {
-		data, schema := spots(t, 300, nil)
-		r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2", "format", format, "images", "123")), 0)
 		s, err := pictures.ReadSchema(schema)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := filepath.Join(r.Dir, "artefacts", "synthetic"+format)
+		at := filepath.Join(t.TempDir(), "exported"+format)
+		var b bytes.Buffer
+		if err := errors.Join(Export(t.Context(), r, &b, format), os.WriteFile(at, b.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if left := experimenttest.Read(t, r, "synthetic.zip"); format == ".zip" && !bytes.Equal(left, b.Bytes()) {
+			t.Error("the run has left other images than it exports")
+		}
 		if format == ".zip" {
 			archive, err := zip.OpenReader(at)
 			if err != nil {
@@ -66,7 +74,7 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 		}
 		for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html"} {
 			text := string(experimenttest.Read(t, r, name))
-			for _, want := range []string{"ε, δ) = (2, 1e-06)", "spots", "one image is replaced", "cosine transform", "left"} {
+			for _, want := range []string{"ε, δ) = (2, 1e-06)", "spots", "one image is replaced", "cosine transform", "left", "how long it took"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s does not say %q", name, want)
 				}

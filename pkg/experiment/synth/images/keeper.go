@@ -27,6 +27,7 @@ type Diagnosis struct {
 	Floor     float64        // that of one half of the private points to the other
 	Classes   float64        // total variation of the classes
 	On        string         // what the classifiers were measured on; "" for not at all
+	Unlearned string         `json:",omitempty"` // why nothing was, where there are classes
 	Synthetic float64        // accuracy on it of a classifier that has learned from synthetic images
 	Real      float64        // of one that has learned from private images
 	Majority  float64        // of always saying what is most frequent
@@ -53,6 +54,9 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
 		return nil, fmt.Errorf("images: settings of %s: %w", r.ID, err)
 	}
+	if err := c.Recall(c.Inputs); err != nil {
+		return nil, fmt.Errorf("images: %w", err)
+	}
 	schema, with, source, err := c.open(ctx)
 	if err != nil {
 		return nil, err
@@ -76,7 +80,7 @@ type keeper struct {
 	rng     *rand.Rand
 
 	real, test encoded
-	made       made
+	made       *made
 }
 
 func (k *keeper) close() error {
@@ -100,19 +104,8 @@ func (k *keeper) prepare(r *run.Run, test string) (err error) {
 			return err
 		}
 	}
-	points, dim, err := r.Table(pointsFile)
-	if err != nil {
-		return err
-	}
-	column, _, err := r.Table(labelsFile)
-	if err != nil {
-		return err
-	}
-	k.made = made{schema: k.schema, code: k.code, placed: placed{points: transport.Points{Dim: dim, Data: points}}}
-	for _, v := range column {
-		k.made.labels = append(k.made.labels, int(v))
-	}
-	return nil
+	k.made, err = remade(r, k.schema, k.code)
+	return err
 }
 
 // diagnose compares.
@@ -127,8 +120,10 @@ func (k *keeper) diagnose(r *run.Run) (*Diagnosis, error) {
 			return nil, err
 		}
 		d.Classes = h.TotalVariation
-		if err := k.learn(d); err != nil {
-			return nil, err
+		if err := k.learn(d); k.ctx.Err() != nil {
+			return nil, k.ctx.Err()
+		} else if err != nil { // all else can still be told
+			d.On, d.Unlearned = "", err.Error()
 		}
 	}
 	if k.held != nil {

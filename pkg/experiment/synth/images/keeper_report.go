@@ -127,6 +127,9 @@ func (k *keeper) document(r *run.Run, d *Diagnosis) (report.Document, error) {
 		t.Add("nothing: always the most frequent", d.Majority)
 		sections = append(sections, report.Section{Heading: "What the images are good for", NonPrivate: true, Tables: []viz.Table{t}})
 	}
+	if d.Unlearned != "" {
+		sections = append(sections, report.Section{Heading: "What the images are good for", NonPrivate: true, Text: []string{"This was not measured: " + d.Unlearned + "."}})
+	}
 	near, err := k.nearness(d)
 	return report.Document{Title: "For the keeper only: synthetic images of " + r.ID, Warning: "Do not publish this. It shows private images and compares with them, and nothing of that is differentially private.",
 		Summary: "The report to publish is beside it: " + synth.ReportFile + ".html.", Sections: append(sections, near)}, err

@@ -20,9 +20,10 @@ func (c *Config) notCovered(schema *pictures.Schema, with code, n int) []string 
 		"the classes' number and names; which class an image is of is protected like the rest of it",
 		"people in several images: the promise is for an image; for k images of one person ε is up to k times as large, and δ larger too",
 		"what is true of all images: that is what synthetic ones are for",
-		"which files count as images, by the endings of their names and the folders they lie in: one that is damaged, too large or of no class counts as a grey image, and stops nothing",
+		"which files count as images, by the endings of their names and the folders they lie in: one that is damaged, too large or of no class counts as a grey image, and stops nothing, unless `molehill synth` finds most to be such",
 		"that an archive is well formed: its arrays have one shape for all images, and what does not fit stops the run",
 		"what the keeper of the images looks at to judge the result (" + synth.KeeperFile + "): it is not private",
+		synth.TimeLeftOut,
 	}
 	if schema.Classes == nil {
 		out = append(out[:1], out[2:]...)

@@ -1,0 +1,195 @@
+package own
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth"
+	"molehill/pkg/experiment/synth/images"
+	"molehill/pkg/run"
+	"molehill/privacy"
+)
+
+// deliver writes what the run has made, says so, and compares it for the keeper.
+func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
+	if err := s.export(cmd.Context(), r); err != nil {
+		return err
+	}
+	if err := copyReport(r, synth.ReportFile, s.publicReport(), 0o644); err != nil {
+		return err
+	}
+	statement, err := synth.Statement(r)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if s.printJSON {
+		out = io.Discard // what is printed is the run
+	}
+	s.tell(out, r, statement)
+	if !s.unexamined {
+		if err := s.examine(cmd, out, r); err != nil {
+			return err
+		}
+	}
+	return s.tellBudget(out)
+}
+
+// export writes the synthetic table or images in the format that --out says.
+func (s *synthesis) export(ctx context.Context, r *run.Run) error {
+	ending := strings.ToLower(filepath.Ext(s.out))
+	switch {
+	case s.images && s.folder():
+		return unzipWhole(r, "synthetic.zip", s.out)
+	case s.images && ending == ".zip":
+		return copyOut(r, "synthetic.zip", s.out, 0o644)
+	}
+	return writeWhole(s.out, 0o644, func(to io.Writer) error {
+		if s.images {
+			return images.Export(ctx, r, to, ending)
+		}
+		return synth.Export(r, to, ending)
+	})
+}
+
+// publicReport and keepersReport are the reports' paths without their endings.
+func (s *synthesis) publicReport() string  { return stem(s.out) + ".report" }
+func (s *synthesis) keepersReport() string { return stem(s.out) + ".keeper-only" }
+
+// beside are the reports' files.
+func (s *synthesis) beside() []string {
+	paths := []string{s.publicReport() + ".html", s.publicReport() + ".md"}
+	if !s.unexamined {
+		paths = append(paths, s.keepersReport()+".html", s.keepersReport()+".md")
+	}
+	return paths
+}
+
+// copyReport copies a report as a web page and as Markdown.
+func copyReport(r *run.Run, artefact, path string, mode fs.FileMode) error {
+	for _, ending := range []string{".html", ".md"} {
+		if err := copyOut(r, artefact+ending, path+ending, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyOut copies an artefact.
+func copyOut(r *run.Run, artefact, path string, mode fs.FileMode) error {
+	return writeWhole(path, mode, func(to io.Writer) error {
+		from, err := r.Artefact(artefact)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(to, from)
+		return errors.Join(err, from.Close())
+	})
+}
+
+// tell says what was made, what it promises, and where the report is.
+func (s *synthesis) tell(out io.Writer, r *run.Run, statement privacy.Statement) {
+	fmt.Fprintf(out, "%s\n  (ε = %v, δ = %g) as proved, under %s; run %s\n", s.out, statement.Epsilon(), statement.Delta, statement.Relation, r.ID)
+	if statement.Research {
+		fmt.Fprintln(out, "  a research run: its noise can be recomputed, and it protects nobody")
+	}
+	fmt.Fprintf(out, "  to go with it:       %s.html, .md\n", s.publicReport())
+}
+
+// examine compares for the keeper. What was made and paid for is there by now: where
+// the comparison fails, that is told, and all else stands.
+func (s *synthesis) examine(cmd *cobra.Command, out io.Writer, r *run.Run) error {
+	compare := s.compareTables
+	if s.images {
+		compare = s.compareImages
+	}
+	lines, err := compare(cmd.Context(), r)
+	if err == nil {
+		err = copyReport(r, synth.KeeperFile, s.keepersReport(), 0o600)
+	}
+	if cmd.Context().Err() != nil {
+		return cmd.Context().Err()
+	}
+	if err != nil {
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "There is no comparison for the keeper: %v. All else is there; with --force the same command tries again, and spends nothing.\n", err)
+		return err
+	}
+	fmt.Fprintf(out, "  for the keeper only: %s.html, .md\n\nFor the keeper only (this looks at the private data and is not private):\n", s.keepersReport())
+	for _, line := range lines {
+		fmt.Fprintln(out, " ", line)
+	}
+	return nil
+}
+
+// compareTables is the comparison of tables in a few lines.
+func (s *synthesis) compareTables(ctx context.Context, r *run.Run) (lines []string, err error) {
+	d, err := synth.Diagnose(ctx, r, s.test)
+	if err != nil {
+		return nil, err
+	}
+	for _, fault := range d.Disagreement {
+		lines = append(lines, fmt.Sprintf("! %v", fault))
+	}
+	lines = append(lines, fmt.Sprintf("total variation, mean over columns %.4f, over pairs of columns %.4f", d.Columns, d.Pairs))
+	return append(lines, learned(d.On, d.Unlearned, "rows", d.Synthetic, d.Real, d.Majority)...), nil
+}
+
+// compareImages is the comparison of images in a few lines.
+func (s *synthesis) compareImages(ctx context.Context, r *run.Run) (lines []string, err error) {
+	d, err := images.Diagnose(ctx, r, s.test)
+	if err != nil {
+		return nil, err
+	}
+	for _, fault := range d.Disagreement {
+		lines = append(lines, fmt.Sprintf("! %v", fault))
+	}
+	lines = append(lines, fmt.Sprintf("sliced W₂ of points of the code, to the private ones %.4f, between halves of those %.4f", d.Distance, d.Floor))
+	return append(lines, learned(d.On, d.Unlearned, "images", d.Synthetic, d.Real, d.Majority)...), nil
+}
+
+// learned says what classifiers have learned of records that are called so, or why
+// nothing.
+func learned(on, unlearned, records string, synthetic, real, majority float64) []string {
+	switch {
+	case unlearned != "":
+		return []string{"! accuracy was not measured: " + unlearned}
+	case on != "":
+		return []string{fmt.Sprintf("accuracy on %s: %.1f %% learned from synthetic %s, %.1f %% from private ones, %.1f %% always the most frequent", on, 100*synthetic, records, 100*real, 100*majority)}
+	}
+	return nil
+}
+
+// tellBudget says how the ledger calls the data.
+func (s *synthesis) tellBudget(out io.Writer) error {
+	name, err := s.nameOfData()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nWhat runs on these data cost together: molehill budget status %s%s\n", synth.Own, name)
+	return err
+}
+
+// nameOfData is what the schema calls the data.
+func (s *synthesis) nameOfData() (string, error) {
+	if s.images {
+		schema, err := pictures.ReadSchema(s.schema)
+		if err != nil {
+			return "", err
+		}
+		return schema.Name, nil
+	}
+	schema, err := table.ReadSchema(s.schema)
+	if err != nil {
+		return "", err
+	}
+	return schema.Name, nil
+}
