@@ -167,6 +167,17 @@ func (r *Run) Paid(entry string) error {
 	})
 }
 
+// Receipt is what Paid has kept last, "" for nothing.
+func (r *Run) Receipt() (entry string, err error) {
+	computations, err := r.Provenance()
+	for _, p := range computations {
+		if p.Paid != "" {
+			entry = p.Paid
+		}
+	}
+	return entry, err
+}
+
 // amend changes what the record says of this computation, unless change returns an
 // error. The caller holds the lock.
 func (r *Run) amend(change func(now *Provenance, earlier []Provenance) error) error {

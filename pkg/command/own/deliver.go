@@ -41,7 +41,7 @@ func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
 			return err
 		}
 	}
-	return s.tellBudget(out)
+	return s.tellBudget(out, r)
 }
 
 // export writes the synthetic table or images in the format that --out says.
@@ -168,13 +168,21 @@ func learned(on, unlearned, records string, synthetic, real, majority float64) [
 	return nil
 }
 
-// tellBudget says how the ledger calls the data.
-func (s *synthesis) tellBudget(out io.Writer) error {
+// tellBudget says what the run has paid, and how the ledger calls the data.
+func (s *synthesis) tellBudget(out io.Writer, r *run.Run) error {
 	name, err := s.nameOfData()
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\nWhat runs on these data cost together: molehill budget status %s%s\n", synth.Own, name)
+	receipt, err := r.Receipt()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	if receipt != "" {
+		fmt.Fprintf(out, "Paid: %s\n", receipt)
+	}
+	_, err = fmt.Fprintf(out, "What runs on these data cost together: molehill budget status %s%s\n", synth.Own, name)
 	return err
 }
 

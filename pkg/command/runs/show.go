@@ -52,12 +52,10 @@ func summarize(r *run.Run) (Summary, error) {
 	if statement, err := r.Privacy(); err == nil {
 		s.Privacy = statement
 	}
-	s.Computed, err = r.Provenance()
-	for _, p := range s.Computed {
-		if p.Paid != "" {
-			s.Paid = p.Paid
-		}
+	if s.Paid, err = r.Receipt(); err != nil {
+		return s, err
 	}
+	s.Computed, err = r.Provenance()
 	return s, err
 }
 
