@@ -29,7 +29,7 @@ type computation struct {
 	from     *checkpoint // to go on from; nil: from the beginning
 	restored bool        // the experiment has asked for it
 	last     int         // step of the newest checkpoint, -1 if there is none
-	marks    *marks      // of releases; nil before the first
+	marks    *marks      // of releases
 }
 
 // Acquire makes this process the one that computes, until Finish, Fail or
@@ -55,7 +55,8 @@ func (r *Run) Acquire() (err error) {
 		lock.Close()
 		return err
 	}
-	c.lock, c.events, c.from, c.restored, c.last = lock, events, from, false, -1
+	c.lock, c.events, c.from, c.restored, c.last, c.marks = lock, events, from, false, -1, &marks{}
+	events.before = c.marks.sync
 	if from != nil {
 		c.last = from.step
 	}
@@ -109,6 +110,16 @@ func (r *Run) computing() error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
 	return r.holding.require(r)
+}
+
+// leaving is computing for what may tell of releases and is about to leave the process.
+func (r *Run) leaving() error {
+	r.holding.mu.Lock()
+	defer r.holding.mu.Unlock()
+	if err := r.holding.require(r); err != nil {
+		return err
+	}
+	return r.holding.marks.sync()
 }
 
 func (c *computation) require(r *Run) error {

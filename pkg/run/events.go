@@ -131,8 +131,9 @@ const flushInterval = 100 * time.Millisecond
 // events only the last in waiting is kept. What waits when the process is
 // killed lies beyond the last checkpoint and will be computed again.
 type eventLog struct {
-	path string
-	file *os.File
+	path   string
+	file   *os.File
+	before func() error // what has to be done before anything is written; nil for nothing
 
 	mu      sync.Mutex
 	size    int64 // length of the whole lines in the file
@@ -227,6 +228,11 @@ func (l *eventLog) flush() error {
 	}
 	if l.err = l.look(); l.err != nil {
 		return l.err
+	}
+	if l.before != nil {
+		if l.err = l.before(); l.err != nil {
+			return l.err
+		}
 	}
 	if _, l.err = l.file.WriteAt(lines.Bytes(), l.size); l.err != nil {
 		l.err = errors.Join(explain(l.path, l.err), l.file.Truncate(l.size))

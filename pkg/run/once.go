@@ -8,15 +8,18 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 // marks are what a computation knows of the releases of its run: of each its name and
 // what it was made of, both hashed under the noise key.
 type marks struct {
-	key  [32]byte
-	made map[[markSize / 2]byte][markSize / 2]byte
-	file *os.File
-	size int64 // of the file, in whole marks
+	mu    sync.Mutex
+	file  *os.File // nil before the first
+	key   [32]byte
+	made  map[[markSize / 2]byte][markSize / 2]byte
+	size  int64 // of the file, in whole marks
+	fresh bool  // some may not be on the disk yet
 }
 
 const markSize = 32
@@ -25,7 +28,8 @@ const markSize = 32
 // any other from then on, also after a crash. A run that goes on computes the steps since
 // its last checkpoint again, and where a device does not repeat itself the same noise
 // would come upon other values, whose difference it then no longer hides. Call it before
-// the noise is added: when it returns, the mark is on the disk.
+// the noise is added: when it returns the mark outlives this process, and it is on the
+// disk before an event, a checkpoint or an artefact is that may tell of the release.
 //
 // The file of marks, 32 bytes a release, is keyed as Bind's is: it tells nobody anything,
 // and Finish removes it with the key. Research runs protect nobody, and keep none.
@@ -39,46 +43,44 @@ func (r *Run) Once(name string, digest [32]byte) error {
 	if err := c.require(r); err != nil {
 		return err
 	}
-	if c.marks == nil {
-		m, err := openMarks(r)
-		if err != nil {
-			return err
-		}
-		c.marks = m
-	}
 	return c.marks.add(r, name, digest)
 }
 
-// openMarks reads the marks of a run whose lock the caller holds.
-func openMarks(r *Run) (*marks, error) {
+// open reads the marks of a run whose lock the caller holds.
+func (m *marks) open(r *Run) error {
 	key, err := secureKey(r.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	path := r.path(keyOnce)
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("run: %w", err)
+		return fmt.Errorf("run: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
 	}
 	whole := len(text) / markSize * markSize // what a crash has cut short was not released
-	m := &marks{key: key, made: map[[markSize / 2]byte][markSize / 2]byte{}, size: int64(whole)}
+	// A process that was killed may have written what is not on the disk yet.
+	if err := errors.Join(file.Truncate(int64(whole)), file.Sync(), syncDir(r.Dir)); err != nil {
+		return errors.Join(fmt.Errorf("run: %w", err), file.Close())
+	}
+	m.file, m.key, m.size, m.made = file, key, int64(whole), map[[markSize / 2]byte][markSize / 2]byte{}
 	for at := 0; at < whole; at += markSize {
 		m.made[[markSize / 2]byte(text[at:])] = [markSize / 2]byte(text[at+markSize/2:])
 	}
-	m.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = m.file.Truncate(m.size)
-	}
-	if err == nil { // a process that was killed may have written what is not on the disk yet
-		err = errors.Join(m.file.Sync(), syncDir(r.Dir))
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("run: %w", err), m.close())
-	}
-	return m, nil
+	return nil
 }
 
 func (m *marks) add(r *Run, name string, digest [32]byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file == nil {
+		if err := m.open(r); err != nil {
+			return err
+		}
+	}
 	release, of := m.hash("release", []byte(name)), m.hash("release of", []byte(name), digest[:])
 	if before, known := m.made[release]; known {
 		if before != of {
@@ -86,13 +88,28 @@ func (m *marks) add(r *Run, name string, digest [32]byte) error {
 		}
 		return nil
 	}
-	_, err := m.file.Write(append(release[:], of[:]...))
-	if err = errors.Join(err, m.file.Sync()); err != nil {
+	if _, err := m.file.Write(append(release[:], of[:]...)); err != nil {
 		// Half a mark would shift all that come after it.
 		return errors.Join(fmt.Errorf("run: %w; nothing was released", err), m.file.Truncate(m.size))
 	}
 	m.made[release] = of
 	m.size += markSize
+	m.fresh = true
+	return nil
+}
+
+// sync forces all marks to the disk. It comes before whatever may tell of a release: a
+// mark that a power cut takes away is then of a release that nobody has seen.
+func (m *marks) sync() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.fresh {
+		return nil
+	}
+	if err := m.file.Sync(); err != nil {
+		return explain(m.file.Name(), err)
+	}
+	m.fresh = false
 	return nil
 }
 
@@ -107,7 +124,9 @@ func (m *marks) hash(what string, parts ...[]byte) (sum [markSize / 2]byte) {
 }
 
 func (m *marks) close() error {
-	if m == nil || m.file == nil {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file == nil {
 		return nil
 	}
 	return m.file.Close()

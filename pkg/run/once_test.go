@@ -72,6 +72,43 @@ func TestReleasesAreOfOneThing(t *testing.T) {
 	}
 }
 
+// Nothing that may tell of a release is written before its mark is on the disk. Where
+// that cannot be, nothing is.
+func TestMarksAreOnTheDiskFirst(t *testing.T) {
+	r := begun(t, Store{Dir: t.TempDir()}, false)
+	ok(t, r.WriteFile("before", sized(10, 'a')), r.Once("release a 0", [32]byte{1}))
+	if !r.holding.marks.fresh {
+		t.Error("each mark is forced to the disk by itself")
+	}
+	ok(t, r.WriteFile("after", sized(10, 'a')))
+	if r.holding.marks.fresh {
+		t.Error("an artefact was written before the mark was on the disk")
+	}
+	ok(t, r.Once("release a 1", [32]byte{1}), r.holding.marks.file.Close()) // it cannot be synced
+	for what, write := range map[string]func() error{
+		"an artefact":  func() error { return r.WriteFile("artefact", sized(10, 'a')) },
+		"a checkpoint": func() error { return r.Checkpoint(1, sized(10, 'a')) },
+		"an event": func() error {
+			_ = r.Emit(Event{Step: 1, Values: Values{"loss": 1}}) // tells of earlier attempts
+			return r.holding.events.flush()
+		},
+		"a result": func() error { return r.Finish(Result{Note: "it is 1"}) },
+	} {
+		if err := write(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s was written: %v", what, err)
+		}
+	}
+	if names, err := r.Artefacts(); err != nil || len(names) != 2 {
+		t.Errorf("artefacts %q, %v; want the two of before", names, err)
+	}
+	if events, err := r.Events(); err != nil || len(events) != 0 {
+		t.Errorf("%d events, %v", len(events), err)
+	}
+	if _, err := r.Result(); err == nil {
+		t.Error("there is a result")
+	}
+}
+
 // Of many that release at once each release is of one thing.
 func TestOnceOfMany(t *testing.T) {
 	r := begun(t, Store{Dir: t.TempDir()}, false)

@@ -198,7 +198,7 @@ func (r *Run) write(name string, folder, mode fs.FileMode, write func(io.Writer)
 	if !exists(r.path(recordFile)) { // nothing of a deleted run comes back by a picture of it
 		return fmt.Errorf("run: %s: %w", r.ID, ErrDeleted)
 	}
-	if err := r.computing(); err != nil && !errors.Is(err, ErrNotHeld) {
+	if err := r.leaving(); err != nil && !errors.Is(err, ErrNotHeld) {
 		return err
 	}
 	path := filepath.Join(r.Dir, artefactDir, name)
