@@ -33,6 +33,8 @@ type Line struct {
 
 // Add puts a point into the line of a name, in the order of x, which is made if there is
 // none, with a band of ±deviation around it; a deviation that is no number counts as 0.
+// A line without a band gets one as wide as the line where it was. A line whose lengths
+// do not agree stays as it is: drawing it says so.
 func (f *Curves) Add(name string, x, y, deviation float64) {
 	if math.IsNaN(deviation) {
 		deviation = 0
@@ -41,7 +43,14 @@ func (f *Curves) Add(name string, x, y, deviation float64) {
 	if k < 0 {
 		k, f.Lines = len(f.Lines), append(f.Lines, Line{Name: name})
 	}
+	complete, err := f.Lines[k].complete(k)
+	if err != nil {
+		return
+	}
 	l := &f.Lines[k]
+	if *l = complete; l.Low == nil {
+		l.Low, l.High = slices.Clone(l.Y), slices.Clone(l.Y)
+	}
 	at, _ := slices.BinarySearch(l.X, x)
 	l.X, l.Y = slices.Insert(l.X, at, x), slices.Insert(l.Y, at, y)
 	l.Low, l.High = slices.Insert(l.Low, at, y-deviation), slices.Insert(l.High, at, y+deviation)

@@ -62,7 +62,7 @@ func (f Panels) illustrate() (*picture, error) {
 		if _, nested := cell.(Panels); nested {
 			return nil, fmt.Errorf("viz: cell %s of Panels is itself Panels: expected a single figure", f.place(i, cols))
 		}
-		p, err := figure.illustrate()
+		p, err := picturing(figure)
 		if err != nil {
 			return nil, fmt.Errorf("viz: cell %s of Panels: %w", f.place(i, cols), err)
 		}

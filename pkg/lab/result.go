@@ -51,10 +51,13 @@ func (r *Result) Images(name string, n int) viz.Images {
 
 func (r *Result) images(name string, n int) (viz.Images, error) {
 	pixels, columns, err := r.Run.Table(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return viz.Images{}, err
+	case n < 1:
+		return viz.Images{}, fmt.Errorf("%s: asked for %d images; ask for one or more", name, n)
 	}
-	n = min(n, len(pixels)/columns)
+	n = min(n, len(pixels)/max(columns, 1))
 	images, err := viz.SquareImages(pixels[:n*columns], columns)
 	if err != nil {
 		return images, fmt.Errorf("%s: %w", name, err)
