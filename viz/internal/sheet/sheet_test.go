@@ -112,3 +112,22 @@ func TestPaletted(t *testing.T) {
 		}
 	}
 }
+
+// TestSeriesDiffer checks that seven rounds through the colours give as many styles, the first seven with
+// dashes and markers in their order.
+func TestSeriesDiffer(t *testing.T) {
+	type style struct {
+		colour  color.NRGBA
+		partner int
+	}
+	seen := map[style]int{}
+	for i := range 49 {
+		s := style{Colour(i), partner(i)}
+		if j, before := seen[s]; before {
+			t.Errorf("series %d and %d look alike", j, i)
+		}
+		if seen[s] = i; i < 7 && s.partner != i {
+			t.Errorf("series %d has dashes and marker %d", i, s.partner)
+		}
+	}
+}
