@@ -41,7 +41,7 @@ func (f Annotated) illustrate() (*picture, error) {
 		return nil, err
 	}
 	for i, at := range f.Verticals {
-		p.chart.Layers = append(p.chart.Layers, vertical(i, at))
+		p.chart.Layers = append(p.chart.Layers, vertical(&sheet.Style{Index: i}, at))
 	}
 	p.chart.Layers = append(p.chart.Layers, sheet.Layer(f.draw))
 	return p, nil

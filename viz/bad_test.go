@@ -54,6 +54,7 @@ func TestBadInput(t *testing.T) {
 		"foreign cell":       {Panels{Cells: []Figure{foreign{}}}, "viz.foreign"},
 		"panel rows":         {Panels{Rows: []string{"a"}, Cols: []string{"a"}, Cells: make([]Figure, 2)}, "1 row labels"},
 		"mixed axes":         {Panels{Cells: []Figure{Curves{Lines: []Line{{Y: []float64{1}}}}, Curves{Y: Axis{Log: true}, Lines: []Line{{Y: []float64{1}}}}}}, "different kinds of axes"},
+		"mixed rows":         {Panels{Cells: []Figure{dots(func(*Dots) {}), dots(func(f *Dots) { f.Rows = []string{"b", "a"} })}}, "different rows"},
 		"no figure":          {Panels{Cells: []Figure{(*Curves)(nil)}}, "cell (row 1, column 1) of Panels: viz: a *viz.Curves could not be drawn"},
 		"density":            {Particles{X: []float32{1, 2}, Density: func(x, y float64) float64 { panic("no such place") }}, "a viz.Particles could not be drawn: no such place"},
 		"density in a panel": {Panels{Cells: []Figure{Particles{X: []float32{1, 2}, Density: func(x, y float64) float64 { panic("no such place") }}}}, "(row 1, column 1)"},

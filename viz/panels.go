@@ -123,37 +123,6 @@ type table struct {
 	cellWidth, tallness vg.Length // of one cell
 }
 
-// share gives all charts the same axes and collects their legend.
-func (t *table) share() error {
-	var first *sheet.Chart
-	for _, p := range t.cells {
-		if p == nil || p.chart == nil {
-			continue
-		}
-		if first == nil {
-			first = p.chart
-			t.legend = p.chart.Legend
-			continue
-		}
-		x, y := &p.chart.X, &p.chart.Y
-		if x.Log != first.X.Log || y.Log != first.Y.Log || len(y.Categories) != len(first.Y.Categories) {
-			return fmt.Errorf("viz: charts of Panels have different kinds of axes: make all of them linear or all logarithmic, with the same rows")
-		}
-		first.X.Min, first.X.Max = min(first.X.Min, x.Min), max(first.X.Max, x.Max)
-		first.Y.Min, first.Y.Max = min(first.Y.Min, y.Min), max(first.Y.Max, y.Max)
-		if len(p.chart.Legend) > len(t.legend) {
-			t.legend = p.chart.Legend
-		}
-	}
-	for _, p := range t.cells {
-		if p != nil && p.chart != nil {
-			p.chart.X.Min, p.chart.X.Max = first.X.Min, first.X.Max
-			p.chart.Y.Min, p.chart.Y.Max = first.Y.Min, first.Y.Max
-		}
-	}
-	return nil
-}
-
 // measure fits the cells into the width and returns the size of the whole.
 func (t *table) measure(available vg.Length) (width, height vg.Length) {
 	for _, label := range t.rowLabels {

@@ -19,10 +19,16 @@ type Chart struct {
 	Bare   bool // without the line of the vertical axis
 }
 
+// Style is the place of a series among those that a chart tells apart. It is looked at when the chart
+// is drawn: until then panels number their series anew, so that a name looks the same in all of them.
+type Style struct{ Index int }
+
 // Entry is one line of a legend: a name and a drawing of its line or marker around the two points.
 type Entry struct {
 	Name  string
-	Point bool // drawn at one point, from is to; otherwise along a short line
+	Style *Style // of the series or reference that it names, nil for one that always looks the same
+	Grey  bool   // a reference, which is numbered apart from the series
+	Point bool   // drawn at one point, from is to; otherwise along a short line
 	Draw  func(c *draw.Canvas, from, to vg.Point)
 }
 
