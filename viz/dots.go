@@ -86,12 +86,13 @@ func (f Dots) illustrate() (*picture, error) {
 	if missing > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("No value (NaN) for %d of %d combinations.", missing, len(f.Rows)*len(f.Conditions)))
 	}
-	width := p.width
-	if width == 0 {
-		width = sheet.NotebookWidth
-	}
+	width := size(f.Width, sheet.NotebookWidth) - 18
+	chart.Names = 0.4 * width // the data need room, too
 	each := max(30, 12+11*vg.Length(len(f.Conditions)))
-	p.height = each*vg.Length(len(rows)) + chart.Bottom() + sheet.TickType.Size/2 + sheet.LegendHeight(chart.Legend, width-18)
+	for _, name := range rows {
+		each = max(each, 8+sheet.LabelType.Leading()*vg.Length(len(chart.NameLines(name))))
+	}
+	p.height = each*vg.Length(len(rows)) + chart.Bottom() + sheet.TickType.Size/2 + sheet.LegendHeight(chart.Legend, width)
 	return p, nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"molehill/viz/internal/sheet"
 )
 
 // Words above cells get room of their own, as much for each row as the longest of them
@@ -73,6 +75,43 @@ func TestPanelsTellSeriesByTheirNames(t *testing.T) {
 		}
 		if got := strings.Join(told, " | "); got != c.want {
 			t.Errorf("the panels have %s, want %s", got, c.want)
+		}
+	}
+}
+
+// Labels of columns break where a cell ends, and all stand on the cells.
+func TestPanelsBreakLongHeads(t *testing.T) {
+	cell := Curves{Lines: []Line{{Y: []float64{1, 2}}}}
+	height := func(heads ...string) float64 {
+		p, err := Panels{Cells: []Figure{cell, cell, cell}, Cols: heads}.illustrate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return float64(p.height)
+	}
+	line := float64(sheet.HeadType.Leading())
+	one, words, letters := height("a", "b", "c"), height("a", strings.Repeat("directions 720, ", 3), "c"), height(strings.Repeat("m", 30), "", "")
+	if words < one+line-0.01 || letters < one+line-0.01 {
+		t.Errorf("heights %v with short heads, %v with a long one and %v with a long word", one, words, letters)
+	}
+}
+
+// A long name of a row breaks, so that the data keep more than half of the width, and gets the height
+// that its lines need.
+func TestDotsBreakLongNames(t *testing.T) {
+	f := Dots{Rows: []string{"a", "b"}, Conditions: []string{"c"}, Values: [][]float64{{1}, {2}}}
+	short, err := f.illustrate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{strings.Repeat("a name of some length ", 14), strings.Repeat("m", 140)} {
+		f.Rows[0] = name
+		long, err := f.illustrate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := long.chart.Left(long.height); left > sheet.NotebookWidth/2 || long.height <= short.height {
+			t.Errorf("%.20s… takes %v of %v, in a picture %v high; with a short name it is %v", name, left, sheet.NotebookWidth, long.height, short.height)
 		}
 	}
 }
