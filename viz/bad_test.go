@@ -27,6 +27,7 @@ func TestBadInput(t *testing.T) {
 		want   string
 	}{
 		"no lines":           {Curves{}, "no line to draw"},
+		"a title":            {Curves{Title: "Training"}, `Curves "Training" has no line to draw`},
 		"only NaN":           {Curves{Lines: []Line{{Y: []float64{nan, nan}}}}, "at least one finite value"},
 		"only zero on log":   {Curves{Y: Axis{Log: true}, Lines: []Line{{Y: []float64{0, -1}}}}, "at least one finite value"},
 		"x and y":            {Curves{Lines: []Line{{Name: "loss", X: []float64{1}, Y: []float64{1, 2}}}}, `line "loss" of Curves: X has 1 values and Y has 2`},

@@ -87,7 +87,11 @@ func (f Curves) illustrate() (*picture, error) {
 		}
 	}
 	if rangeX.Empty() || rangeY.Empty() {
-		return nil, errEmpty("Curves", "line")
+		name := "Curves"
+		if f.Title != "" {
+			name = fmt.Sprintf("Curves %q", f.Title)
+		}
+		return nil, errEmpty(name, "line")
 	}
 	var marks []plot.Plotter
 	for i, r := range f.References {

@@ -3,7 +3,10 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -21,7 +24,7 @@ func (r *Result) Metric(name string) float64 {
 	}
 	value, ok := result.Metrics[name]
 	if !ok {
-		fail(fmt.Errorf("%s measured no %q; it has %v", r.ID, name, result.Metrics))
+		fail(fmt.Errorf("%s measured no %s; there is %s", r.ID, name, listed(slices.Sorted(maps.Keys(result.Metrics)))))
 	}
 	return value
 }
@@ -86,15 +89,34 @@ func (r *Result) Curve(name string) viz.Curves {
 
 // Line returns a curve of the run as a line, to be drawn beside others.
 func (r *Result) Line(name string) viz.Line {
-	steps, values, err := r.Run.Curve(name)
+	line, err := r.line(name)
 	if err != nil {
 		fail(err)
+	}
+	return line
+}
+
+func (r *Result) line(name string) (viz.Line, error) {
+	steps, values, err := r.Run.Curve(name)
+	if err != nil {
+		return viz.Line{}, err
+	}
+	if len(steps) == 0 {
+		return viz.Line{}, fmt.Errorf("%s told of no %s; there is %s", r.ID, name, listed(Comparison{Runs: []*Result{r}}.Curves()))
 	}
 	line := viz.Line{Name: name, Y: values}
 	for _, step := range steps {
 		line.X = append(line.X, float64(step))
 	}
-	return line
+	return line, nil
+}
+
+// listed writes names for people.
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none yet"
+	}
+	return strings.Join(names, ", ")
 }
 
 // Statement returns what the run may say about its privacy.
