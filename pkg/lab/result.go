@@ -72,6 +72,7 @@ func (r *Result) images(name string, n int) (viz.Images, error) {
 // or whether it copies ("copies"). What was measured before is there at once.
 func (r *Result) Measure(name string, rows int) map[string]float64 {
 	bar := viz.NewProgress(name+" of "+r.ID, 0)
+	bar.Set(0, "") // it may take minutes before there is more to say
 	var found struct{ Values run.Values }
 	err := ask(&found, "measure", r.ID, name, "--rows", strconv.Itoa(rows), "--json")
 	bar.Done()
