@@ -19,8 +19,8 @@ type Annotated struct {
 }
 
 // Note is a word on a chart. It stands to the right of its place and above it, in
-// the colour of a line, or on the other side where the chart ends. Notes outside
-// the axes are not drawn.
+// the colour of a line, or on the other side where the chart ends on this one, and
+// within the chart in any case. Notes outside the axes are not drawn.
 type Note struct {
 	X, Y        float64 // its place in the data
 	Text        string
@@ -41,7 +41,7 @@ func (f Annotated) illustrate() (*picture, error) {
 		return nil, err
 	}
 	for i, at := range f.Verticals {
-		p.chart.Layers = append(p.chart.Layers, vertical(i, at))
+		p.chart.Layers = append(p.chart.Layers, vertical(&sheet.Style{Index: i}, at))
 	}
 	p.chart.Layers = append(p.chart.Layers, sheet.Layer(f.draw))
 	return p, nil
@@ -74,12 +74,9 @@ func (f Annotated) draw(c *draw.Canvas, x, y func(float64) vg.Length) {
 func (n Note) write(c *draw.Canvas, at vg.Point, style sheet.Type) {
 	const gap, edge = 5, 1.6
 	width, height := style.Width(n.Text), 0.69*style.Size // of capitals
-	from := vg.Point{X: at.X + gap, Y: at.Y + gap}
-	if n.Left || from.X+width > c.Max.X && at.X-gap-width > c.Min.X {
-		from.X = at.X - gap - width
-	}
-	if n.Below || from.Y+height > c.Max.Y {
-		from.Y = at.Y - gap - height
+	from := vg.Point{
+		X: beside(at.X, gap, width, c.Min.X, c.Max.X, n.Left),
+		Y: beside(at.Y, gap, height, c.Min.Y, c.Max.Y, n.Below),
 	}
 	style = style.Align(0, 0)
 	for i := range 12 {
@@ -87,4 +84,16 @@ func (n Note) write(c *draw.Canvas, at vg.Point, style sheet.Type) {
 		style.Tinted(sheet.White).Draw(c, vg.Point{X: from.X + edge*vg.Length(cos), Y: from.Y + edge*vg.Length(sin)}, n.Text)
 	}
 	style.Draw(c, from, n.Text)
+}
+
+// beside returns where words of a length start that stand after a place, or before
+// it, with a gap: on the other side where they do not fit on this one, and between
+// low and high where they fit on neither.
+func beside(at, gap, length, low, high vg.Length, before bool) vg.Length {
+	fitsBefore, fitsAfter := at-gap-length >= low, at+gap+length <= high
+	from := at + gap
+	if fitsBefore && (before || !fitsAfter) {
+		from = at - gap - length
+	}
+	return max(low, min(from, high-length))
 }

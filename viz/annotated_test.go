@@ -3,6 +3,8 @@ package viz
 import (
 	"math"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 )
 
 func TestAnnotatedPicture(t *testing.T) {
@@ -23,4 +25,23 @@ func TestAnnotatedPicture(t *testing.T) {
 			{X: 9, Y: 1, Text: "outside"}, {X: math.NaN(), Y: 1, Text: "nowhere"}, {X: 1, Y: -1, Text: "below a logarithm"},
 		},
 	})
+}
+
+// Words stand on the side that they ask for, on the other one where they do not fit
+// there, and on the chart in any case.
+func TestNotesStayOnTheChart(t *testing.T) {
+	for _, c := range []struct {
+		at, length vg.Length
+		before     bool
+		want       vg.Length
+	}{
+		{50, 20, false, 55}, {50, 20, true, 25},
+		{90, 20, false, 65}, {0, 20, true, 5}, // turned round
+		{50, 60, false, 40}, {50, 60, true, 40}, // nowhere
+		{50, 200, false, 0}, // longer than the chart
+	} {
+		if got := beside(c.at, 5, c.length, 0, 100, c.before); got != c.want {
+			t.Errorf("%v long at %v, before it %v: they start at %v, want %v", c.length, c.at, c.before, got, c.want)
+		}
+	}
 }

@@ -27,6 +27,7 @@ func TestBadInput(t *testing.T) {
 		want   string
 	}{
 		"no lines":           {Curves{}, "no line to draw"},
+		"a title":            {Curves{Title: "Training"}, `Curves "Training" has no line to draw`},
 		"only NaN":           {Curves{Lines: []Line{{Y: []float64{nan, nan}}}}, "at least one finite value"},
 		"only zero on log":   {Curves{Y: Axis{Log: true}, Lines: []Line{{Y: []float64{0, -1}}}}, "at least one finite value"},
 		"x and y":            {Curves{Lines: []Line{{Name: "loss", X: []float64{1}, Y: []float64{1, 2}}}}, `line "loss" of Curves: X has 1 values and Y has 2`},
@@ -54,6 +55,10 @@ func TestBadInput(t *testing.T) {
 		"foreign cell":       {Panels{Cells: []Figure{foreign{}}}, "viz.foreign"},
 		"panel rows":         {Panels{Rows: []string{"a"}, Cols: []string{"a"}, Cells: make([]Figure, 2)}, "1 row labels"},
 		"mixed axes":         {Panels{Cells: []Figure{Curves{Lines: []Line{{Y: []float64{1}}}}, Curves{Y: Axis{Log: true}, Lines: []Line{{Y: []float64{1}}}}}}, "different kinds of axes"},
+		"mixed rows":         {Panels{Cells: []Figure{dots(func(*Dots) {}), dots(func(f *Dots) { f.Rows = []string{"b", "a"} })}}, "different rows"},
+		"no figure":          {Panels{Cells: []Figure{(*Curves)(nil)}}, "cell (row 1, column 1) of Panels: viz: a *viz.Curves could not be drawn"},
+		"density":            {Particles{X: []float32{1, 2}, Density: func(x, y float64) float64 { panic("no such place") }}, "a viz.Particles could not be drawn: no such place"},
+		"density in a panel": {Panels{Cells: []Figure{Particles{X: []float32{1, 2}, Density: func(x, y float64) float64 { panic("no such place") }}}}, "(row 1, column 1)"},
 		"direction":          {Slice{X: []float32{1, 2}}, "expected a finite vector that is not zero"},
 		"slice of none":      {Slice{Theta: [2]float64{1, 0}}, "no point to draw"},
 		"matching of none":   {Matching{X: []float32{1}}, "1 finite values in X and 0 in Y"},

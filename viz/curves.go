@@ -33,6 +33,8 @@ type Line struct {
 
 // Add puts a point into the line of a name, in the order of x, which is made if there is
 // none, with a band of ±deviation around it; a deviation that is no number counts as 0.
+// A line without a band gets one as wide as the line where it was. A line whose lengths
+// do not agree stays as it is: drawing it says so.
 func (f *Curves) Add(name string, x, y, deviation float64) {
 	if math.IsNaN(deviation) {
 		deviation = 0
@@ -41,7 +43,14 @@ func (f *Curves) Add(name string, x, y, deviation float64) {
 	if k < 0 {
 		k, f.Lines = len(f.Lines), append(f.Lines, Line{Name: name})
 	}
+	complete, err := f.Lines[k].complete(k)
+	if err != nil {
+		return
+	}
 	l := &f.Lines[k]
+	if *l = complete; l.Low == nil {
+		l.Low, l.High = slices.Clone(l.Y), slices.Clone(l.Y)
+	}
 	at, _ := slices.BinarySearch(l.X, x)
 	l.X, l.Y = slices.Insert(l.X, at, x), slices.Insert(l.Y, at, y)
 	l.Low, l.High = slices.Insert(l.Low, at, y-deviation), slices.Insert(l.High, at, y+deviation)
@@ -68,22 +77,28 @@ func (f Curves) illustrate() (*picture, error) {
 			return nil, err
 		}
 		runs := line.runs(&rangeX, &rangeY)
+		style := &sheet.Style{Index: i}
 		if line.Low != nil {
-			bands = append(bands, line.band(i, &rangeX, &rangeY))
+			bands = append(bands, line.band(style, &rangeX, &rangeY))
 		}
-		lines = append(lines, drawRuns(i, len(f.Lines), runs))
+		lines = append(lines, drawRuns(style, i, len(f.Lines), runs))
 		if line.Name != "" {
-			chart.Legend = append(chart.Legend, lineEntry(i, line.Name))
+			chart.Legend = append(chart.Legend, lineEntry(style, line.Name))
 		}
 	}
 	if rangeX.Empty() || rangeY.Empty() {
-		return nil, errEmpty("Curves", "line")
+		name := "Curves"
+		if f.Title != "" {
+			name = fmt.Sprintf("Curves %q", f.Title)
+		}
+		return nil, errEmpty(name, "line")
 	}
 	var marks []plot.Plotter
 	for i, r := range f.References {
 		if rangeY.Add(r.Value) {
-			marks = append(marks, horizontal(i, r.Value))
-			chart.Legend = append(chart.Legend, referenceEntry(i, r.Name))
+			style := &sheet.Style{Index: i}
+			marks = append(marks, horizontal(style, r.Value))
+			chart.Legend = append(chart.Legend, referenceEntry(style, r.Name))
 		}
 	}
 	chart.X = rangeX.Axis(f.X.Label, f.X.Min, f.X.Max)
@@ -156,7 +171,7 @@ func (l Line) runs(rangeX, rangeY *sheet.Range) (runs [][]point) {
 }
 
 // drawRuns draws line i of n, with about eight markers that do not sit on those of other lines.
-func drawRuns(i, n int, runs [][]point) sheet.Layer {
+func drawRuns(style *sheet.Style, i, n int, runs [][]point) sheet.Layer {
 	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
 		total := 0
 		for _, run := range runs {
@@ -184,11 +199,11 @@ func drawRuns(i, n int, runs [][]point) sheet.Layer {
 					path = append(path, at)
 				}
 			}
-			c.StrokeLines(sheet.Stroke(i, 1.6), c.ClipLinesXY(path)...)
+			c.StrokeLines(sheet.Stroke(style.Index, 1.6), c.ClipLinesXY(path)...)
 		}
 		for _, at := range marks {
 			if c.Contains(at) {
-				sheet.Marker(c, i, sheet.Colour(i), at, 2.8, 0.9)
+				sheet.Marker(c, style.Index, sheet.Colour(style.Index), at, 2.8, 0.9)
 			}
 		}
 	}
@@ -201,7 +216,7 @@ func apart(p, q vg.Point) bool {
 }
 
 // band fills between Low and High where both can be drawn.
-func (l Line) band(i int, rangeX, rangeY *sheet.Range) sheet.Layer {
+func (l Line) band(style *sheet.Style, rangeX, rangeY *sheet.Range) sheet.Layer {
 	var low, high [][]point
 	var runLow, runHigh []point
 	for k := range l.Y {
@@ -217,7 +232,7 @@ func (l Line) band(i int, rangeX, rangeY *sheet.Range) sheet.Layer {
 		}
 	}
 	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
-		shade := sheet.Colour(i)
+		shade := sheet.Colour(style.Index)
 		shade.A = 0x38
 		for r := range low {
 			var outline []vg.Point
@@ -232,30 +247,30 @@ func (l Line) band(i int, rangeX, rangeY *sheet.Range) sheet.Layer {
 	}
 }
 
-func lineEntry(i int, name string) sheet.Entry {
-	return sheet.Entry{Name: name, Draw: func(c *draw.Canvas, from, to vg.Point) {
-		c.StrokeLines(sheet.Stroke(i, 1.6), []vg.Point{from, to})
-		sheet.Marker(c, i, sheet.Colour(i), vg.Point{X: (from.X + to.X) / 2, Y: from.Y}, 2.8, 0.9)
+func lineEntry(style *sheet.Style, name string) sheet.Entry {
+	return sheet.Entry{Name: name, Style: style, Draw: func(c *draw.Canvas, from, to vg.Point) {
+		c.StrokeLines(sheet.Stroke(style.Index, 1.6), []vg.Point{from, to})
+		sheet.Marker(c, style.Index, sheet.Colour(style.Index), vg.Point{X: (from.X + to.X) / 2, Y: from.Y}, 2.8, 0.9)
 	}}
 }
 
 // referenceLine is thin and grey, unlike any series, and differs from the
 // references before it in its dashes.
-func referenceLine(i int) draw.LineStyle {
+func referenceLine(style *sheet.Style) draw.LineStyle {
 	dashes := [][]vg.Length{{1.5, 2.5}, {7, 3}, {7, 2.5, 1.5, 2.5}}
-	return draw.LineStyle{Color: sheet.Grey, Width: 1, Dashes: dashes[i%len(dashes)]}
+	return draw.LineStyle{Color: sheet.Grey, Width: 1, Dashes: dashes[style.Index%len(dashes)]}
 }
 
-func referenceEntry(i int, name string) sheet.Entry {
-	return sheet.Entry{Name: name, Draw: func(c *draw.Canvas, from, to vg.Point) {
-		c.StrokeLines(referenceLine(i), []vg.Point{from, to})
+func referenceEntry(style *sheet.Style, name string) sheet.Entry {
+	return sheet.Entry{Name: name, Style: style, Grey: true, Draw: func(c *draw.Canvas, from, to vg.Point) {
+		c.StrokeLines(referenceLine(style), []vg.Point{from, to})
 	}}
 }
 
-func horizontal(i int, value float64) sheet.Layer {
+func horizontal(style *sheet.Style, value float64) sheet.Layer {
 	return func(c *draw.Canvas, _, y func(float64) vg.Length) {
 		if at := y(value); c.ContainsY(at) {
-			c.StrokeLine2(referenceLine(i), c.Min.X, at, c.Max.X, at)
+			c.StrokeLine2(referenceLine(style), c.Min.X, at, c.Max.X, at)
 		}
 	}
 }

@@ -43,15 +43,19 @@ func (f Dots) illustrate() (*picture, error) {
 	}
 	span := sheet.Range{Log: f.X.Log}
 	chart := &sheet.Chart{Grid: true}
+	styles := make([]*sheet.Style, len(f.Conditions))
 	for j, name := range f.Conditions {
-		chart.Legend = append(chart.Legend, sheet.Entry{Name: name, Point: true, Draw: func(c *draw.Canvas, at, _ vg.Point) {
-			sheet.Marker(c, j, sheet.Colour(j), at, 3.6, 0)
+		style := &sheet.Style{Index: j}
+		styles[j] = style
+		chart.Legend = append(chart.Legend, sheet.Entry{Name: name, Style: style, Point: true, Draw: func(c *draw.Canvas, at, _ vg.Point) {
+			sheet.Marker(c, style.Index, sheet.Colour(style.Index), at, 3.6, 0)
 		}})
 	}
 	for i, r := range f.References {
 		if span.Add(r.Value) {
-			chart.Legend = append(chart.Legend, referenceEntry(i, r.Name))
-			chart.Layers = append(chart.Layers, vertical(i, r.Value))
+			style := &sheet.Style{Index: i}
+			chart.Legend = append(chart.Legend, referenceEntry(style, r.Name))
+			chart.Layers = append(chart.Layers, vertical(style, r.Value))
 		}
 	}
 	missing, drawn := 0, 0
@@ -66,9 +70,9 @@ func (f Dots) illustrate() (*picture, error) {
 			}
 			drawn++
 			if f.Low != nil && span.Add(f.Low[i][j]) && span.Add(f.High[i][j]) {
-				chart.Layers = append(chart.Layers, f.bar(i, j))
+				chart.Layers = append(chart.Layers, f.bar(i, j, styles[j]))
 			}
-			chart.Layers = append(chart.Layers, f.dot(i, j))
+			chart.Layers = append(chart.Layers, f.dot(i, j, styles[j]))
 		}
 	}
 	if drawn == 0 {
@@ -82,12 +86,13 @@ func (f Dots) illustrate() (*picture, error) {
 	if missing > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("No value (NaN) for %d of %d combinations.", missing, len(f.Rows)*len(f.Conditions)))
 	}
-	width := p.width
-	if width == 0 {
-		width = sheet.NotebookWidth
-	}
+	width := size(f.Width, sheet.NotebookWidth) - 18
+	chart.Names = 0.4 * width // the data need room, too
 	each := max(30, 12+11*vg.Length(len(f.Conditions)))
-	p.height = each*vg.Length(len(rows)) + chart.Bottom() + sheet.TickType.Size/2 + sheet.LegendHeight(chart.Legend, width-18)
+	for _, name := range rows {
+		each = max(each, 8+sheet.LabelType.Leading()*vg.Length(len(chart.NameLines(name))))
+	}
+	p.height = each*vg.Length(len(rows)) + chart.Bottom() + sheet.TickType.Size/2 + sheet.LegendHeight(chart.Legend, width)
 	return p, nil
 }
 
@@ -136,26 +141,26 @@ func (f Dots) level(i, j int) float64 {
 	return float64(len(f.Rows)-1-i) - step*(rank-(m-1)/2)
 }
 
-func (f Dots) dot(i, j int) sheet.Layer {
+func (f Dots) dot(i, j int, style *sheet.Style) sheet.Layer {
 	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
 		if at := (vg.Point{X: x(f.Values[i][j]), Y: y(f.level(i, j))}); c.Contains(at) {
-			sheet.Marker(c, j, sheet.Colour(j), at, 3.6, 0)
+			sheet.Marker(c, style.Index, sheet.Colour(style.Index), at, 3.6, 0)
 		}
 	}
 }
 
-func (f Dots) bar(i, j int) sheet.Layer {
+func (f Dots) bar(i, j int, style *sheet.Style) sheet.Layer {
 	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
 		at := y(f.level(i, j))
 		ends := []vg.Point{{X: x(f.Low[i][j]), Y: at}, {X: x(f.High[i][j]), Y: at}}
-		c.StrokeLines(sheet.Line(sheet.Colour(j), 1.4), c.ClipLinesXY(ends)...)
+		c.StrokeLines(sheet.Line(sheet.Colour(style.Index), 1.4), c.ClipLinesXY(ends)...)
 	}
 }
 
-func vertical(i int, value float64) sheet.Layer {
+func vertical(style *sheet.Style, value float64) sheet.Layer {
 	return func(c *draw.Canvas, x, _ func(float64) vg.Length) {
 		if at := x(value); c.ContainsX(at) {
-			c.StrokeLine2(referenceLine(i), at, c.Min.Y, at, c.Max.Y)
+			c.StrokeLine2(referenceLine(style), at, c.Min.Y, at, c.Max.Y)
 		}
 	}
 }

@@ -88,9 +88,20 @@ func save(path string, f illustrator) error {
 	return s.Save(path)
 }
 
+// picturing is illustrate, where functions of the caller's that panic, and pointers
+// to no figure, are errors.
+func picturing(f illustrator) (p *picture, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			p, err = nil, fmt.Errorf("viz: a %T could not be drawn: %v", f, cause)
+		}
+	}()
+	return f.illustrate()
+}
+
 // compose puts a figure's picture on a sheet.
 func compose(f illustrator) (*sheet.Sheet, error) {
-	p, err := f.illustrate()
+	p, err := picturing(f)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,11 @@
 package viz
 
 import (
+	"io"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -230,5 +232,23 @@ func TestPointsAreAddedInOrder(t *testing.T) {
 	}
 	if !reflect.DeepEqual(f.Lines, want) {
 		t.Errorf("%+v; want %+v", f.Lines, want)
+	}
+}
+
+// A line that came without a band or without X takes points as well; one whose lengths
+// do not agree is left to drawing, which says what is wrong.
+func TestPointsAreAddedToAnyLine(t *testing.T) {
+	f := Curves{Lines: []Line{{Name: "a", Y: []float64{5, 6}}, {Name: "b", X: []float64{1}}}}
+	f.Add("a", 1.5, 7, 1)
+	f.Add("b", 2, 3, 0)
+	want := []Line{
+		{Name: "a", X: []float64{1, 1.5, 2}, Y: []float64{5, 7, 6}, Low: []float64{5, 6, 6}, High: []float64{5, 8, 6}},
+		{Name: "b", X: []float64{1}},
+	}
+	if !reflect.DeepEqual(f.Lines, want) {
+		t.Errorf("%+v; want %+v", f.Lines, want)
+	}
+	if err := f.PNG(io.Discard); err == nil || !strings.Contains(err.Error(), `line "b" of Curves: X has 1 values and Y has 0`) {
+		t.Errorf("error %v", err)
 	}
 }

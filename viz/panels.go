@@ -62,7 +62,7 @@ func (f Panels) illustrate() (*picture, error) {
 		if _, nested := cell.(Panels); nested {
 			return nil, fmt.Errorf("viz: cell %s of Panels is itself Panels: expected a single figure", f.place(i, cols))
 		}
-		p, err := figure.illustrate()
+		p, err := picturing(figure)
 		if err != nil {
 			return nil, fmt.Errorf("viz: cell %s of Panels: %w", f.place(i, cols), err)
 		}
@@ -117,41 +117,11 @@ type table struct {
 	cells                []*picture // [rows, cols], nil where empty
 
 	legend              []sheet.Entry
-	left, bottom, top   vg.Length // room for labels and axes around all cells
+	left, bottom        vg.Length // room for labels and axes around all cells
+	heads               int       // lines of the longest label of a column
 	axes                vg.Length // the part of left that the vertical axis takes
 	above               vg.Length // room for words above each cell
 	cellWidth, tallness vg.Length // of one cell
-}
-
-// share gives all charts the same axes and collects their legend.
-func (t *table) share() error {
-	var first *sheet.Chart
-	for _, p := range t.cells {
-		if p == nil || p.chart == nil {
-			continue
-		}
-		if first == nil {
-			first = p.chart
-			t.legend = p.chart.Legend
-			continue
-		}
-		x, y := &p.chart.X, &p.chart.Y
-		if x.Log != first.X.Log || y.Log != first.Y.Log || len(y.Categories) != len(first.Y.Categories) {
-			return fmt.Errorf("viz: charts of Panels have different kinds of axes: make all of them linear or all logarithmic, with the same rows")
-		}
-		first.X.Min, first.X.Max = min(first.X.Min, x.Min), max(first.X.Max, x.Max)
-		first.Y.Min, first.Y.Max = min(first.Y.Min, y.Min), max(first.Y.Max, y.Max)
-		if len(p.chart.Legend) > len(t.legend) {
-			t.legend = p.chart.Legend
-		}
-	}
-	for _, p := range t.cells {
-		if p != nil && p.chart != nil {
-			p.chart.X.Min, p.chart.X.Max = first.X.Min, first.X.Max
-			p.chart.Y.Min, p.chart.Y.Max = first.Y.Min, first.Y.Max
-		}
-	}
-	return nil
 }
 
 // measure fits the cells into the width and returns the size of the whole.
@@ -160,9 +130,6 @@ func (t *table) measure(available vg.Length) (width, height vg.Length) {
 		for _, line := range sheet.HeadType.Wrap(label, rowLabelRoom) {
 			t.left = max(t.left, sheet.HeadType.Width(line)+panelGap)
 		}
-	}
-	if t.colLabels != nil {
-		t.top = sheet.HeadType.Size + 7
 	}
 	for _, p := range t.cells {
 		if p != nil && p.chart != nil {
@@ -179,6 +146,9 @@ func (t *table) measure(available vg.Length) (width, height vg.Length) {
 	t.cellWidth = min((available-t.left-gaps-right)/vg.Length(t.cols), max(panelWidth, 420/vg.Length(t.cols)))
 	if t.axes == 0 {
 		t.cellWidth = t.sharp(t.cellWidth)
+	}
+	for _, label := range t.colLabels {
+		t.heads = max(t.heads, 1, len(sheet.HeadType.Fit(label, t.cellWidth)))
 	}
 	aspect := 0.0
 	for _, p := range t.cells {
@@ -198,8 +168,15 @@ func (t *table) measure(available vg.Length) (width, height vg.Length) {
 		t.above = max(t.above, sheet.NoteType.Leading()*vg.Length(len(t.wrapped(text))))
 	}
 	width = t.left + gaps + right + t.cellWidth*vg.Length(t.cols)
-	t.top += sheet.LegendHeight(t.legend, width)
-	return width, t.top + t.bottom + (t.above+t.tallness+panelGap)*vg.Length(t.rows) - panelGap
+	return width, sheet.LegendHeight(t.legend, width) + t.head() + t.bottom + (t.above+t.tallness+panelGap)*vg.Length(t.rows) - panelGap
+}
+
+// head returns the room for the labels of columns.
+func (t *table) head() vg.Length {
+	if t.heads == 0 {
+		return 0
+	}
+	return sheet.HeadType.Leading()*vg.Length(t.heads-1) + sheet.HeadType.Size + 7
 }
 
 // wrapped breaks words above a cell into lines that are as wide as it is.
@@ -233,13 +210,15 @@ func (t *table) pixels() (widest vg.Length) {
 // draw draws labels and cells.
 func (t *table) draw(c draw.Canvas) {
 	c = sheet.DrawLegend(c, t.legend)
-	if t.colLabels != nil {
-		for j, label := range t.colLabels {
+	for j, label := range t.colLabels {
+		lines := sheet.HeadType.Fit(label, t.cellWidth)
+		for k, line := range lines { // the last one stands on the cell
 			at := vg.Point{X: c.Min.X + t.left + (t.cellWidth+panelGap)*vg.Length(j) + t.cellWidth/2, Y: c.Max.Y}
-			sheet.HeadType.Align(0.5, 1).Draw(c, at, label)
+			at.Y -= sheet.HeadType.Leading() * vg.Length(t.heads-len(lines)+k)
+			sheet.HeadType.Align(0.5, 1).Draw(c, at, line)
 		}
-		c.Max.Y -= sheet.HeadType.Size + 7
 	}
+	c.Max.Y -= t.head()
 	for i, p := range t.cells {
 		row, col := i/t.cols, i%t.cols
 		cell := c

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -33,8 +34,9 @@ type Progress struct {
 	bar *progressbar.ProgressBar // of the terminal, nil elsewhere
 }
 
-// progressInterval allows ten updates each second.
-const progressInterval = 100 * time.Millisecond
+// progressInterval allows twelve updates each second: a little more than a run is looked at, so that no word
+// of one is passed over before a long silence.
+const progressInterval = 80 * time.Millisecond
 
 // NewProgress starts to show the progress of total steps; 0 or less means that their number is unknown.
 func NewProgress(title string, total int) *Progress {
@@ -51,12 +53,14 @@ func NewProgress(title string, total int) *Progress {
 			progressbar.OptionSetWriter(os.Stderr),
 			progressbar.OptionSetDescription(title),
 			progressbar.OptionSetWidth(24),
-			progressbar.OptionShowCount(),
-			progressbar.OptionShowIts(),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionThrottle(progressInterval),
 			progressbar.OptionClearOnFinish(),
 		)
+		if total > 0 {
+			progressbar.OptionShowCount()(p.bar)
+			progressbar.OptionShowIts()(p.bar)
+		}
 	}
 	return p
 }
@@ -88,7 +92,7 @@ func (p *Progress) Set(step int, note string) {
 	case p.id != "":
 		gonbui.SendData(p.running(now))
 	case p.bar != nil:
-		p.bar.Describe(join(p.title, p.note))
+		p.bar.Describe(join(p.title, p.count(), p.note))
 		_ = p.bar.Set(min(p.step, p.limit())) // standard error may be closed; the computation goes on
 	}
 }
@@ -146,7 +150,7 @@ func (p *Progress) running(now time.Time) *protocol.DisplayData {
 
 // status says how far, how fast and how much longer.
 func (p *Progress) status(now time.Time) string {
-	count := fmt.Sprintf("%d", p.step)
+	count := p.count()
 	if p.total > 0 {
 		count = fmt.Sprintf("%d of %d", p.step, p.total)
 	}
@@ -165,13 +169,25 @@ func (p *Progress) status(now time.Time) string {
 	return join(count, speed, left, p.note)
 }
 
+// count is the number of steps where nobody knows of how many, and "" where none is counted: then the note
+// says how it goes.
+func (p *Progress) count() string {
+	if p.total > 0 || p.step == 0 {
+		return ""
+	}
+	return strconv.Itoa(p.step)
+}
+
 // summary is the last line.
 func (p *Progress) summary(now time.Time) string {
-	took := " in " + duration(now.Sub(p.created).Seconds())
-	if p.total > p.step {
-		return join(p.title, fmt.Sprintf("stopped at %d of %d%s", p.step, p.total, took), p.note)
+	took := duration(now.Sub(p.created).Seconds())
+	switch {
+	case p.total > p.step:
+		return join(p.title, fmt.Sprintf("stopped at %d of %d in %s", p.step, p.total, took), p.note)
+	case p.step == 0:
+		return join(p.title, took, p.note)
 	}
-	return join(p.title, sheet.Count(p.step, "step")+took, p.note)
+	return join(p.title, sheet.Count(p.step, "step")+" in "+took, p.note)
 }
 
 // join puts dots between the parts that are not empty.

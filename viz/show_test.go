@@ -216,4 +216,8 @@ func TestStatus(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	words := &Progress{title: "flow", first: 0, began: now, created: now.Add(-3 * time.Second), note: "encoding: 6 of 9"}
+	if status, summary := words.status(now), words.summary(now); status != "encoding: 6 of 9" || summary != "flow · 3.0 s · encoding: 6 of 9" {
+		t.Errorf("where nothing is counted the line says %q and at last %q", status, summary)
+	}
 }

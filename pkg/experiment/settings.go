@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sort"
 
@@ -45,12 +46,13 @@ func Apply(config Config, settings map[string]string) error {
 }
 
 // set changes one setting: first as the JSON value that the text spells, then
-// as text.
+// as text. A type that reads its own values says itself what it expects.
 func set(config Config, name string, old json.RawMessage, value string) error {
 	quoted, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
+	var refused error
 	for _, candidate := range [][]byte{[]byte(value), quoted} {
 		patch, err := json.Marshal(map[string]json.RawMessage{name: candidate})
 		if err != nil {
@@ -58,9 +60,12 @@ func set(config Config, name string, old json.RawMessage, value string) error {
 		}
 		decoder := json.NewDecoder(bytes.NewReader(patch))
 		decoder.DisallowUnknownFields()
-		if decoder.Decode(config) == nil {
+		if refused = decoder.Decode(config); refused == nil {
 			return nil
 		}
+	}
+	if kind := (*json.UnmarshalTypeError)(nil); !errors.As(refused, &kind) {
+		return fmt.Errorf("setting %s cannot be %q: %w", name, value, refused)
 	}
 	return fmt.Errorf("setting %s cannot be %q; expected something like %s", name, value, old)
 }

@@ -63,11 +63,12 @@ func TestApplyReadsWhatPeopleType(t *testing.T) {
 
 func TestApplyRefusesKindly(t *testing.T) {
 	for want, settings := range map[string]map[string]string{
-		"did you mean steps":        {"stpes": "3"},
-		`steps cannot be "many"`:    {"steps": "many"},
-		`steps cannot be "1.5"`:     {"steps": "1.5"},
-		`stack cannot be "maybe"`:   {"stack": "maybe"},
-		`epsilon cannot be "-1"`:    {"epsilon": "-1"},
+		"did you mean steps":      {"stpes": "3"},
+		`steps cannot be "many"`:  {"steps": "many"},
+		`steps cannot be "1.5"`:   {"steps": "1.5"},
+		`stack cannot be "maybe"`: {"stack": "maybe"},
+		`epsilon cannot be "-1": privacy: ε = "-1"; expected a number above 0, or inf`:   {"epsilon": "-1"},
+		`epsilon cannot be "NaN": privacy: ε = "NaN"; expected a number above 0, or inf`: {"epsilon": "NaN"},
 		`rate cannot be "{\"a\":1}`: {"rate": `{"a":1}`},
 	} {
 		c := example{}.Config(experiment.Quick)

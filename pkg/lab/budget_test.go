@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"molehill/viz"
 )
 
 func TestBudgetIsDrawnRunByRun(t *testing.T) {
@@ -37,12 +39,19 @@ func TestBudgetIsDrawnRunByRun(t *testing.T) {
 	if late, err := before.figure(); err != nil || late.Lines[0].Y[0] != 4 || late.Lines[0].Y[1] != 5 {
 		t.Errorf("%v, %v; a budget that began with 4 spent begins there", late.Lines, err)
 	}
-	var png bytes.Buffer
-	if err := figure.PNG(&png); err != nil || png.Len() < 1000 {
-		t.Errorf("a picture of %d bytes, %v", png.Len(), err)
+	fresh := history{Dataset: "survey", Budget: h.Budget}
+	unspent, err := fresh.figure()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if path := os.Getenv("MOLEHILL_PICTURES"); path != "" { // to look at
-		_ = os.WriteFile(path+"/budget.png", png.Bytes(), 0o644)
+	for name, f := range map[string]viz.Annotated{"budget": figure, "unspent": unspent} {
+		var png bytes.Buffer
+		if err := f.PNG(&png); err != nil || png.Len() < 1000 {
+			t.Errorf("%s: a picture of %d bytes, %v", name, png.Len(), err)
+		}
+		if path := os.Getenv("MOLEHILL_PICTURES"); path != "" { // to look at
+			_ = os.WriteFile(path+"/"+name+".png", png.Bytes(), 0o644)
+		}
 	}
 }
 

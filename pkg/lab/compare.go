@@ -98,9 +98,24 @@ type column struct {
 	cells []any
 }
 
+// measured says which of the metrics no run has measured, though others were: a
+// run that is not finished may still measure anything.
+func (c Comparison) measured(metrics ...string) error {
+	known := c.Metrics()
+	for _, name := range metrics {
+		if len(known) > 0 && !slices.Contains(known, name) {
+			return fmt.Errorf("no run measured %s; there is %s", name, listed(known))
+		}
+	}
+	return nil
+}
+
 // columns returns all that is known of the runs: state, the settings that differ,
 // ε, metrics (all if none is named), time.
 func (c Comparison) columns(metrics []string) []column {
+	if err := c.measured(metrics...); err != nil {
+		fail(err)
+	}
 	if len(metrics) == 0 {
 		metrics = c.Metrics()
 	}
@@ -167,7 +182,8 @@ func (c Comparison) Table(metrics ...string) viz.Table {
 }
 
 // Curve draws a curve that runs told of on their way, "sliced W₂" for example,
-// in one figure; runs that have none of that name are left out.
+// in one figure; runs that have none of that name are left out. Where none has,
+// the figure is empty and its title says which curves there are.
 func (c Comparison) Curve(name string) viz.Curves {
 	figure := viz.Curves{Title: name, X: viz.Axis{Label: "step"}, Y: viz.Axis{Label: name, Log: true}}
 	for i, r := range c.Runs {
@@ -181,6 +197,9 @@ func (c Comparison) Curve(name string) viz.Curves {
 			figure.Y.Log = figure.Y.Log && values[j] > 0
 		}
 		figure.Lines = append(figure.Lines, line)
+	}
+	if len(figure.Lines) == 0 {
+		figure.Title = fmt.Sprintf("none of the runs told of %s; there is %s", name, listed(c.Curves()))
 	}
 	return figure
 }

@@ -86,6 +86,9 @@ func (l List) Table() viz.Table {
 // ListTable is the table of a list of runs.
 func ListTable(runs []*run.Run) (viz.Table, error) {
 	t := viz.Table{Header: []string{"run", "name", "state", "data set", "ε", "seed", "begun"}}
+	if len(runs) == 0 {
+		return viz.Table{Header: []string{"no runs yet"}}, nil
+	}
 	names := map[string][]string{}
 	for _, store := range stores(runs) {
 		in, err := store.Names()

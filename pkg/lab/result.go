@@ -3,7 +3,10 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -21,7 +24,7 @@ func (r *Result) Metric(name string) float64 {
 	}
 	value, ok := result.Metrics[name]
 	if !ok {
-		fail(fmt.Errorf("%s measured no %q; it has %v", r.ID, name, result.Metrics))
+		fail(fmt.Errorf("%s measured no %s; there is %s", r.ID, name, listed(slices.Sorted(maps.Keys(result.Metrics)))))
 	}
 	return value
 }
@@ -51,10 +54,13 @@ func (r *Result) Images(name string, n int) viz.Images {
 
 func (r *Result) images(name string, n int) (viz.Images, error) {
 	pixels, columns, err := r.Run.Table(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return viz.Images{}, err
+	case n < 1:
+		return viz.Images{}, fmt.Errorf("%s: asked for %d images; ask for one or more", name, n)
 	}
-	n = min(n, len(pixels)/columns)
+	n = min(n, len(pixels)/max(columns, 1))
 	images, err := viz.SquareImages(pixels[:n*columns], columns)
 	if err != nil {
 		return images, fmt.Errorf("%s: %w", name, err)
@@ -66,6 +72,7 @@ func (r *Result) images(name string, n int) (viz.Images, error) {
 // or whether it copies ("copies"). What was measured before is there at once.
 func (r *Result) Measure(name string, rows int) map[string]float64 {
 	bar := viz.NewProgress(name+" of "+r.ID, 0)
+	bar.Set(0, "") // it may take minutes before there is more to say
 	var found struct{ Values run.Values }
 	err := ask(&found, "measure", r.ID, name, "--rows", strconv.Itoa(rows), "--json")
 	bar.Done()
@@ -83,15 +90,34 @@ func (r *Result) Curve(name string) viz.Curves {
 
 // Line returns a curve of the run as a line, to be drawn beside others.
 func (r *Result) Line(name string) viz.Line {
-	steps, values, err := r.Run.Curve(name)
+	line, err := r.line(name)
 	if err != nil {
 		fail(err)
+	}
+	return line
+}
+
+func (r *Result) line(name string) (viz.Line, error) {
+	steps, values, err := r.Run.Curve(name)
+	if err != nil {
+		return viz.Line{}, err
+	}
+	if len(steps) == 0 {
+		return viz.Line{}, fmt.Errorf("%s told of no %s; there is %s", r.ID, name, listed(Comparison{Runs: []*Result{r}}.Curves()))
 	}
 	line := viz.Line{Name: name, Y: values}
 	for _, step := range steps {
 		line.X = append(line.X, float64(step))
 	}
-	return line
+	return line, nil
+}
+
+// listed writes names for people.
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none yet"
+	}
+	return strings.Join(names, ", ")
 }
 
 // Statement returns what the run may say about its privacy.

@@ -66,6 +66,9 @@ func (g *group) over(metric string) (mean, deviation float64, n int) {
 // Summary is a row for each setting, with the metrics that are named, or all, as
 // mean ± standard deviation over the seeds.
 func (c Comparison) Summary(metrics ...string) viz.Table {
+	if err := c.measured(metrics...); err != nil {
+		fail(err)
+	}
 	if len(metrics) == 0 {
 		for _, name := range c.Metrics() {
 			if rankOf(name) == 0 {
@@ -127,6 +130,9 @@ func (c Comparison) Rows(metrics ...string) viz.Table {
 // the mean over the seeds with a band of one standard deviation, and a line for
 // each combination of the other settings.
 func (c Comparison) Against(setting, metric string) viz.Curves {
+	if err := c.measured(metric); err != nil {
+		fail(err)
+	}
 	groups, names := c.groups()
 	type point struct{ x, mean, deviation float64 }
 	lines := map[string][]point{}

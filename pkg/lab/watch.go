@@ -24,35 +24,64 @@ func follow(ctx context.Context, r *run.Run, look func()) error {
 	if err := await(ctx, r); err != nil {
 		return err
 	}
-	var bar *viz.Progress
-	total := 0
-	finish := func() {
-		if bar != nil {
-			bar.Done()
-		}
-		bar, total = nil, 0
-	}
-	defer finish()
+	t := teller{run: r, open: func(title string, total int) bar { return viz.NewProgress(title, total) }}
+	defer t.finish()
 	for u := range r.Watch(ctx) {
 		if u.Err != nil {
 			return u.Err
 		}
-		for i, e := range u.Events {
-			// Of what came together only the end is shown: who comes late to a
-			// run must not take its past for its speed.
-			if e.Total < 1 || i+1 < len(u.Events) && u.Events[i+1].Total == e.Total {
-				continue
-			}
-			if e.Total != total { // another part of the work
-				finish()
-				total = e.Total
-				bar = viz.NewProgress(title(r, e), total)
-			}
-			bar.Set(e.Step, note(e))
-		}
+		t.tell(u.Events)
 		look()
 	}
 	return ctx.Err()
+}
+
+// bar is a line that shows how far a part of the work is.
+type bar interface {
+	Set(step int, note string)
+	Done()
+}
+
+// teller shows the events of a run, a bar for each part of the work: of steps that
+// are counted, or of words alone.
+type teller struct {
+	run   *run.Run
+	open  func(title string, total int) bar
+	bar   bar
+	shown run.Event // by the bar
+}
+
+// tell shows events that came together. Of such only the end is shown: who comes late
+// to a run must not take its past for its speed.
+func (t *teller) tell(events []run.Event) {
+	for i, e := range events {
+		last := i+1 == len(events)
+		switch {
+		case e.Total > 0 && (last || events[i+1].Total != e.Total):
+			t.show(e, title(t.run, e), note(e))
+		case e.Total > 0 || e.Message == "" || !last:
+		case t.bar != nil && t.shown.Step < t.shown.Total: // words in the midst of steps
+			t.bar.Set(t.shown.Step, e.Message)
+		default:
+			t.show(run.Event{}, title(t.run, run.Event{}), e.Message)
+		}
+	}
+}
+
+func (t *teller) show(e run.Event, title, note string) {
+	if t.bar == nil || e.Total != t.shown.Total { // another part of the work
+		t.finish()
+		t.bar = t.open(title, e.Total)
+	}
+	t.shown = e
+	t.bar.Set(e.Step, note)
+}
+
+func (t *teller) finish() {
+	if t.bar != nil {
+		t.bar.Done()
+	}
+	t.bar = nil
 }
 
 // await shows where a run stands that waits for a cluster, until it does not.

@@ -2,6 +2,8 @@ package lab
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 
 	"molehill/pkg/run"
@@ -31,5 +33,40 @@ func TestTitleIsOfTheStatement(t *testing.T) {
 	}
 	if got := title(r, run.Event{Message: "encoding"}); got != "encoding" {
 		t.Errorf("an event that has words is %q", got)
+	}
+}
+
+// told is a bar that writes down what it shows.
+type told struct{ lines *[]string }
+
+func (b told) Set(step int, note string) {
+	*b.lines = append(*b.lines, fmt.Sprint(step, " ", note))
+}
+func (b told) Done() { *b.lines = append(*b.lines, "done") }
+
+// What a run says is shown whether or not it counts: words have a line of their own
+// before steps and after them, and between steps are a note on their line.
+func TestWordsOfARunAreShown(t *testing.T) {
+	var lines []string
+	teller := teller{run: underWay(t).Run, open: func(title string, total int) bar {
+		lines = append(lines, fmt.Sprint(title, " ", total))
+		return told{&lines}
+	}}
+	say := func(words string) run.Event { return run.Event{Message: words} }
+	step := func(n int) run.Event { return run.Event{Step: n, Total: 9} }
+	for _, events := range [][]run.Event{
+		{say("long ago")}, {say("reading"), say("encoding: 1 of 2")}, {say("encoding: 2 of 2"), step(1), step(2)},
+		{say("half way")}, {step(9)}, {say("decoding")}, {say("comparing")},
+	} {
+		teller.tell(events)
+	}
+	teller.finish()
+	want := []string{
+		"made-up, ε = 1 0", "0 long ago", "0 encoding: 1 of 2", "done",
+		"made-up, ε = 1 9", "2 ", "2 half way", "9 ", "done",
+		"made-up, ε = 1 0", "0 decoding", "0 comparing", "done",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("shown is\n%q, want\n%q", lines, want)
 	}
 }

@@ -141,8 +141,11 @@ func (a Axis) ticks(n int) []plot.Tick {
 	case a.Log:
 		return a.logTicks(max(n, 2))
 	}
+	return a.linearTicks(n)
+}
+
+func (a Axis) linearTicks(n int) (ticks []plot.Tick) {
 	step := niceStep((a.Max - a.Min) / float64(max(n, 2)))
-	var ticks []plot.Tick
 	for k := math.Ceil(a.Min/step - 1e-9); k*step <= a.Max+1e-9*step; k++ {
 		ticks = append(ticks, plot.Tick{Value: k * step, Label: Number(k*step, step)})
 	}
@@ -160,6 +163,8 @@ func niceStep(step float64) float64 {
 	return 10 * power
 }
 
+// logTicks returns powers of ten, and digits between them where there is room. Where fewer than two of them
+// lie on the axis, and no eye could judge a distance, there are more of them, or at last round numbers.
 func (a Axis) logTicks(n int) (ticks []plot.Tick) {
 	low, high := int(math.Floor(math.Log10(a.Min))), int(math.Ceil(math.Log10(a.Max)))
 	decades := math.Log10(a.Max) - math.Log10(a.Min)
@@ -174,6 +179,7 @@ func (a Axis) logTicks(n int) (ticks []plot.Tick) {
 		}
 		return fmt.Sprintf("%d×10%s", m, raised(exponent))
 	}
+	labelled := 0
 	for exponent := low; exponent <= high; exponent++ {
 		for m := 1; m <= 9; m++ {
 			t := plot.Tick{Value: float64(m) * math.Pow10(exponent)}
@@ -185,13 +191,20 @@ func (a Axis) logTicks(n int) (ticks []plot.Tick) {
 				decades < 2.2 && (m == 2 || m == 5),
 				decades < 0.7: // within less than a decade every digit helps
 				t.Label = label(m, exponent)
+				labelled++
 			case stride > 1:
 				continue
 			}
 			ticks = append(ticks, t)
 		}
 	}
-	return ticks
+	switch {
+	case labelled > 1:
+		return ticks
+	case stride > 1:
+		return a.logTicks(n + 1)
+	}
+	return a.linearTicks(n)
 }
 
 // Number writes v with as many decimals as a tick distance of step needs.
@@ -202,7 +215,8 @@ func Number(v, step float64) string {
 	magnitude := math.Max(math.Abs(v), math.Abs(step))
 	if magnitude >= 1e6 || math.Abs(step) < 1e-5 {
 		exponent := int(math.Floor(math.Log10(math.Abs(v)) + 1e-9))
-		mantissa := strconv.FormatFloat(v/math.Pow(10, float64(exponent)), 'g', 4, 64)
+		digits := math.Ceil(math.Log10(math.Abs(v/step))) + 2 // a step has one digit or two
+		mantissa := strconv.FormatFloat(v/math.Pow(10, float64(exponent)), 'g', int(min(max(digits, 4), 17)), 64)
 		if mantissa == "1" {
 			return "10" + raised(exponent)
 		}

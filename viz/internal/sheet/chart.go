@@ -16,13 +16,20 @@ type Chart struct {
 	Grid   bool
 	Layers []plot.Plotter // drawn in order
 	Legend []Entry
-	Bare   bool // without the line of the vertical axis
+	Bare   bool      // without the line of the vertical axis
+	Names  vg.Length // room for names of categories, which break where it ends; 0 means as much as they need
 }
+
+// Style is the place of a series among those that a chart tells apart. It is looked at when the chart
+// is drawn: until then panels number their series anew, so that a name looks the same in all of them.
+type Style struct{ Index int }
 
 // Entry is one line of a legend: a name and a drawing of its line or marker around the two points.
 type Entry struct {
 	Name  string
-	Point bool // drawn at one point, from is to; otherwise along a short line
+	Style *Style // of the series or reference that it names, nil for one that always looks the same
+	Grey  bool   // a reference, which is numbered apart from the series
+	Point bool   // drawn at one point, from is to; otherwise along a short line
 	Draw  func(c *draw.Canvas, from, to vg.Point)
 }
 
@@ -56,7 +63,7 @@ func (ch *Chart) Aspect() float64 { return (ch.Y.Max - ch.Y.Min) / (ch.X.Max - c
 func (ch *Chart) Left(height vg.Length) vg.Length {
 	widest := vg.Length(0)
 	for _, t := range ch.Y.ticks(ch.countY(height)) {
-		widest = max(widest, ch.typeY().Width(t.Label))
+		widest = max(widest, ch.widest(t.Label))
 	}
 	if widest > 0 {
 		widest += tickLength + tickGap
@@ -182,14 +189,33 @@ func (ch *Chart) drawAxisY(c *draw.Canvas, y func(float64) vg.Length, ticks []pl
 			continue
 		}
 		c.StrokeLine2(Line(Silver, 0.75), c.Min.X-tickLength, y(t.Value), c.Min.X, y(t.Value))
-		ch.typeY().Align(1, 0.5).Draw(c, vg.Point{X: right, Y: y(t.Value)}, t.Label)
-		widest = max(widest, ch.typeY().Width(t.Label))
+		lines, style := ch.NameLines(t.Label), ch.typeY()
+		for k, line := range lines {
+			drop := style.Leading() * (vg.Length(k) - vg.Length(len(lines)-1)/2)
+			style.Align(1, 0.5).Draw(c, vg.Point{X: right, Y: y(t.Value) - drop}, line)
+		}
+		widest = max(widest, ch.widest(t.Label))
 	}
 	if ch.Y.Label != "" {
 		upward := LabelType.Align(0.5, 0)
 		upward.Upward = true
 		upward.Draw(c, vg.Point{X: right - widest - labelGap, Y: (c.Min.Y + c.Max.Y) / 2}, ch.Y.Label)
 	}
+}
+
+// NameLines breaks a label of the vertical axis into the lines in which it is set.
+func (ch *Chart) NameLines(label string) []string {
+	if ch.Names == 0 {
+		return []string{label}
+	}
+	return ch.typeY().Fit(label, ch.Names)
+}
+
+func (ch *Chart) widest(label string) (width vg.Length) {
+	for _, line := range ch.NameLines(label) {
+		width = max(width, ch.typeY().Width(line))
+	}
+	return width
 }
 
 // typeY sets names larger than numbers.

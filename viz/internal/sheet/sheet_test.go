@@ -60,10 +60,19 @@ func TestTicks(t *testing.T) {
 		{Axis{Min: 1e-9, Max: 1e-3, Log: true}, "10⁻⁹ 10⁻⁷ 10⁻⁵ 10⁻³ "},
 		{Axis{Min: 0.02, Max: 0.3, Log: true}, "0.02 0.05 0.1 0.2 "},
 		{Axis{Min: 2, Max: 5, Log: true}, "2 3 4 5 "},
+		{Axis{Min: 0.0142, Max: 0.0148, Log: true}, "0.0142 0.0144 0.0146 0.0148 "},
+		{Axis{Min: 0.95, Max: 1.06, Log: true}, "0.950 0.975 1.000 1.025 1.050 "},
+		{Axis{Min: 1.2e-6, Max: 1.9e-6, Log: true}, "1.2×10⁻⁶ 1.4×10⁻⁶ 1.6×10⁻⁶ 1.8×10⁻⁶ "},
+		{Axis{Min: 1e6, Max: 1000500}, "10⁶ 1.0001×10⁶ 1.0002×10⁶ 1.0003×10⁶ 1.0004×10⁶ 1.0005×10⁶ "},
+		{Axis{Min: 1e6, Max: 1001250}, "10⁶ 1.00025×10⁶ 1.0005×10⁶ 1.00075×10⁶ 1.001×10⁶ 1.00125×10⁶ "},
+		{Axis{Min: -2e-6, Max: 2e-6}, "−2×10⁻⁶ −1×10⁻⁶ 0 10⁻⁶ 2×10⁻⁶ "},
 	} {
 		if got := labels(c.axis, 5); got != c.want {
 			t.Errorf("%+v: ticks %q, want %q", c.axis, got, c.want)
 		}
+	}
+	if got, want := labels(Axis{Min: 2, Max: 6000, Log: true}, 3), "10 100 1000 "; got != want {
+		t.Errorf("room for three ticks on four decades: %q, want %q", got, want)
 	}
 	for _, pair := range [][2]float64{{1e17, 1e17 + 16}, {0, 1e-150}, {-1e150, 1e150}, {5, 5}, {1e-150, 1e150}, {0.1, 0.1 + 1e-16}} {
 		for _, log := range []bool{false, true} {
@@ -109,6 +118,25 @@ func TestPaletted(t *testing.T) {
 		r, g, b, _ := out.At(i/4%64, i/4/64).RGBA()
 		if d := int(img.Pix[i]) - int([]uint32{r >> 8, g >> 8, b >> 8, 255}[i%4]); d > 40 || d < -40 {
 			t.Fatalf("value %d is off by %d", i, d)
+		}
+	}
+}
+
+// TestSeriesDiffer checks that seven rounds through the colours give as many styles, the first seven with
+// dashes and markers in their order.
+func TestSeriesDiffer(t *testing.T) {
+	type style struct {
+		colour  color.NRGBA
+		partner int
+	}
+	seen := map[style]int{}
+	for i := range 49 {
+		s := style{Colour(i), partner(i)}
+		if j, before := seen[s]; before {
+			t.Errorf("series %d and %d look alike", j, i)
+		}
+		if seen[s] = i; i < 7 && s.partner != i {
+			t.Errorf("series %d has dashes and marker %d", i, s.partner)
 		}
 	}
 }

@@ -74,6 +74,22 @@ func (t Type) Wrap(text string, width vg.Length) []string {
 	return lines
 }
 
+// Fit is Wrap, and breaks words as well that are wider than width.
+func (t Type) Fit(text string, width vg.Length) (lines []string) {
+	for _, line := range t.Wrap(text, width) {
+		rest := []rune(line)
+		for t.Width(string(rest)) > width && len(rest) > 1 {
+			end := 1
+			for t.Width(string(rest[:end+1])) <= width {
+				end++
+			}
+			lines, rest = append(lines, string(rest[:end])), rest[end:]
+		}
+		lines = append(lines, string(rest))
+	}
+	return lines
+}
+
 // Draw sets one line of text at a point. The letters are drawn as outlines: so a figure looks the same
 // as PNG, SVG and PDF, on machines without our fonts, and with every letter the font has (the PDF canvas
 // knows only Western European text).

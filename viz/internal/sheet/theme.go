@@ -42,7 +42,7 @@ var (
 	colours = []color.NRGBA{Blue, Vermillion, Green, Purple, Orange, Sky, Black}
 )
 
-// Colour returns the colour of series i; there are seven, then they repeat.
+// Colour returns the colour of series i; there are seven, then they repeat, with other dashes and markers.
 func Colour(i int) color.NRGBA { return colours[i%len(colours)] }
 
 // Tint mixes c with white; weight 1 is c itself and 0 is white. Tints are opaque, so that a picture
@@ -54,10 +54,14 @@ func Tint(c color.NRGBA, weight float64) color.NRGBA {
 
 var dashes = [][]vg.Length{nil, {7, 3}, {2, 2}, {9, 3, 2, 3}, {12, 4}, {5, 2, 2, 2, 2, 2}, {4, 4}}
 
+// partner pairs the colour of series i with one of seven dash patterns and markers. Each round through the
+// colours moves on by one, so that 49 series differ.
+func partner(i int) int { return (i + i/len(colours)) % len(dashes) }
+
 // Stroke returns the line style of series i: colour and dash pattern both vary, so that lines can be
 // told apart in grey print.
 func Stroke(i int, width vg.Length) draw.LineStyle {
-	return draw.LineStyle{Color: Colour(i), Width: width, Dashes: dashes[i%len(dashes)]}
+	return draw.LineStyle{Color: Colour(i), Width: width, Dashes: dashes[partner(i)]}
 }
 
 // Line returns a solid line style.
@@ -83,7 +87,7 @@ func Marker(c *draw.Canvas, i int, fill color.Color, p vg.Point, radius, edge vg
 	}
 	shape := func(grow vg.Length) vg.Path {
 		r := radius + grow
-		switch i % 7 {
+		switch partner(i) {
 		case 1:
 			return outline(4, math.Pi/4, 1.2*r) // square
 		case 2:

@@ -1,0 +1,78 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"molehill/pkg/run"
+)
+
+// underWay is a run that this process computes, with the artefact and the curve of a
+// flow.
+func underWay(t *testing.T) *Result {
+	t.Helper()
+	store := run.Store{Dir: t.TempDir()}
+	r, err := store.Create(run.Spec{Experiment: "made-up", Version: "1", Preset: "quick", Config: json.RawMessage(`{"epsilon":1}`)})
+	if err == nil {
+		err = r.Acquire()
+	}
+	if err == nil {
+		err = r.WriteTable("samples.npy", make([]float32, 8), 4)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Result{r}
+}
+
+func TestImagesAreAskedForByTheirNumber(t *testing.T) {
+	r := underWay(t)
+	if grid, err := r.images("samples.npy", 9); err != nil || len(grid.X) != 8 {
+		t.Errorf("%d numbers of two images with 4 each, %v", len(grid.X), err)
+	}
+	for _, n := range []int{0, -1} {
+		if _, err := r.images("samples.npy", n); err == nil || !strings.Contains(err.Error(), "one or more") {
+			t.Errorf("%d images: %v", n, err)
+		}
+	}
+}
+
+// A name that no run knows is answered with those that there are.
+func TestUnknownNamesAreAnsweredWithKnownOnes(t *testing.T) {
+	r := underWay(t)
+	c := Comparison{Runs: []*Result{r}, Labels: []string{""}}
+	if err := c.measured("sliced W₂"); err != nil {
+		t.Errorf("a run that is not finished may measure anything: %v", err)
+	}
+	err := errors.Join(
+		r.Emit(run.Event{Step: 1, Total: 2, Values: run.Values{"loss": 1, "sliced W₂": 2}}),
+		r.Finish(run.Result{Metrics: run.Values{"accuracy": 0.9, "sliced W₂": 2}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := r.line("sliced W₂"); err != nil || line.Y[0] != 2 {
+		t.Errorf("%v, %v", line, err)
+	}
+	_, unknown := r.line("sliced W2")
+	for what, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a line":   {unknown, "told of no sliced W2; there is loss, sliced W₂"},
+		"a figure": {c.Curve("sliced W2").PNG(io.Discard), "none of the runs told of sliced W2; there is loss, sliced W₂"},
+		"a metric": {c.measured("accuracy", "sliced W2"), "no run measured sliced W2; there is accuracy, sliced W₂"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", what, c.err, c.want)
+		}
+	}
+}
+
+func TestNoRunsAreSaid(t *testing.T) {
+	if text := (List{}).Table().String(); !strings.Contains(text, "no runs yet") {
+		t.Errorf("the table of no runs is %q", text)
+	}
+}
