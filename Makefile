@@ -21,20 +21,28 @@ help: ## this list
 	@echo "make COMMAND, where COMMAND is one of"
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
+# No Go, or one that does not know the experiment, says nothing that helps. Go ≥ 1.26
+# does know it, and gets by itself what go.mod asks for beyond that.
+.PHONY: has-go
+has-go:
+	@found=$$(cd / && env -u GOEXPERIMENT GOTOOLCHAIN=local $(GO) env GOVERSION 2>/dev/null | sed 's/^devel //; s/[ -].*//'); \
+	printf 'go1.26\n%s\n' "$$found" | sort -V -C || { \
+		echo "make: found $${found:-no Go (there is no '$(GO)' in PATH)}; install Go $$(sed -n 's/^go //p' go.mod) or newer from https://go.dev/dl" >&2; exit 1; }
+
 # The first build takes a minute and says nothing.
 building := test -d .molehill || echo "Building molehill (a minute or two on an empty build cache) ..."
 
-build: ## compile all packages
+build: has-go ## compile all packages
 	@$(GO) build ./...
 
-lab: ## set up what is missing, then JupyterLab (PORT=8888; CHECK=1: start, ask, stop)
+lab: has-go ## set up what is missing, then JupyterLab (PORT=8888; CHECK=1: start, ask, stop)
 	@$(building)
 	@$(GO) run . lab $(if $(check),--check) $(if $(PORT),--port $(PORT))
 
 # Two packages at a time, the longest from the start: first the lessons, which
 # leave most of one core to others, then what XLA compiles on one core.
 first := molehill/pkg/kernel|molehill/transport/graph
-test: ## set up what is missing, then all tests (MOLEHILL_THOROUGH=1: the slow ones too)
+test: has-go ## set up what is missing, then all tests (MOLEHILL_THOROUGH=1: the slow ones too)
 	@$(building)
 	@$(GO) run . lab --check
 	@all=$$($(GO) list $(packages)) || exit; export all; \
@@ -42,7 +50,7 @@ test: ## set up what is missing, then all tests (MOLEHILL_THOROUGH=1: the slow o
 		{ echo "$$all" | grep -xE "$(first)"; echo "$$all" | grep -vxE "$(first)"; } | \
 		xargs -r $(GO) test -json -timeout 40m -p 2 "$$@"' sh $(TESTFLAGS)
 
-notebooks: ## execute the notebooks in place and export them to exports/*.html
+notebooks: has-go ## execute the notebooks in place and export them to exports/*.html
 	@$(GO) run . notebooks --html
 
 # Other programs that benchmarks run beside ours. They are no part of the product.
@@ -52,14 +60,14 @@ set_up_peers := cat $(pinned) | cmp -s - .molehill/peers/pinned.txt || { \
 	python3 -m venv .molehill/peers && .molehill/peers/bin/pip install --quiet $(pinned:%=-r %) && \
 	cat $(pinned) > .molehill/peers/pinned.txt; }
 
-bench: ## all benchmarks (PEERS=1: beside other libraries, installed from PyPI)
+bench: has-go ## all benchmarks (PEERS=1: beside other libraries, installed from PyPI)
 	@$(if $(with_peers),$(set_up_peers))
 	@$(GO) test -p 1 -run '^$$' -bench . -benchmem $(packages)
 
 fmt: ## format the sources
 	@gofmt -l -w $$($(sources))
 
-lint: ## formatting, go vet, staticcheck
+lint: has-go ## formatting, go vet, staticcheck
 	@unformatted=$$(gofmt -l $$($(sources))); \
 		test -z "$$unformatted" || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
 	@$(GO) vet ./...

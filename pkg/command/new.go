@@ -53,7 +53,7 @@ experiment, to be changed into yours, and a main that is Molehill with them.`,
 			if err := p.write(); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s. What to do there:\n\n  cd %[1]s\n  go test ./...\n  go build -o %s .\n  ./%[2]s run %s\n\nThen make %s yours; README.md says more.\n",
+			fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s. What to do there:\n\n  cd %[1]s\n  export GOEXPERIMENT=simd\n  go test ./...\n  go build -o %s .\n  ./%[2]s run %s\n\nThen make %s yours; README.md says more.\n",
 				p.dir, p.Binary, p.Name, filepath.Join(p.Package, "experiment.go"))
 			return nil
 		},

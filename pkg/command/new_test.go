@@ -30,6 +30,22 @@ func inModule(t *testing.T, dir string, command ...string) (string, error) {
 	return string(out), err
 }
 
+// The program is built as Molehill is: without its experiment it would be several times
+// slower.
+func TestNewPluginIsBuiltAsMolehillIs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "hills")
+	said := mustMolehill(t, "new", "plugin", "hills", "--dir", dir)
+	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{said, string(readme)} {
+		if _, then, _ := strings.Cut(text, "export GOEXPERIMENT=simd"); !strings.Contains(then, "go build -o molehill-hills") {
+			t.Errorf("it is built without the experiment:\n%s", text)
+		}
+	}
+}
+
 func TestNewPluginIsWrittenWhole(t *testing.T) {
 	dir := written(t, "tall-hills", "--module", "example.org/you/hills")
 	for file, want := range map[string]string{

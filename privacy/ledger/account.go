@@ -125,7 +125,7 @@ func (a *account) declared(b Budget) (privacy.Epsilon, error) {
 func (a *account) admit(r Reservation) (privacy.Epsilon, error) {
 	b := *a.budget
 	if !b.Relation.Within(r.Relation) {
-		advice := fmt.Sprintf("plan the run under %v", b.Relation)
+		advice := fmt.Sprintf("a run that is accounted for under %v would fit", b.Relation)
 		if r.Relation.Within(b.Relation) {
 			advice = fmt.Sprintf("it protects less, so that only a budget under %v takes both", r.Relation)
 		}

@@ -373,5 +373,5 @@ func TestABudgetUnderKEnd(t *testing.T) {
 	other := gaussian("other", 100)
 	other.Relation = privacy.AddRemove
 	_, err = l.Reserve(t.Context(), other)
-	wantError(t, err, "the two do not compose")
+	wantError(t, err, "the two do not compose, a run that is accounted for under k-end would fit")
 }
