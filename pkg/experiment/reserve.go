@@ -60,11 +60,16 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 	if err != nil {
 		return Payment{}, err
 	}
-	said := fmt.Sprintf("entry %d (%.12s…) of the ledger %s; %s has no budget yet, so that nothing stops further runs: `molehill budget create %[4]s --epsilon …`", entry.Seq, entry.Hash, where, name)
+	spent := name + " has no budget"
 	if entry.Epsilon != nil {
-		said = fmt.Sprintf("entry %d (%.12s…) of the ledger %s; with it ε = %v of the budget of %s is spent", entry.Seq, entry.Hash, where, entry.Epsilon, name)
+		spent = fmt.Sprintf("with it ε = %v of the budget of %s is spent", entry.Epsilon, name)
 	}
-	_ = errors.Join(r.Paid(said), r.Emit(run.Event{Message: "reserved as " + said})) // what cannot be told is paid all the same
+	receipt := fmt.Sprintf("entry %d (%.12s…) of the ledger %s; %s", entry.Seq, entry.Hash, where, spent)
+	if entry.Epsilon == nil {
+		receipt += fmt.Sprintf(", so that nothing stops further runs: `molehill budget create %s --epsilon …`", name)
+	}
+	said := run.Event{Message: fmt.Sprintf("reserved as entry %d of the ledger; %s", entry.Seq, spent)}
+	_ = errors.Join(r.Paid(receipt), r.Emit(said)) // what cannot be told is paid all the same
 	return p, nil
 }
 
