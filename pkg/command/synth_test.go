@@ -62,7 +62,7 @@ func TestFromATableToASyntheticOne(t *testing.T) {
 	}
 
 	said := mustMolehill(t, synth...)
-	for _, want := range []string{"(ε = 2, δ = 1e-06) as proved", "made.report.html", "keeper only", "Paid: entry 1 (", "own/my-people has no budget", "accuracy"} {
+	for _, want := range []string{"(ε = 2, δ = 1e-06) as proved", "made.report.html", "keeper only", "Paid: entry 1 (", "own/my-people had no budget", "accuracy"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it does not say %q:\n%s", want, said)
 		}

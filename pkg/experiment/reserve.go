@@ -50,8 +50,8 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 	}}
 	var entry ledger.Entry
 	err = p.open(func(l *ledger.Ledger) error {
-		if asked := r.Spec.Ledger; asked != "" && asked != l.String() {
-			return fmt.Errorf("%s was asked for where the ledger is %s, and would pay in %v: set %s to the first, or delete the run and ask for it anew", r.ID, asked, l, ledger.Variable)
+		if err := asked(ctx, r, l, p.reservation); err != nil {
+			return err
 		}
 		where = l.String()
 		entry, err = l.Reserve(ctx, p.reservation)
@@ -60,17 +60,29 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 	if err != nil {
 		return Payment{}, err
 	}
-	spent := name + " has no budget"
+	spent := name + " had no budget"
 	if entry.Epsilon != nil {
 		spent = fmt.Sprintf("with it ε = %v of the budget of %s is spent", entry.Epsilon, name)
 	}
 	receipt := fmt.Sprintf("entry %d (%.12s…) of the ledger %s; %s", entry.Seq, entry.Hash, where, spent)
 	if entry.Epsilon == nil {
-		receipt += fmt.Sprintf(", so that nothing stops further runs: `molehill budget create %s --epsilon …`", name)
+		receipt += fmt.Sprintf(", and without one nothing stops further runs: `molehill budget create %s --epsilon …`", name)
 	}
 	said := run.Event{Message: fmt.Sprintf("reserved as entry %d of the ledger; %s", entry.Seq, spent)}
 	_ = errors.Join(r.Paid(receipt), r.Emit(said)) // what cannot be told is paid all the same
 	return p, nil
+}
+
+// asked refuses a ledger that is not the one that the run was asked for with, unless the
+// run has paid in it already, however it was called then.
+func asked(ctx context.Context, r *run.Run, l *ledger.Ledger, paying ledger.Reservation) error {
+	if r.Spec.Ledger == "" || r.Spec.Ledger == l.String() {
+		return nil
+	}
+	if held, err := l.Holds(ctx, paying); held || err != nil {
+		return err
+	}
+	return fmt.Errorf("%s was asked for where the ledger is %s, and would pay in %v: set %s to the first, or delete the run and ask for it anew", r.ID, r.Spec.Ledger, l, ledger.Variable)
 }
 
 // Commit records that the run is complete. What was reserved is spent without it

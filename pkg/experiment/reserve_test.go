@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -174,6 +175,34 @@ func TestRunsPayWhereTheyWereAsked(t *testing.T) {
 	}
 }
 
+// A ledger that was moved is the same, as it has what the run has paid.
+func TestAMovedLedgerIsTheSame(t *testing.T) {
+	l := ledgerOf(t)
+	r := experimenttest.Prepared(t, experiment.Request{Experiment: "weigh"})
+	broken = true
+	err := compute(t, r)
+	broken = false
+	if err == nil {
+		t.Fatal("the scales did not break")
+	}
+	elsewhere := filepath.Join(t.TempDir(), "moved.db")
+	if err := os.Rename(l.String(), elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(ledger.Variable, elsewhere)
+	if err := compute(t, r); err != nil {
+		t.Fatal(err)
+	}
+	moved, err := ledger.Open(elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer moved.Close()
+	if s := pebbles(t, moved); s.Runs != 1 || len(s.Open) != 0 {
+		t.Errorf("%+v; want it paid once, and committed", s)
+	}
+}
+
 // Whoever reads the run learns where it was paid, and whether there was a budget.
 func TestRunsTellWhatWasPaid(t *testing.T) {
 	l := ledgerOf(t)
@@ -182,7 +211,7 @@ func TestRunsTellWhatWasPaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	receipt, err := r.Receipt()
-	if err != nil || !strings.HasPrefix(receipt, "entry 1 (") || !strings.Contains(receipt, l.String()+"; pebbles has no budget") {
+	if err != nil || !strings.HasPrefix(receipt, "entry 1 (") || !strings.Contains(receipt, l.String()+"; pebbles had no budget") {
 		t.Errorf("%q, %v", receipt, err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	switch store := os.Getenv("MOLEHILL_TEST_STORE"); {
 	case len(os.Args) >= 3 && os.Args[1] == "compute":
-		for _, dir := range os.Args[2:] {
+		for _, dir := range slices.DeleteFunc(os.Args[2:], func(word string) bool { return word == "--in-job" }) {
 			if err := compute(dir); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"molehill/pkg/run"
@@ -32,31 +33,44 @@ func Cancel(ctx context.Context, r *run.Run) error {
 	if now, err := r.State(); err != nil || now == run.Finished {
 		return errors.Join(err, fmt.Errorf("launch: cancelling %s: it is finished: %w", r.ID, run.ErrIdle))
 	}
-	others, err := sharing(job, r)
+	others, err := sharing(r)
 	if err != nil {
 		return err
 	}
-	if len(others) > 0 {
-		return fmt.Errorf("launch: cancelling %s: its Slurm job %s computes %s too, which would be interrupted with it; cancel the sweep that they are of, or all of them with `scancel %[2]s`", r.ID, job.ID, strings.Join(others, ", "))
+	if err := alone(r, job, others); err != nil {
+		return err
 	}
 	return cancelJobs(ctx, job.ID)
 }
 
-// sharing returns the IDs of other runs that a job computes and that are not finished.
-func sharing(job run.Job, r *run.Run) (ids []string, err error) {
-	all, err := run.Store{Dir: filepath.Dir(r.Dir)}.List()
+// alone refuses to cancel the job of a run that computes others too.
+func alone(r *run.Run, job run.Job, others map[string][]string) error {
+	if ids := others[job.ID]; len(ids) > 0 {
+		return fmt.Errorf("launch: cancelling %s: its Slurm job %s computes %s too, which would be interrupted with it; cancel the sweep that they are of, or all of them with `scancel %[2]s`", r.ID, job.ID, strings.Join(ids, ", "))
+	}
+	return nil
+}
+
+// sharing returns, by job, the IDs of runs beside these that it computes or is going to.
+func sharing(these ...*run.Run) (map[string][]string, error) {
+	all, err := run.Store{Dir: filepath.Dir(these[0].Dir)}.List()
 	if err != nil {
 		return nil, err
 	}
+	others := map[string][]string{}
 	for _, e := range all {
-		if e.Err != nil || e.ID == r.ID || e.State == run.Finished {
+		if e.Err != nil || e.State == run.Finished || slices.ContainsFunc(these, func(r *run.Run) bool { return r.ID == e.ID }) {
 			continue
 		}
-		if other, found, err := e.Run.Job(); err == nil && found && other.ID == job.ID {
-			ids = append(ids, e.ID)
+		job, found, err := e.Run.Job()
+		if !found || err != nil {
+			continue
+		}
+		if lives, err := e.Run.Provenance(); err == nil && (e.State == run.Running || len(lives) <= job.Lives) {
+			others[job.ID] = append(others[job.ID], e.ID) // else the job is done with it
 		}
 	}
-	return ids, nil
+	return others, nil
 }
 
 // Queued says where runs stand that wait for a cluster, or were given to one and

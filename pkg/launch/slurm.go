@@ -175,7 +175,7 @@ func script(binary string, tasks [][]*run.Run) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n# A process of molehill computes the runs of each task. What it prints goes to their logs.\ncase \"$SLURM_ARRAY_TASK_ID\" in\n")
 	for i, task := range tasks {
-		fmt.Fprintf(&b, "%d) exec %s compute", i, quote(binary))
+		fmt.Fprintf(&b, "%d) exec %s compute --in-job", i, quote(binary))
 		for _, r := range task {
 			b.WriteString(" " + quote(r.Dir))
 		}

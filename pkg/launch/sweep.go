@@ -129,9 +129,20 @@ func CancelSweep(ctx context.Context, w *run.Sweep, runs []*run.Run) error {
 	if err != nil {
 		return err
 	}
+	others, err := sharing(runs...)
+	if err != nil {
+		return err
+	}
+	var failed []error
 	var queued []string
-	for _, job := range jobs {
-		if states[job.ID].alive() {
+	for _, r := range runs {
+		job, found := jobs[r.ID]
+		if !found || !states[job.ID].alive() {
+			continue
+		}
+		if err := alone(r, job, others); err != nil {
+			failed = append(failed, err)
+		} else if !slices.Contains(queued, job.ID) {
 			queued = append(queued, job.ID)
 		}
 	}
@@ -141,7 +152,6 @@ func CancelSweep(ctx context.Context, w *run.Sweep, runs []*run.Run) error {
 			return err
 		}
 	}
-	var failed []error
 	for _, r := range runs {
 		if job, found := jobs[r.ID]; found && states[job.ID].alive() {
 			continue

@@ -151,13 +151,13 @@ func (r *Run) Describe(backend, data string) error {
 		return err
 	}
 	return r.amend(func(now *Provenance, earlier []Provenance) error {
-		if before, ok := described(earlier); ok {
-			if backend != "" && before.Backend != "" && before.Backend != backend {
-				return fmt.Errorf("run: %s was computed on the backend %q and would go on with %q; resume it where it was computed, with the GOMLX_BACKEND and the number of cores (GOMAXPROCS) that it had there (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
-			}
-			if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && exists(r.path(keyCheck)) {
-				return fmt.Errorf("run: %s was computed on %s and would go on on %s, which may round otherwise under the same noise; resume it where it was computed, or delete the run and begin anew", r.ID, one, other)
-			}
+		before := last(earlier, func(p Provenance) bool { return p.Backend != "" })
+		if backend != "" && before.Backend != "" && before.Backend != backend {
+			return fmt.Errorf("run: %s was computed on the backend %q and would go on with %q; resume it where it was computed, with the GOMLX_BACKEND and the number of cores (GOMAXPROCS) that it had there (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
+		}
+		before = last(earlier, func(p Provenance) bool { return p.Backend != "" || p.Data != "" })
+		if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && exists(r.path(keyCheck)) {
+			return fmt.Errorf("run: %s was computed on %s and would go on on %s, which may round otherwise under the same noise; resume it where it was computed, or delete the run and begin anew", r.ID, one, other)
 		}
 		now.Backend, now.Data = backend, data
 		return nil
@@ -206,16 +206,16 @@ func (r *Run) amend(change func(now *Provenance, earlier []Provenance) error) er
 	return writeAtomic(r.path(recordFile), 0o644, asJSON(record))
 }
 
-// described returns the last computation that was let through by Describe. One that was
-// refused has computed nothing, and decides nothing about those after it; one that was let
-// through had what those before it had, or there was no key yet.
-func described(computations []Provenance) (Provenance, bool) {
+// last returns the last computation that Describe has let through, as far as let says. One
+// that was refused has computed nothing, and decides nothing about those after it; one that
+// was let through had what those before it had, or there was no key yet.
+func last(computations []Provenance, let func(Provenance) bool) Provenance {
 	for _, p := range slices.Backward(computations) {
-		if p.Backend != "" || p.Data != "" {
-			return p, true
+		if let(p) {
+			return p
 		}
 	}
-	return Provenance{}, false
+	return Provenance{}
 }
 
 // Emit tells watchers how far the computation is. It is cheap: events are
@@ -351,9 +351,9 @@ func (r *Run) Fail(reason error) error {
 // Release ends the computation and leaves the run interrupted.
 func (r *Run) Release() error { return r.end(func() error { return nil }) }
 
-// end lets go of the run after last, whatever that returns: the lock comes
+// end lets go of the run after final, whatever that returns: the lock comes
 // last, because with it watchers take the directory for settled.
-func (r *Run) end(last func() error) error {
+func (r *Run) end(final func() error) error {
 	c := &r.holding
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -365,7 +365,9 @@ func (r *Run) end(last func() error) error {
 	there := c.events.there()
 	var err error
 	if there == nil {
-		err = last()
+		if err = c.marks.sync(); err == nil { // an error may tell of a release too
+			err = final()
+		}
 	}
 	err = errors.Join(there, err, c.events.close(), c.marks.close(), c.lock.Close())
 	c.lock, c.events, c.from, c.marks = nil, nil, nil, nil

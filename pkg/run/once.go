@@ -20,6 +20,7 @@ type marks struct {
 	made  map[[markSize / 2]byte][markSize / 2]byte
 	size  int64 // of the file, in whole marks
 	fresh bool  // some may not be on the disk yet
+	fault error // after which nobody knows what the file holds
 }
 
 const markSize = 32
@@ -76,6 +77,9 @@ func (m *marks) open(r *Run) error {
 func (m *marks) add(r *Run, name string, digest [32]byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.fault != nil {
+		return m.fault
+	}
 	if m.file == nil {
 		if err := m.open(r); err != nil {
 			return err
@@ -89,8 +93,8 @@ func (m *marks) add(r *Run, name string, digest [32]byte) error {
 		return nil
 	}
 	if _, err := m.file.Write(append(release[:], of[:]...)); err != nil {
-		// Half a mark would shift all that come after it.
-		return errors.Join(fmt.Errorf("run: %w; nothing was released", err), m.file.Truncate(m.size))
+		m.fault = m.file.Truncate(m.size) // half a mark would shift all that come after it
+		return errors.Join(fmt.Errorf("run: %w; nothing was released", err), m.fault)
 	}
 	m.made[release] = of
 	m.size += markSize
@@ -103,13 +107,13 @@ func (m *marks) add(r *Run, name string, digest [32]byte) error {
 func (m *marks) sync() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.fresh {
-		return nil
+	if m.fresh && m.fault == nil {
+		m.fault = m.file.Sync() // another one may say nothing of what this one could not write
+		m.fresh = m.fault != nil
 	}
-	if err := m.file.Sync(); err != nil {
-		return explain(m.file.Name(), err)
+	if m.fault != nil {
+		return explain(m.file.Name(), m.fault)
 	}
-	m.fresh = false
 	return nil
 }
 

@@ -107,6 +107,9 @@ func TestMarksAreOnTheDiskFirst(t *testing.T) {
 	if _, err := r.Result(); err == nil {
 		t.Error("there is a result")
 	}
+	if err := r.Fail(errors.New("it is 1")); !errors.Is(err, os.ErrClosed) || exists(r.path(errorFile)) {
+		t.Errorf("a failure was written: %v", err)
+	}
 }
 
 // Of many that release at once each release is of one thing.

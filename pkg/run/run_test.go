@@ -127,6 +127,24 @@ func TestARunGoesOnWithItsProcessor(t *testing.T) {
 	}
 }
 
+// Where the records come from may be known before the backend is: what is refused then has
+// left nothing that opens the way.
+func TestABackendIsRefusedAgain(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	reacquire(t, r)
+	ok(t, r.Describe("", "rows"), r.Describe("XLA", "rows"), r.Release())
+	for range 3 {
+		reacquire(t, r)
+		ok(t, r.Describe("", "rows"))
+		if err := r.Describe("Go", "rows"); err == nil {
+			t.Error("another backend went on")
+		}
+		ok(t, r.Release())
+	}
+	reacquire(t, r)
+	ok(t, r.Describe("", "rows"), r.Describe("XLA", "rows"), r.Release())
+}
+
 // Only where a run was computed with its key matters: neither where it was before it had
 // one, nor where it was refused.
 func TestARunGoesOnWhereItsKeyWasUsed(t *testing.T) {

@@ -17,11 +17,12 @@ type account struct {
 	carried   map[int]bool   // indices of reservations before it that count too
 	reserved  map[string]int // by ID, index of the last reservation
 	committed map[string]int
-	spent     tally // by what counts
+	ended     map[string]int // of them those that a person has committed
+	spent     tally          // by what counts
 }
 
 func newAccount() *account {
-	return &account{reserved: map[string]int{}, committed: map[string]int{}, spent: newTally()}
+	return &account{reserved: map[string]int{}, committed: map[string]int{}, ended: map[string]int{}, spent: newTally()}
 }
 
 // add takes in an entry that the chain has checked.
@@ -37,11 +38,13 @@ func (a *account) add(e Entry) error {
 		}
 		a.budget, a.from = e.Budget, at
 		if e.Budget.FromNow {
-			var err error
-			if a.carried, a.spent, err = a.open(); err != nil {
-				return err
+			a.first, a.spent = at, newTally()
+			if e.Epsilon != nil && *e.Epsilon > 0 { // first versions carried nothing
+				var err error
+				if a.carried, a.spent, err = a.open(); err != nil {
+					return err
+				}
 			}
-			a.first = at
 		}
 	case Reserved:
 		r, err := e.reservation()
@@ -52,6 +55,9 @@ func (a *account) add(e Entry) error {
 		a.spent.add(r, 1)
 	case Committed:
 		a.committed[e.ID] = at
+		if e.Ended {
+			a.ended[e.ID] = at
+		}
 	default:
 		return &unreadError{fmt.Errorf("it is of the kind %q", e.Kind)}
 	}
@@ -59,10 +65,11 @@ func (a *account) add(e Entry) error {
 	return nil
 }
 
-// reservation returns the entry of ID, if it counts.
+// reservation returns the entry of ID, if it counts and nobody has said that its run is
+// over: one that goes on all the same pays again.
 func (a *account) reservation(id string) (Entry, bool) {
 	at, ok := a.reserved[id]
-	if !ok || !a.counts(at) {
+	if ended, over := a.ended[id]; !ok || !a.counts(at) || over && ended > at {
 		return Entry{}, false
 	}
 	return a.entries[at], true
@@ -105,7 +112,7 @@ func (a *account) declared(b Budget) (privacy.Epsilon, error) {
 			return 0, err
 		}
 		which = "open"
-		advice = fmt.Sprintf("nothing was created; they count from now on too, since their runs may still release: finish those, or say that they are over (molehill budget end %s ID)", b.Dataset)
+		advice = fmt.Sprintf("nothing was created; they count from now on too, since their runs may still release: finish those, or say that they are over (molehill budget end %[1]s ID; molehill budget status %[1]s has the IDs)", b.Dataset)
 	}
 	if len(counted.events) == 0 {
 		return 0, nil

@@ -65,7 +65,7 @@ func (c *chain) catchUp(ctx context.Context, d database, tx *sql.Tx, lock string
 		case hash != link(c.hash, body):
 			return wrong("its hash is not that of its text and the hash before it: it was changed, inserted or moved")
 		case err != nil:
-			return wrong(err.Error())
+			return fmt.Errorf("ledger: %s: entry %d: %w", d.where, seq, &unreadError{err})
 		case e.Seq != seq:
 			return wrong(fmt.Sprintf("it calls itself entry %d: it was moved", e.Seq))
 		}

@@ -13,7 +13,7 @@ type database struct {
 	db      *sql.DB
 	where   string                                       // for messages
 	lock    string                                       // appended to the reading of the head, to keep other writers out
-	begun   string                                       // executed at the beginning of a transaction that writes
+	begun   string                                       // executed at the beginning of a transaction
 	made    func(context.Context, *sql.Tx) (bool, error) // whether the tables are there
 	once    string                                       // executed before making them, to keep others from making them too
 	make    []string                                     // makes them
@@ -123,7 +123,9 @@ func (d database) read(ctx context.Context, f func(*sql.Tx) error) (found bool, 
 		return false, d.explain(err, outcome)
 	}
 	defer tx.Rollback()
-	found, err = d.made(ctx, tx)
+	if _, err = tx.ExecContext(ctx, d.begun); err == nil {
+		found, err = d.made(ctx, tx)
+	}
 	if err == nil && found {
 		err = f(tx)
 	}

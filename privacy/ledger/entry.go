@@ -96,6 +96,7 @@ type Entry struct {
 	Event    json.RawMessage  `json:"event,omitempty"` // see accountant.Decode
 	Relation privacy.Relation `json:"relation,omitempty"`
 	Research bool             `json:"research,omitempty"`
+	Ended    bool             `json:"ended,omitempty"` // of a commit: a person has said that the run is over
 	Note     string           `json:"note,omitempty"`
 	// Epsilon is what all that counts came to after this entry, at the budget's
 	// δ, as reckoned when it was written; nil where there was no budget yet, and

@@ -177,6 +177,31 @@ func (l *Ledger) Reserve(ctx context.Context, r Reservation) (Entry, error) {
 // Commit records that the run with this reservation is complete. Committing
 // again changes nothing.
 func (l *Ledger) Commit(ctx context.Context, dataset, id string) (Entry, error) {
+	return l.commit(ctx, dataset, id, false)
+}
+
+// End is Commit by a person, who says that a run which did not get so far is over. If it
+// goes on all the same it has to reserve, and pays, again.
+func (l *Ledger) End(ctx context.Context, dataset, id string) (Entry, error) {
+	return l.commit(ctx, dataset, id, true)
+}
+
+// Holds reports whether a reservation is there already, so that reserving it again would
+// cost nothing.
+func (l *Ledger) Holds(ctx context.Context, r Reservation) (held bool, err error) {
+	entry, err := r.entry()
+	if err != nil {
+		return false, err
+	}
+	err = l.look(ctx, func(c *chain) error {
+		before, ok := c.account(r.Dataset).reservation(r.ID)
+		held = ok && before.same(entry) == nil
+		return nil
+	})
+	return held, err
+}
+
+func (l *Ledger) commit(ctx context.Context, dataset, id string, ended bool) (Entry, error) {
 	return l.append(ctx, func(c *chain) (Entry, error) {
 		a := c.account(dataset)
 		reserved, ok := a.reserved[id]
@@ -186,7 +211,7 @@ func (l *Ledger) Commit(ctx context.Context, dataset, id string) (Entry, error) 
 		if at, ok := a.committed[id]; ok && at > reserved {
 			return a.entries[at], nil
 		}
-		return Entry{Kind: Committed, Dataset: dataset, ID: id}, nil
+		return Entry{Kind: Committed, Dataset: dataset, ID: id, Ended: ended}, nil
 	})
 }
 

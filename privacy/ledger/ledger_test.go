@@ -323,6 +323,60 @@ func TestOpenRunsCountFromNowOn(t *testing.T) {
 	sound(t, l)
 }
 
+// Budgets from now on of first versions carried nothing, and wrote ε = 0.
+func TestOldBudgetsFromNowOnStay(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	mustReserve(t, l, Reservation{Dataset: "rows", ID: "crashed", Relation: privacy.AddRemove, Event: accountant.NonPrivate{}})
+	fromNow, nothing := ten, privacy.Epsilon(0)
+	fromNow.FromNow = true
+	if _, err := l.append(t.Context(), func(*chain) (Entry, error) {
+		return Entry{Kind: Declared, Dataset: "rows", Budget: &fromNow, Epsilon: &nothing}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, l); s.Runs != 0 || s.Earlier != 1 || s.Spent != 0 {
+		t.Errorf("%+v; want nothing of before", s)
+	}
+	mustReserve(t, l, gaussian("b", 3))
+	sound(t, l)
+}
+
+// Who is said to be over and goes on all the same pays again, before a budget and after.
+func TestRunsThatWereEndedPayAgain(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	first := mustReserve(t, l, gaussian("a", 3))
+	for range 2 { // saying it again changes nothing
+		if e, err := l.End(t.Context(), "rows", "a"); err != nil || e.Seq != first.Seq+1 || !e.Ended {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+	if held, err := l.Holds(t.Context(), gaussian("a", 3)); held || err != nil {
+		t.Errorf("held: %v, %v", held, err)
+	}
+	again := mustReserve(t, l, gaussian("a", 3))
+	if same := mustReserve(t, l, gaussian("a", 3)); again.Seq == first.Seq || same.Seq != again.Seq {
+		t.Errorf("entries %d, %d and %d; want the second to be new and the third that", first.Seq, again.Seq, same.Seq)
+	}
+	if held, err := l.Holds(t.Context(), gaussian("a", 3)); !held || err != nil {
+		t.Errorf("held: %v, %v", held, err)
+	}
+	if s := status(t, l); s.Runs != 2 || !slices.Equal(s.Open, []string{"a"}) {
+		t.Errorf("%+v; want both paid, and the second open", s)
+	}
+	fromNow := ten
+	fromNow.FromNow = true
+	if e := mustCreate(t, l, fromNow); !(*e.Epsilon > 0) {
+		t.Error("the run that goes on is not counted")
+	}
+	if _, err := l.Commit(t.Context(), "rows", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, l); len(s.Open) != 0 || s.Runs != 1 {
+		t.Errorf("%+v; want it complete", s)
+	}
+	sound(t, open(t, l.String()))
+}
+
 func TestHistoryIsAStaircase(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
 	mustReserve(t, l, gaussian("before", 9))

@@ -46,10 +46,13 @@ func openServer(address string) (database, error) {
 	}
 	// One address is one ledger, whoever uses it: by the server's default a user with a
 	// schema of the same name would have another.
+	begun := begun
 	schema, chosen := config.RuntimeParams["search_path"]
+	if options := config.RuntimeParams["options"]; !chosen && strings.Contains(options, "search_path") {
+		schema, chosen = options, true
+	}
 	if !chosen {
-		schema = "public"
-		config.RuntimeParams["search_path"] = schema
+		begun += "; SET LOCAL search_path = public"
 	}
 	where := fmt.Sprintf("postgres://%s/%s", config.Host, config.Database)
 	if config.Port != 5432 {
@@ -62,7 +65,7 @@ func openServer(address string) (database, error) {
 	db.SetMaxOpenConns(2)
 	return database{
 		db: db, where: where, lock: " FOR UPDATE", begun: begun,
-		made: postgresMade, once: madeOnce, make: slices.Concat(tables, serverSeatBelts),
+		made: postgresMade(chosen), once: madeOnce, make: slices.Concat(tables, serverSeatBelts),
 		missing: func() bool { return false },
 		advise:  advisePostgres,
 		refused: func(error) bool { return false },
@@ -73,9 +76,25 @@ func openServer(address string) (database, error) {
 // number has no meaning.
 const madeOnce = "SELECT pg_advisory_xact_lock(5276011203117446507)"
 
-func postgresMade(ctx context.Context, tx *sql.Tx) (made bool, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT to_regclass('molehill_ledger_head') IS NOT NULL").Scan(&made)
-	return made, err
+// postgresMade says whether the tables are there. Where none are and the address chooses
+// no schema, a ledger in another one is not passed over.
+func postgresMade(chosen bool) func(context.Context, *sql.Tx) (bool, error) {
+	return func(ctx context.Context, tx *sql.Tx) (made bool, err error) {
+		err = tx.QueryRowContext(ctx, "SELECT to_regclass('molehill_ledger_head') IS NOT NULL").Scan(&made)
+		if made || chosen || err != nil {
+			return made, err
+		}
+		var schema string
+		err = tx.QueryRowContext(ctx, `SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relname = 'molehill_ledger_head' ORDER BY 1 LIMIT 1`).Scan(&schema)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err == nil {
+			err = fmt.Errorf("there is no ledger in the schema public, and one in %q: add ?search_path=%[1]s to the address to go on with it; nothing was changed", schema)
+		}
+		return false, err
+	}
 }
 
 func advisePostgres(err error) string {
@@ -92,7 +111,9 @@ func advisePostgres(err error) string {
 		case fault.Code == "25006": // read_only_sql_transaction
 			return "the server is read-only, a standby perhaps: use the primary"
 		case fault.Code == "42501": // insufficient_privilege
-			return "this user may not use or make the tables molehill_ledger_*: ask for the rights"
+			return "this user may not use or make the tables molehill_ledger_*: ask for the rights, or for a schema that all may write, which ?search_path=NAME chooses in the address"
+		case fault.Code == "08P01": // protocol_violation
+			return "a parameter of the address is not known there; behind PgBouncer see its ignore_startup_parameters"
 		case strings.HasPrefix(fault.Code, "57P"), strings.HasPrefix(fault.Code, "08"): // shutdowns, connections
 			return "the server went away: try again when it is back"
 		case strings.HasPrefix(fault.Code, "28"), fault.Code == "3D000": // authorisation, no such database

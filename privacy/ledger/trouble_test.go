@@ -112,8 +112,9 @@ func TestForeignDamagedAndNewerFiles(t *testing.T) {
 // what was spent since. The ledger's own chain tells the two apart.
 func TestEntriesOfANewerProgram(t *testing.T) {
 	for what, body := range map[string]string{
-		"kind":  `{"seq":6,"time":"2030-01-01T00:00:00Z","kind":"loan","dataset":"rows"}`,
-		"event": `{"seq":6,"time":"2030-01-01T00:00:00Z","kind":"reservation","dataset":"rows","id":"d","relation":"replace-one","event":{"kind":"telepathy"}}`,
+		"kind":     `{"seq":6,"time":"2030-01-01T00:00:00Z","kind":"loan","dataset":"rows"}`,
+		"relation": `{"seq":6,"time":"2030-01-01T00:00:00Z","kind":"reservation","dataset":"rows","id":"d","relation":"replace-two"}`,
+		"event":    `{"seq":6,"time":"2030-01-01T00:00:00Z","kind":"reservation","dataset":"rows","id":"d","relation":"replace-one","event":{"kind":"telepathy"}}`,
 	} {
 		t.Run(what, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ledger.db")
@@ -157,14 +158,31 @@ func TestAllUsersOfAServerShareOneLedger(t *testing.T) {
 	if err := l.db.QueryRowContext(t.Context(), "SELECT schemaname FROM pg_tables WHERE tablename = 'molehill_ledger_head'").Scan(&schema); err != nil || schema != "public" {
 		t.Errorf("the tables are in the schema %q, %v; want public", schema, err)
 	}
-	separator := "?"
-	if strings.Contains(where, "?") {
-		separator = "&"
+	// One that lies elsewhere is not passed over for an empty one.
+	hidden := newDatabase(t)
+	if err := statements(t, hidden, `CREATE SCHEMA team`); err != nil {
+		t.Fatal(err)
 	}
-	other := open(t, where+separator+"search_path=molehill")
+	mustCreate(t, open(t, inSchema(hidden, "team")), ten)
+	_, err := open(t, hidden).Reserve(t.Context(), gaussian("a", 1))
+	wantError(t, err, `one in "team"`, "?search_path=team", "nothing was changed")
+	_, err = open(t, hidden).Status(t.Context())
+	wantError(t, err, "?search_path=team")
+	if s := status(t, open(t, inSchema(hidden, "team"))); s.Budget == nil {
+		t.Error("the ledger in the schema that was chosen is not found")
+	}
+	other := open(t, inSchema(where, "molehill"))
 	if s := status(t, other); s.Budget != nil || other.String() == l.String() {
 		t.Errorf("%+v, %v; want a ledger of its own that is called otherwise", s, other)
 	}
+}
+
+// inSchema is an address that chooses a schema.
+func inSchema(where, schema string) string {
+	if strings.Contains(where, "?") {
+		return where + "&search_path=" + schema
+	}
+	return where + "?search_path=" + schema
 }
 
 // A process that knows a ledger does not begin a new one in its place.

@@ -102,6 +102,9 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, c *chain, known *Head)
 			}
 		}
 		e, err := decode(body, hash)
+		if err != nil {
+			err = &unreadError{err}
+		}
 		if err == nil && e.Seq != seq {
 			problem(seq, "it calls itself entry %d: it was moved", e.Seq)
 		}

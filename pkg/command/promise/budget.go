@@ -12,6 +12,7 @@ import (
 	"molehill/pkg/dataset/schema"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/plugin"
+	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/ledger"
@@ -133,12 +134,15 @@ func budgetEnd(at *place) *cobra.Command {
 		Long: `Say that runs which have reserved (by the IDs of "not committed" in budget status)
 and did not finish are over: crashed and not to be resumed, or deleted. What they
 have spent stays spent. A budget that is created --from-now leaves them out; one
-of them that is resumed after that pays again.`,
+of them that is resumed all the same pays again.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return at.use(func(l *ledger.Ledger) error {
 				for _, id := range args[1:] {
-					e, err := l.Commit(cmd.Context(), args[0], id)
+					if err := idle(id); err != nil {
+						return err
+					}
+					e, err := l.End(cmd.Context(), args[0], id)
 					if err != nil {
 						return err
 					}
@@ -148,6 +152,23 @@ of them that is resumed after that pays again.`,
 			})
 		},
 	}
+}
+
+// idle refuses a reservation whose run, the first part of the ID, is computing.
+func idle(reservation string) error {
+	store, err := run.DefaultStore()
+	if err != nil {
+		return err
+	}
+	id, _, _ := strings.Cut(reservation, "/")
+	r, err := store.Open(id)
+	if err != nil {
+		return nil // it is elsewhere, or gone
+	}
+	if state, err := r.State(); err != nil || state == run.Running {
+		return errors.Join(err, fmt.Errorf("%s is being computed: it is not over; `molehill cancel %[1]s` interrupts it", r.ID))
+	}
+	return nil
 }
 
 // checkDataset refuses a name that no run would ever look up: a budget under a

@@ -76,7 +76,7 @@ func shorten(names []string) string {
 	for i, name := range names {
 		switch {
 		case i == most:
-			return fmt.Sprintf("%s and %d more", text, len(names)-most)
+			return fmt.Sprintf("%s and %d more (--json lists all)", text, len(names)-most)
 		case i > 0:
 			text += ", "
 		}

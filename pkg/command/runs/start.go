@@ -118,7 +118,8 @@ func resume() *cobra.Command {
 // compute is what a started process runs: it computes the runs of directories, one
 // after the other.
 func compute() *cobra.Command {
-	return &cobra.Command{
+	var inJob bool
+	cmd := &cobra.Command{
 		Use:    "compute DIRECTORY...",
 		Hidden: true,
 		Args:   cobra.MinimumNArgs(1),
@@ -128,14 +129,18 @@ func compute() *cobra.Command {
 				if err := cmd.Context().Err(); err != nil {
 					return errors.Join(append(failed, err)...)
 				}
-				failed = append(failed, computeIn(cmd.Context(), cmd.ErrOrStderr(), dir))
+				failed = append(failed, computeIn(cmd.Context(), cmd.ErrOrStderr(), dir, inJob && requeued()))
 			}
 			return errors.Join(failed...)
 		},
 	}
+	cmd.Flags().BoolVar(&inJob, "in-job", false, "this process is a job of Slurm's")
+	return cmd
 }
 
-func computeIn(ctx context.Context, log io.Writer, dir string) error {
+// computeIn computes the run of a directory, unless another process does; a patient one
+// waits for the lock.
+func computeIn(ctx context.Context, log io.Writer, dir string, patient bool) error {
 	r, err := run.Open(dir)
 	if err != nil {
 		return err
@@ -145,10 +150,10 @@ func computeIn(ctx context.Context, log io.Writer, dir string) error {
 	if err := os.Setenv("MOLEHILL_RUNS", filepath.Dir(r.Dir)); err != nil {
 		return err
 	}
-	switch err := acquire(ctx, r); {
+	switch err := acquire(ctx, r, patient); {
 	case errors.Is(err, run.ErrFinished):
 		return nil // another process was faster
-	case errors.Is(err, run.ErrBusy) && !requeued():
+	case errors.Is(err, run.ErrBusy) && !patient:
 		owner, _ := r.Owner() // for the log alone
 		fmt.Fprintf(log, "%s is computed by process %d on %s already\n", r.ID, owner.PID, owner.Host)
 		return nil
@@ -162,14 +167,14 @@ func computeIn(ctx context.Context, log io.Writer, dir string) error {
 // before, a file server keeps its locks until their lease is over, 90 s as a rule.
 const lease = 4 * time.Minute
 
-// requeued reports whether this process is a job of Slurm's that ran before.
+// requeued reports whether the job of Slurm's that this process is in ran before.
 func requeued() bool { return os.Getenv("SLURM_RESTART_COUNT") != "" }
 
-// acquire is the run's Acquire, which a requeued job repeats.
-func acquire(ctx context.Context, r *run.Run) error {
+// acquire is the run's Acquire, which a patient process repeats.
+func acquire(ctx context.Context, r *run.Run, patient bool) error {
 	for begun := time.Now(); ; {
 		err := r.Acquire()
-		if !errors.Is(err, run.ErrBusy) || !requeued() || time.Since(begun) > lease {
+		if !errors.Is(err, run.ErrBusy) || !patient || time.Since(begun) > lease {
 			return err
 		}
 		select {

@@ -194,7 +194,7 @@ func (c *PostConfig) released(r *run.Run, t *training) (h xian.Histogram, err er
 		return h, err
 	}
 	text, err := json.Marshal(counts)
-	if err == nil {
+	if err == nil && !math.IsInf(float64(c.HistogramEpsilon), 1) {
 		err = r.Once("histogram", sha256.Sum256(text))
 	}
 	if err != nil {

@@ -72,7 +72,10 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 			return result, err
 		}
 		secret := noise.Keyed(key, r.Spec.Research)
-		f.Secret, f.Once = &secret, r.Once
+		f.Secret = &secret
+		if plan.Budget.Private() {
+			f.Once = r.Once
+		}
 	}
 	x, err := e.move(ctx, r, c, f, guide, data)
 	if err != nil {
