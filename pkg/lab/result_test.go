@@ -69,6 +69,10 @@ func TestUnknownNamesAreAnsweredWithKnownOnes(t *testing.T) {
 			t.Errorf("%s: %v, want %s", what, c.err, c.want)
 		}
 	}
+	mixed := Comparison{Runs: []*Result{r, underWay(t)}, Labels: []string{"", ""}}
+	if err := mixed.measured("FID"); err != nil {
+		t.Errorf("one of the runs may still measure it: %v", err)
+	}
 }
 
 func TestNoRunsAreSaid(t *testing.T) {
