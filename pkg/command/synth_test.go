@@ -205,6 +205,21 @@ func TestARefusedRunHasNotPaid(t *testing.T) {
 	}
 }
 
+// A file that the run has left is copied, and not made again of all rows in memory.
+func TestWhatARunHasLeftIsCopied(t *testing.T) {
+	data := ownTable(t, 60)
+	dir := filepath.Dir(data)
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "My People.schema.json"), "--all")
+	synth := []string{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper", "--force"}
+	mustMolehill(t, synth...)
+	codes, err := filepath.Glob(filepath.Join(dir, "runs", "synth-*", "artefacts", "codes.npz"))
+	if err != nil || len(codes) != 1 || os.Remove(codes[0]) != nil {
+		t.Fatal(codes, err)
+	}
+	mustMolehill(t, synth...)
+}
+
 // A schema that most of the data disagree with is told of, and nothing is paid; a few
 // values stop nothing.
 func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {
