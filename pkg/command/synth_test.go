@@ -81,6 +81,9 @@ func TestFromATableToASyntheticOne(t *testing.T) {
 		t.Error("a table was replaced:", err)
 	}
 	mustMolehill(t, append(synth, "--force", "--no-keeper")...)
+	if left, _ := filepath.Glob(filepath.Join(dir, "made.keeper-only.*")); left != nil {
+		t.Error("these tell of what was replaced:", left)
+	}
 	for _, other := range []string{"made.parquet", "made.CSV", "made2.tsv"} {
 		mustMolehill(t, append(synth, "--out", filepath.Join(dir, other), "--force", "--no-keeper")...)
 	}
@@ -162,8 +165,8 @@ func TestAPaidTableIsDelivered(t *testing.T) {
 		test, want string
 		keepers    bool
 	}{
-		{"Name;age;job;rich\nx;30;baker\n", "no comparison for the keeper", false}, // ragged
 		{"Name;age;job;rich\nx;30;baker;YES\n", "accuracy was not measured", true},
+		{"Name;age;job;rich\nx;30;baker\n", "no comparison for the keeper", false}, // ragged; the one before goes
 	} {
 		write(c.test)
 		said, err := molehill(t, append(synth, "--force")...)
@@ -179,6 +182,42 @@ func TestAPaidTableIsDelivered(t *testing.T) {
 	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
 		t.Errorf("the same command paid again:\n%s", status)
 	}
+}
+
+// What the ledger refused has paid nothing, and is no other release.
+func TestARefusedRunHasNotPaid(t *testing.T) {
+	data := ownTable(t, 60)
+	dir := filepath.Dir(data)
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "My People.schema.json"), "--all")
+	mustMolehill(t, "budget", "create", "own/my-people", "--epsilon", "1", "--delta", "1e-5")
+	synth := func(epsilon string) []string {
+		return []string{"synth", "--data", data, "--epsilon", epsilon, "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper"}
+	}
+	if said, err := molehill(t, synth("2")...); err == nil || !strings.Contains(err.Error(), "budget") {
+		t.Fatal(err, said)
+	}
+	if said := mustMolehill(t, synth("0.5")...); strings.Contains(said, "another release") || !strings.Contains(said, "Paid: entry 2 (") {
+		t.Errorf("a run that was refused counts as paid:\n%s", said)
+	}
+	if said := mustMolehill(t, append(synth("0.6"), "--force")...); strings.Count(said, "another release") != 1 || !strings.Contains(said, "differs in: epsilon. This") {
+		t.Errorf("the run that has paid is not told of:\n%s", said)
+	}
+}
+
+// A file that the run has left is copied, and not made again of all rows in memory.
+func TestWhatARunHasLeftIsCopied(t *testing.T) {
+	data := ownTable(t, 60)
+	dir := filepath.Dir(data)
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "My People.schema.json"), "--all")
+	synth := []string{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper", "--force"}
+	mustMolehill(t, synth...)
+	codes, err := filepath.Glob(filepath.Join(dir, "runs", "synth-*", "artefacts", "codes.npz"))
+	if err != nil || len(codes) != 1 || os.Remove(codes[0]) != nil {
+		t.Fatal(codes, err)
+	}
+	mustMolehill(t, synth...)
 }
 
 // A schema that most of the data disagree with is told of, and nothing is paid; a few

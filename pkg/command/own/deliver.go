@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,11 @@ import (
 
 // deliver writes what the run has made, says so, and compares it for the keeper.
 func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
+	for _, path := range s.keepersFiles() { // of what is replaced
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	if err := s.export(cmd.Context(), r); err != nil {
 		return err
 	}
@@ -44,14 +51,19 @@ func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
 	return s.tellBudget(out, r)
 }
 
-// export writes the synthetic table or images in the format that --out says.
+// export writes the synthetic table or images in the format that --out says. In one
+// that the run has left already they are copied.
 func (s *synthesis) export(ctx context.Context, r *run.Run) error {
-	ending := strings.ToLower(filepath.Ext(s.out))
-	switch {
-	case s.images && s.folder():
+	if s.images && s.folder() {
 		return unzipWhole(r, "synthetic.zip", s.out)
-	case s.images && ending == ".zip":
-		return copyOut(r, "synthetic.zip", s.out, 0o644)
+	}
+	ending := strings.ToLower(filepath.Ext(s.out))
+	left, err := r.Artefacts()
+	if err != nil {
+		return err
+	}
+	if made := "synthetic" + ending; slices.Contains(left, made) {
+		return copyOut(r, made, s.out, 0o644)
 	}
 	return writeWhole(s.out, 0o644, func(to io.Writer) error {
 		if s.images {
@@ -65,13 +77,14 @@ func (s *synthesis) export(ctx context.Context, r *run.Run) error {
 func (s *synthesis) publicReport() string  { return stem(s.out) + ".report" }
 func (s *synthesis) keepersReport() string { return stem(s.out) + ".keeper-only" }
 
-// beside are the reports' files.
+// beside are the reports' files. The keeper's of an earlier output would tell of that
+// one, so they do not stay either where no others are written.
 func (s *synthesis) beside() []string {
-	paths := []string{s.publicReport() + ".html", s.publicReport() + ".md"}
-	if !s.unexamined {
-		paths = append(paths, s.keepersReport()+".html", s.keepersReport()+".md")
-	}
-	return paths
+	return append([]string{s.publicReport() + ".html", s.publicReport() + ".md"}, s.keepersFiles()...)
+}
+
+func (s *synthesis) keepersFiles() []string {
+	return []string{s.keepersReport() + ".html", s.keepersReport() + ".md"}
 }
 
 // copyReport copies a report as a web page and as Markdown.
@@ -120,7 +133,7 @@ func (s *synthesis) examine(cmd *cobra.Command, out io.Writer, r *run.Run) error
 		return cmd.Context().Err()
 	}
 	if err != nil {
-		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "There is no comparison for the keeper: %v. All else is there; with --force the same command tries again, and spends nothing.\n", err)
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "There is no comparison for the keeper: %v. All else is there; %s, and spends nothing.\n", err, s.again())
 		return err
 	}
 	fmt.Fprintf(out, "  for the keeper only: %s.html, .md\n\nFor the keeper only (this looks at the private data and is not private):\n", s.keepersReport())
@@ -128,6 +141,14 @@ func (s *synthesis) examine(cmd *cobra.Command, out io.Writer, r *run.Run) error
 		fmt.Fprintln(out, " ", line)
 	}
 	return nil
+}
+
+// again says how the same command comes to run again.
+func (s *synthesis) again() string {
+	if s.images && s.folder() {
+		return fmt.Sprintf("the same command tries again once %s and the reports beside it are removed, or with another --out", s.out)
+	}
+	return "with --force the same command tries again"
 }
 
 // compareTables is the comparison of tables in a few lines.

@@ -32,20 +32,42 @@ func (s *synthesis) tellEarlier(out io.Writer, store run.Store, spec run.Spec) e
 			continue
 		}
 		settings := settingsOf(e.Run.Spec)
-		statement, err := synth.Statement(e.Run) // written when a run pays
-		if err != nil || settings["inputs"] != wanted["inputs"] || !pays(settings) {
+		if settings["inputs"] != wanted["inputs"] || !pays(settings) || !paid(e.Run) {
 			continue
 		}
-		var differ []string
-		for _, name := range slices.Sorted(maps.Keys(settings)) {
-			if settings[name] != wanted[name] {
-				differ = append(differ, name)
-			}
+		statement, err := synth.Statement(e.Run)
+		if err != nil {
+			continue
 		}
-		fmt.Fprintf(out, "%s was made of the same data and schema, with (ε, δ) = (%v, %g), and differs in: %s. This is another release of them, and pays again; `molehill budget status %s%s` says what all come to.\n",
-			e.Run.ID, statement.Epsilon(), statement.Delta, strings.Join(differ, ", "), synth.Own, name)
+		fmt.Fprintf(out, "%s was made of the same data and schema, with (ε, δ) = (%v, %g), and %s. This is another release of them, and pays again; `molehill budget status %s%s` says what all come to.\n",
+			e.Run.ID, statement.Epsilon(), statement.Delta, difference(settings, wanted), synth.Own, name)
 	}
 	return nil
+}
+
+// paid reports whether the ledger has booked a run: it has a receipt, or, where it is
+// older than receipts, a result. One that was refused has a statement all the same.
+func paid(r *run.Run) bool {
+	receipt, err := r.Receipt()
+	if err == nil && receipt == "" {
+		_, err = r.Result()
+	}
+	return err == nil
+}
+
+// difference says in what a run differs from the one that is wanted. Settings of
+// another version may mean something else.
+func difference(settings, wanted map[string]any) string {
+	if settings["version"] != wanted["version"] {
+		return "comes from another version of this program"
+	}
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if settings[name] != wanted[name] {
+			differ = append(differ, name)
+		}
+	}
+	return "differs in: " + strings.Join(differ, ", ")
 }
 
 // pays reports whether a run of such settings is booked: one without noise, or with

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"molehill/pkg/npy"
@@ -18,10 +19,13 @@ func (t *Table) WriteCodes(to io.Writer) error {
 	return npy.WriteArchive(to, t.Schema.Only(), arrays)
 }
 
+// ofOurOwn is no limit: what a run has made and paid for is read again, however large.
+const ofOurOwn = math.MaxInt64 - 1
+
 // ReadCodes reads what WriteCodes has written.
 func ReadCodes(from io.Reader) (*Table, error) {
 	t := &Table{Schema: &Schema{}}
-	arrays, err := npy.ReadArchive[Code](from, maxNPZ, t.Schema)
+	arrays, err := npy.ReadArchive[Code](from, ofOurOwn, t.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("table: codes: %w", err)
 	}

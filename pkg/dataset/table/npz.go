@@ -100,7 +100,7 @@ func (s *npzSource) Read() ([]string, error) {
 	}
 	for j, column := range s.values {
 		if s.row[j] = ""; !math.IsNaN(column[s.at]) { // which is how NumPy has missing values
-			s.row[j] = strconv.FormatFloat(column[s.at], 'g', -1, 64)
+			s.row[j] = spell(column[s.at], 64)
 		}
 	}
 	s.at++

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -95,9 +94,9 @@ func textOf(kind parquet.Type) func(parquet.Value) string {
 	case parquet.Int96:
 		return nil
 	case parquet.Float:
-		return func(v parquet.Value) string { return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32) }
+		return func(v parquet.Value) string { return spell(float64(v.Float()), 32) }
 	case parquet.Double:
-		return func(v parquet.Value) string { return strconv.FormatFloat(v.Double(), 'g', -1, 64) }
+		return func(v parquet.Value) string { return spell(v.Double(), 64) }
 	}
 	return func(v parquet.Value) string { return v.String() }
 }

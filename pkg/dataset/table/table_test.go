@@ -353,7 +353,7 @@ func TestCodesComeBack(t *testing.T) {
 
 // A name that an archive of numbers would change is refused, before anything is paid.
 func TestNamesThatNumbersChangeAreRefused(t *testing.T) {
-	for name, fine := range map[string]bool{"1067": true, "-1.5": true, "01067": false, "1.0": false, "+1": false, "1e3": false, "NaN": false, "inf": false, "north": false} {
+	for name, fine := range map[string]bool{"1067": true, "1234567": true, "20240101": true, "0": true, "0.00001": true, "-1.5": true, "01067": false, "1.0": false, "+1": false, "1e3": false, "NaN": false, "inf": false, "north": false} {
 		s := &Schema{Name: "x", Columns: []Column{{Name: "zip", Kind: Categorical, Values: []string{"7", name}}}}
 		if err := s.CheckEnding("x.npz"); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "write .csv or .parquet") {
 			t.Errorf("%q: %v", name, err)
@@ -371,6 +371,49 @@ func TestSeparatorsWithinQuotesDoNotCount(t *testing.T) {
 	} {
 		if got := mostFrequent([]byte(text)); got != want {
 			t.Errorf("%q: found %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Names that are numbers are the same names in every format.
+func TestNumbersAreNamesAsTheyAreWritten(t *testing.T) {
+	s := &Schema{Name: "x", Columns: []Column{
+		{Name: "day", Kind: Categorical, Values: []string{"1234567", "20240101"}, Public: true},
+		{Name: "place", Kind: Categorical, Values: []string{"0.00001", "0", "-1.5"}, Public: true},
+	}}
+	for _, ending := range []string{".csv", ".parquet", ".npz"} {
+		want := all(s)
+		path := filepath.Join(t.TempDir(), "x"+ending)
+		var b bytes.Buffer
+		if err := want.Write(&b, ending, 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, disagreements, err := Read(t.Context(), path, s)
+		if err != nil || disagreements != nil || !reflect.DeepEqual(got.Codes, want.Codes) {
+			t.Errorf("%s: %v, %v", ending, err, disagreements)
+		}
+	}
+}
+
+// Within their bins numbers are drawn by streams of their own: PCG(seed, j) is one that
+// rows are made with.
+func TestValuesHaveStreamsOfTheirOwn(t *testing.T) {
+	s := &Schema{Name: "x", Columns: []Column{
+		{Name: "a", Kind: Numeric, Low: number(0), High: number(1e12), Public: true},
+		{Name: "b", Kind: Numeric, Low: number(0), High: number(1e12), Public: true},
+	}}
+	made := all(s)
+	var b bytes.Buffer
+	if err := made.Write(&b, ".csv", 1); err != nil {
+		t.Fatal(err)
+	}
+	first := strings.Split(strings.Split(b.String(), "\n")[1], ",")
+	for j, c := range made.Columns {
+		if c.text(made.Codes[j][0], rand.New(rand.NewPCG(1, uint64(j)))) == first[j] {
+			t.Errorf("column %q is drawn by a stream of others: %s", c.Name, first[j])
 		}
 	}
 }

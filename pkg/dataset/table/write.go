@@ -36,7 +36,7 @@ func (s *Schema) CheckEnding(path string) error {
 				if err != nil {
 					return fmt.Errorf("table: column %q has names such as %q, which an .npz archive of numbers cannot hold; write .csv or .parquet", c.Name, v)
 				}
-				if back := strconv.FormatFloat(number, 'g', -1, 64); back != v || math.IsNaN(number) {
+				if back := spell(number, 64); back != v || math.IsNaN(number) {
 					return fmt.Errorf("table: column %q has names such as %q, which would be %s in an .npz archive of numbers; write .csv or .parquet", c.Name, v, back)
 				}
 			}
@@ -51,9 +51,10 @@ func (s *Schema) CheckEnding(path string) error {
 // schema's names and types. Where a code stands for a bin of numbers or days, one is
 // drawn from it: with one seed the same in every format. Excluded columns are left out.
 func (t *Table) Write(to io.Writer, ending string, seed uint64) error {
+	const values = 0x76616c756573 // no stream of those that a table is made with
 	draw := make([]*rand.Rand, len(t.Columns))
 	for j := range draw {
-		draw[j] = rand.New(rand.NewPCG(seed, uint64(j)))
+		draw[j] = rand.New(rand.NewPCG(seed, values^uint64(j)<<48))
 	}
 	switch strings.ToLower(ending) {
 	case ".parquet", ".pq":

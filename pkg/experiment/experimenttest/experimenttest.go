@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"molehill/pkg/experiment"
@@ -91,4 +95,29 @@ func Read(t *testing.T, r *run.Run, name string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// Unnamed fails a test if a file of a run that others can read names one of these
+// paths.
+func Unnamed(t *testing.T, r *run.Run, paths ...string) {
+	t.Helper()
+	err := filepath.WalkDir(r.Dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil || info.Mode().Perm()&0o044 == 0 {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, path := range paths {
+			if strings.Contains(string(text), path) {
+				t.Errorf("%s can be read by others, and names %s", file, path)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -150,14 +150,15 @@ type shape struct {
 	columns []table.Column
 }
 
-// read reads the table.
-func (c *Config) read(ctx context.Context, r *run.Run) (*table.Table, error) {
+// read reads the table. What it says of it, others can read, and names no path.
+func (c *Config) read(ctx context.Context, r *run.Run) (private *table.Table, err error) {
+	defer func() { err = c.Unnamed(err) }()
 	inputs, err := c.inputs()
 	if err != nil {
 		return nil, err
 	}
 	if inputs != c.Inputs {
-		return nil, fmt.Errorf("%s or %s has changed since this run was asked for; ask again, for another run", c.Data, c.Schema)
+		return nil, errors.New("the data or their schema has changed since this run was asked for; ask again, for another run")
 	}
 	schema, err := table.ReadSchema(c.Schema)
 	if err != nil {
@@ -166,12 +167,12 @@ func (c *Config) read(ctx context.Context, r *run.Run) (*table.Table, error) {
 	if err := schema.Confirmed(); err != nil {
 		return nil, err
 	}
-	_ = r.Emit(run.Event{Message: "reading " + c.Data}) // progress that cannot be told is no reason to stop
-	private, _, err := table.Read(ctx, c.Data, schema)  // its keeper is told by Diagnose what disagrees
+	_ = r.Emit(run.Event{Message: "reading the table"}) // progress that cannot be told is no reason to stop
+	private, _, err = table.Read(ctx, c.Data, schema)   // its keeper is told by Diagnose what disagrees
 	if err != nil {
 		return nil, err
 	}
-	return private, r.Describe("", c.Data)
+	return private, r.Describe("", LedgerName(schema))
 }
 
 // look plans, binds and pays, before the first release.

@@ -5,6 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
 	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
@@ -13,10 +18,6 @@ import (
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
-	"os"
-	"path/filepath"
-	"strings"
-	"testing"
 )
 
 func TestARunLeavesATableAReportAndAnEntryOfTheLedger(t *testing.T) {
@@ -237,6 +238,28 @@ func TestRowsThatChangedAreAnotherRun(t *testing.T) {
 	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Error(err)
 	}
+	experimenttest.Unnamed(t, r, data, schema)
+}
+
+// Where data lie is nothing that a run tells others: neither one that ends well, nor
+// one that finds its table malformed.
+func TestARunDoesNotSayWhereItsDataAre(t *testing.T) {
+	data, schema := people(t, 60, nil)
+	for _, method := range []string{Pairs, Sinkhorn} {
+		r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2", "method", method)), 0)
+		experimenttest.Unnamed(t, r, data, schema)
+		if said, err := r.Provenance(); err != nil || said[0].Data != "own/people" {
+			t.Error(said, err)
+		}
+	}
+	if err := os.WriteFile(data, []byte("age,job,wealth,rich\n1,baker\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := experimenttest.Acquired(t, request(data, schema, "2"))
+	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "the data") {
+		t.Error(err)
+	}
+	experimenttest.Unnamed(t, r, data, schema)
 }
 
 // publicImpostor is a data set that would make the ledger look away.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"molehill/pkg/run"
 )
@@ -74,6 +75,29 @@ func (f *Files) Recall(hash string) error {
 	}
 	return nil
 }
+
+// Unnamed returns an error that does not say where the data and their schema are: a
+// run keeps its error where others can read it.
+func (f Files) Unnamed(err error) error {
+	if err == nil {
+		return nil
+	}
+	said := err.Error()
+	for _, place := range [][2]string{{f.Schema, "the schema"}, {f.Data, "the data"}} { // DATA.schema.json before DATA
+		if place[0] != "" {
+			said = strings.ReplaceAll(said, place[0], place[1])
+		}
+	}
+	return &unnamed{said, err}
+}
+
+type unnamed struct {
+	said  string
+	error // of which nothing is said
+}
+
+func (u *unnamed) Error() string { return u.said }
+func (u *unnamed) Unwrap() error { return u.error }
 
 // inputsFile says where the content with such a hash is.
 func inputsFile(hash string) (string, error) {

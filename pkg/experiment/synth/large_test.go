@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/experimenttest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 )
 
 // A table of 100,000 rows and 20 columns is made within 500 MB; a million rows were

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/experimenttest"
-	"molehill/pkg/npy"
-	"molehill/pkg/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/npy"
+	"molehill/pkg/run"
 )
 
 const schemaText = `{"name": "people", "target": "rich", "columns": [

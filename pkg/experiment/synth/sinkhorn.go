@@ -28,7 +28,7 @@ func newBySinkhorn(c *Config, columns []table.Column) (*bySinkhorn, error) {
 }
 
 func (c *Config) training(p *places) *training.Method {
-	return &training.Method{Settings: c.Settings, Subject: p, Budget: c.budget(), Steps: c.Steps, Data: c.Data, Classes: 1}
+	return &training.Method{Settings: c.Settings, Subject: p, Budget: c.budget(), Steps: c.Steps, Classes: 1}
 }
 
 const generatedAtOnce = 1024
@@ -47,6 +47,7 @@ func (r tableRecords) Place(to []float32, i int) int {
 
 // Learn implements Method.
 func (m *bySinkhorn) Learn(ctx context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, steps int) error {
+	m.Data = LedgerName(t.Schema)
 	return m.Method.Learn(ctx, r, tableRecords{m.places, t}, release, steps)
 }
 

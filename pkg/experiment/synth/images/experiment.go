@@ -145,19 +145,21 @@ func (c *Config) promise(ctx context.Context, r *run.Run, m method, schema *pict
 	return release, plan.Steps, paid, err
 }
 
-// read reads and encodes the private images.
-func (c *Config) read(ctx context.Context, r *run.Run) (*pictures.Schema, code, encoded, error) {
+// read reads and encodes the private images. What it says of them, others can read, and
+// names no path.
+func (c *Config) read(ctx context.Context, r *run.Run) (schema *pictures.Schema, with code, private encoded, err error) {
+	defer func() { err = c.Unnamed(err) }()
 	schema, with, source, err := c.open(ctx)
 	if err != nil {
 		return nil, nil, encoded{}, err
 	}
-	_ = r.Emit(run.Event{Message: "reading " + c.Data}) // progress that cannot be told is no reason to stop
+	_ = r.Emit(run.Event{Message: "reading the images"}) // progress that cannot be told is no reason to stop
 	// Their keeper is told by Diagnose what disagrees.
-	private, err := encode(ctx, source, schema, with, source.Len(), func(done, all int) { _ = r.Emit(run.Event{Message: fmt.Sprintf("%d of %d images read", done, all)}) })
+	private, err = encode(ctx, source, schema, with, source.Len(), func(done, all int) { _ = r.Emit(run.Event{Message: fmt.Sprintf("%d of %d images read", done, all)}) })
 	if err = errors.Join(err, source.Close()); err != nil {
 		return nil, nil, encoded{}, err
 	}
-	return schema, with, private, r.Describe("", c.Data)
+	return schema, with, private, r.Describe("", synth.Own+schema.Name)
 }
 
 // open opens the images, after it has seen that they are those that were asked for.
@@ -167,7 +169,7 @@ func (c *Config) open(ctx context.Context) (*pictures.Schema, code, pictures.Sou
 		return nil, nil, nil, err
 	}
 	if inputs != c.Inputs {
-		return nil, nil, nil, fmt.Errorf("%s or %s has changed since this run was asked for; ask again, for another run", c.Data, c.Schema)
+		return nil, nil, nil, errors.New("the data or their schema has changed since this run was asked for; ask again, for another run")
 	}
 	schema, err := pictures.ReadSchema(c.Schema)
 	if err != nil {

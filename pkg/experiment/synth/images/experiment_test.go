@@ -24,6 +24,7 @@ import (
 func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 	data, schema := spots(t, 300, nil)
 	r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2", "images", "123")), 0)
+	experimenttest.Unnamed(t, r, data, schema)
 	for _, format := range Formats {
 		s, err := pictures.ReadSchema(schema)
 		if err != nil {

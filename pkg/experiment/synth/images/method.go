@@ -31,7 +31,9 @@ type placed struct {
 
 func (c *Config) method(schema *pictures.Schema, dim int, public noise.Source) method {
 	if c.Method == Sinkhorn {
-		return newBySinkhorn(c, schema.Names(), dim)
+		m := newBySinkhorn(c, schema.Names(), dim)
+		m.Data = synth.Own + schema.Name
+		return m
 	}
 	return &byHarmonics{config: c, names: schema.Names(), dim: dim, directions: directions(dim, public)}
 }

@@ -28,7 +28,7 @@ type bySinkhorn struct {
 func newBySinkhorn(c *Config, names []string, dim int) *bySinkhorn {
 	classes := max(1, len(names))
 	return &bySinkhorn{names: names, Method: &training.Method{Settings: c.Settings, Subject: sphere{dim, classes}, Budget: c.budget(),
-		Steps: c.Steps, Data: c.Data, Classes: classes, LabelScale: c.LabelScale}}
+		Steps: c.Steps, Classes: classes, LabelScale: c.LabelScale}}
 }
 
 // Learn implements synth.Method.

@@ -50,7 +50,7 @@ type Method struct {
 	Subject    Subject
 	Budget     privacy.Budget
 	Steps      int     // at most; 0 for as many as suit
-	Data       string  // what the run says that it looks at
+	Data       string  // what the run says that it looks at; others can read it
 	Classes    int     // of records; 1 for none
 	LabelScale float64 // α_c: two classes are 2α_c² further apart than one
 
