@@ -63,7 +63,10 @@ func settings() *Config {
 
 // Check implements experiment.Config. It also reads the schema: one that nobody has
 // confirmed ends here, before anything looks at a record.
-func (c *Config) Check() error {
+func (c *Config) Check() (err error) {
+	if c.Inputs != "" { // in the process that computes, whose errors the run keeps
+		defer func() { err = c.Unnamed(err) }()
+	}
 	if err := c.Recall(c.Inputs); err != nil {
 		return err
 	}

@@ -260,6 +260,15 @@ func TestARunDoesNotSayWhereItsDataAre(t *testing.T) {
 		t.Error(err)
 	}
 	experimenttest.Unnamed(t, r, data, schema)
+
+	r = experimenttest.Acquired(t, request(data, schema, "3"))
+	if err := os.Remove(schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "the schema") {
+		t.Error(err)
+	}
+	experimenttest.Unnamed(t, r, data, schema)
 }
 
 // publicImpostor is a data set that would make the ledger look away.
