@@ -17,12 +17,11 @@ type account struct {
 	carried   map[int]bool   // indices of reservations before it that count too
 	reserved  map[string]int // by ID, index of the last reservation
 	committed map[string]int
-	ended     map[string]int // of them those that a person has committed
-	spent     tally          // by what counts
+	spent     tally // by what counts
 }
 
 func newAccount() *account {
-	return &account{reserved: map[string]int{}, committed: map[string]int{}, ended: map[string]int{}, spent: newTally()}
+	return &account{reserved: map[string]int{}, committed: map[string]int{}, spent: newTally()}
 }
 
 // add takes in an entry that the chain has checked.
@@ -55,9 +54,6 @@ func (a *account) add(e Entry) error {
 		a.spent.add(r, 1)
 	case Committed:
 		a.committed[e.ID] = at
-		if e.Ended {
-			a.ended[e.ID] = at
-		}
 	default:
 		return &unreadError{fmt.Errorf("it is of the kind %q", e.Kind)}
 	}
@@ -69,7 +65,7 @@ func (a *account) add(e Entry) error {
 // over: one that goes on all the same pays again.
 func (a *account) reservation(id string) (Entry, bool) {
 	at, ok := a.reserved[id]
-	if ended, over := a.ended[id]; !ok || !a.counts(at) || over && ended > at {
+	if !ok || !a.counts(at) || !a.isOpen(at) && a.entries[a.committed[id]].Ended {
 		return Entry{}, false
 	}
 	return a.entries[at], true
