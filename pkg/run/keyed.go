@@ -27,6 +27,36 @@ func (s Store) Keyed(data []byte) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
 }
 
+// Remember keeps, for the store's owner alone, what a hash of Keyed stands for: what
+// settings must not say, such as where private data lie.
+func (s Store) Remember(hash string, what any) error {
+	path, err := s.remembered(hash)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return explain(path, err)
+	}
+	return writeAtomic(path, 0o600, asJSON(what))
+}
+
+// Recall reads what Remember has kept last. The error is fs.ErrNotExist where that is
+// nothing.
+func (s Store) Recall(hash string, what any) error {
+	path, err := s.remembered(hash)
+	if err != nil {
+		return err
+	}
+	return readJSON(path, what)
+}
+
+func (s Store) remembered(hash string) (path string, err error) {
+	if hash != filepath.Base(hash) {
+		return "", fmt.Errorf("run: %q is no hash of this program's: expected hexadecimal digits", hash)
+	}
+	return filepath.Join(s.Dir, ".inputs", hash+".json"), nil
+}
+
 // inputsKey is the file of the key of Keyed.
 const inputsKey = ".inputs.key"
 

@@ -1,11 +1,7 @@
 package synth
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,7 +18,7 @@ type Files struct {
 
 // Remember writes down where the content with such a hash is, and forgets it in f.
 func (f *Files) Remember(hash string) error {
-	path, err := inputsFile(hash)
+	store, err := run.DefaultStore()
 	if err != nil {
 		return err
 	}
@@ -31,23 +27,8 @@ func (f *Files) Remember(hash string) error {
 			return err
 		}
 	}
-	text, err := json.Marshal(f)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err != nil {
+	if err := store.Remember(hash, f); err != nil {
 		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
 	}
 	*f = Files{}
 	return nil
@@ -59,19 +40,12 @@ func (f *Files) Recall(hash string) error {
 	if hash == "" || f.Data != "" {
 		return nil
 	}
-	path, err := inputsFile(hash)
+	store, err := run.DefaultStore()
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("expected %s to say where the data of this run are, found no such file; ask for the run again, with the same data and schema", path)
-	}
-	if err == nil {
-		err = json.Unmarshal(text, f)
-	}
-	if err != nil {
-		return fmt.Errorf("where the data of this run are: %w; remove %s, and ask for the run again, with the same data and schema", err, path)
+	if err := store.Recall(hash, f); err != nil {
+		return fmt.Errorf("where the data of this run are: %w; ask for the run again, with the same data and schema", err)
 	}
 	return nil
 }
@@ -98,15 +72,3 @@ type unnamed struct {
 
 func (u *unnamed) Error() string { return u.said }
 func (u *unnamed) Unwrap() error { return u.error }
-
-// inputsFile says where the content with such a hash is.
-func inputsFile(hash string) (string, error) {
-	store, err := run.DefaultStore()
-	if err != nil {
-		return "", err
-	}
-	if hash != filepath.Base(hash) {
-		return "", fmt.Errorf("inputs %q: expected a hash that the program has made; leave it empty", hash)
-	}
-	return filepath.Join(store.Dir, ".inputs", hash+".json"), nil
-}
