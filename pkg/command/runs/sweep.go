@@ -113,7 +113,7 @@ them: a grid of 12 costs as much as 12 runs.`,
 	flags.StringArrayVar(&grid, "grid", nil, "of an experiment: a setting and its values, NAME=A,B,C (repeatable: all combinations)")
 	flags.IntVar(&seeds, "seeds", 1, "number of seeds, from --seed on")
 	flags.IntVar(&jobs, "jobs", 2, "runs at a time; their seconds then hold the others' load")
-	flags.StringArrayVar(&only, "only", nil, "NAME=VALUE: only runs with this setting, or experiment=NAME (repeatable; values of one name add up)")
+	flags.StringArrayVar(&only, "only", nil, "NAME=VALUE: only runs with this setting, experiment=NAME or seed=N (repeatable; values of one name add up)")
 	flags.StringVar(&out, "out", "", "folder for the results (default: beside the runs)")
 	flags.BoolVar(&missing, "finished", false, "make no run, only the table of those that are finished")
 	flags.StringArrayVar(&further, "measure", nil, "measure each run afterwards, as molehill measure does, by `NAME=ROWS`: fid=10000 for publications (repeatable)")
@@ -137,8 +137,11 @@ func chosen(requests []experiment.Request, only []string) ([]experiment.Request,
 		keep := true
 		for name, values := range allowed {
 			has := q.Settings[name]
-			if name == "experiment" {
+			switch name {
+			case "experiment":
 				has = q.Experiment
+			case "seed":
+				has = strconv.FormatUint(q.Seed, 10)
 			}
 			found := false
 			for _, v := range values {

@@ -11,13 +11,13 @@ import (
 func TestChosen(t *testing.T) {
 	requests := []experiment.Request{
 		{Experiment: "a", Settings: map[string]string{"dataset": "x", "epsilon": "1"}},
-		{Experiment: "a", Settings: map[string]string{"dataset": "y", "epsilon": "1"}},
+		{Experiment: "a", Seed: 2, Settings: map[string]string{"dataset": "y", "epsilon": "1"}},
 		{Experiment: "b", Settings: map[string]string{"dataset": "x", "epsilon": "10"}},
 	}
 	for _, c := range []struct {
 		only []string
 		want int
-	}{{nil, 3}, {[]string{"dataset=x"}, 2}, {[]string{"experiment=a", "experiment=b"}, 3}, {[]string{"experiment=a", "dataset=y"}, 1}} {
+	}{{nil, 3}, {[]string{"dataset=x"}, 2}, {[]string{"experiment=a", "experiment=b"}, 3}, {[]string{"experiment=a", "dataset=y"}, 1}, {[]string{"seed=2"}, 1}} {
 		if kept, err := chosen(requests, c.only); err != nil || len(kept) != c.want {
 			t.Errorf("%v keeps %d, %v; want %d", c.only, len(kept), err, c.want)
 		}
