@@ -141,10 +141,7 @@ func (c *Config) Check() error {
 	if err != nil {
 		return err
 	}
-	if c.Space == Latents && c.Label != "" {
-		return fmt.Errorf("label is %q and space %q; classes of latents are the data set's own, take space=%s", c.Label, Latents, Pixels)
-	}
-	if _, chooses := source.(dataset.Labelled); chooses == (c.Label == "") && c.Space == Pixels {
+	if _, chooses := source.(dataset.Labelled); chooses == (c.Label == "") {
 		if chooses {
 			return fmt.Errorf("label is not set; rows of %s get their classes from an attribute, such as --set label=Male", c.Dataset)
 		}
@@ -163,7 +160,7 @@ func (c *Config) Check() error {
 func (c *Config) Pin() (err error) {
 	then := c.Inputs
 	if c.Space == Latents {
-		c.Weights, c.Inputs, err = latent.Pin(c.Dataset, c.Weights)
+		c.Weights, c.Inputs, err = latent.Pin(c.Dataset, c.Label, c.Weights)
 	} else {
 		c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label})
 	}

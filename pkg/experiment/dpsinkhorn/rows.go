@@ -48,11 +48,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 		return nil, err
 	}
 	train, held := splits.Train, splits.Test
-	for _, d := range []**dataset.Dataset{&train, &held} {
-		if (*d).Height == 2*side && (*d).Width == 2*side {
-			*d = halve(*d)
-		}
-	}
+	train, held = ofSide(train), ofSide(held)
 	if err := checkLabels(c, train.Labels, train.Classes); err != nil {
 		return nil, err
 	}
@@ -72,14 +68,14 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 }
 
 func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
-	latents, err := latent.Load(ctx, c.Dataset, c.Weights, say)
+	latents, err := latent.Load(ctx, c.Dataset, c.Label, c.Weights, say)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkLabels(c, latents.Labels.Private, latents.Classes); err != nil {
 		return nil, err
 	}
-	held := latents.Images()
+	held := ofSide(latents.Images())
 	d := &Rows{
 		Private: Batch{latents.Private, latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
 		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: latents.Origin, Backend: latents.Backend, latents: latents,
@@ -107,6 +103,33 @@ func signed(d *dataset.Dataset) transport.Points {
 		x.Data[i] = 2*v - 1
 	}
 	return x
+}
+
+// decode gives a data set the images of latents, some at a time: decoded ones may be
+// four times as large.
+func (d *Rows) decode(to *dataset.Dataset, x transport.Points) error {
+	const together = 1000
+	full := *d.Held
+	full.Height, full.Width = d.latents.Side(), d.latents.Side()
+	to.X = make([]float32, 0, x.Len()*to.Dim())
+	for from := 0; from < x.Len(); from += together {
+		decoded, err := d.latents.Decode(x.Data[from*x.Dim : min(from+together, x.Len())*x.Dim])
+		if err != nil {
+			return err
+		}
+		full.X = decoded
+		to.X = append(to.X, ofSide(&full).X...)
+	}
+	return nil
+}
+
+// ofSide brings faces of 64×64 pixels to the size that the generators make; other
+// images stay as they are.
+func ofSide(d *dataset.Dataset) *dataset.Dataset {
+	if d.Height == 2*side && d.Width == 2*side {
+		return halve(d)
+	}
+	return d
 }
 
 // halve returns images of half the side: the means of 2×2 pixels.
@@ -144,9 +167,7 @@ func (d *Rows) images(x transport.Points, labels []int) (*dataset.Dataset, error
 	made := *d.Held
 	made.Name, made.Origin, made.Labels = "generated", "a generator", labels
 	if d.latents != nil {
-		decoded, err := d.latents.Decode(d.place(x).Data)
-		made.X = decoded
-		return &made, err
+		return &made, d.decode(&made, d.place(x))
 	}
 	made.X = make([]float32, len(x.Data))
 	for i, v := range x.Data {

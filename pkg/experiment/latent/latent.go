@@ -36,14 +36,15 @@ type Labels struct{ Private, Public, Test []int }
 
 // Load encodes the private half and the held-out images of a data set with the
 // autoencoder that was trained on its public half. say tells of long work.
-// weights is a file of `molehill run autoencoder`, a registered model, or "" for the
-// one that ships.
-func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data, error) {
+// label is the attribute that is the class where rows have several (dataset.Labelled),
+// else "". weights is a file of `molehill run autoencoder`, a registered model, or ""
+// for the one that ships.
+func Load(ctx context.Context, name, label, weights string, say func(run.Event)) (*Data, error) {
 	model, err := openNetwork(name, weights)
 	if err != nil {
 		return nil, err
 	}
-	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed})
+	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed, Label: label})
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +112,9 @@ func labelsAt(d *dataset.Dataset, rows []int) []int {
 	}
 	return labels
 }
+
+// Side is that of the square images that Decode makes, in pixels.
+func (d *Data) Side() int { return d.model.Shape.Side }
 
 // Decode returns the images of latents, [n·dim] to [n·Pixels].
 func (d *Data) Decode(latents []float32) ([]float32, error) {

@@ -79,7 +79,7 @@ func TestEncodingTakesLittleMoreThanTheImages(t *testing.T) {
 		before = mostMemory(t)
 		return splits, nil
 	})
-	d, err := Load(t.Context(), "many", "small28", func(run.Event) {})
+	d, err := Load(t.Context(), "many", "", "small28", func(run.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}

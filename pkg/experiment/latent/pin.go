@@ -18,14 +18,15 @@ import (
 )
 
 // Pin returns which weights Load would take now, "" for those that ship,
-// and what tells the rows and weights from others.
-func Pin(name, weights string) (path, inputs string, err error) {
+// and what tells the rows, with the classes that label gives them, and weights from
+// others.
+func Pin(name, label, weights string) (path, inputs string, err error) {
 	if weights == "" && !slices.Contains(autoencoder.Shipped(), name) {
 		if weights, err = trained(name); err != nil {
 			return "", "", err
 		}
 	}
-	rows, err := experiment.Digest(context.Background(), name, dataset.Options{Seed: experiment.SplitSeed})
+	rows, err := experiment.Digest(context.Background(), name, dataset.Options{Seed: experiment.SplitSeed, Label: label})
 	if err != nil || weights == "" {
 		return "", rows, err
 	}

@@ -147,7 +147,7 @@ func (c *Config) Pin() error {
 }
 
 func (c *Config) pinInputs() (err error) {
-	c.Weights, c.Inputs, err = latent.Pin(c.Dataset, c.Weights)
+	c.Weights, c.Inputs, err = latent.Pin(c.Dataset, "", c.Weights)
 	return err
 }
 
