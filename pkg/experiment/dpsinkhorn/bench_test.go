@@ -66,7 +66,7 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer program.Close()
-			t := &timed{byImages: &byImages{config: config, program: program, private: private, release: plan.Releaser(noise.Seeded(2))}}
+			t := &timed{byImages: &byImages{config: config, program: program, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
 			if err := s.step(t, 0, plan.Steps); err != nil { // compiles
 				b.Fatal(err)
 			}

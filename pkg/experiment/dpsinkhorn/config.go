@@ -50,11 +50,12 @@ type Config struct {
 	Iterations int     `json:"iterations"`  // of Sinkhorn's algorithm, at most
 	Tolerance  float64 `json:"tolerance"`   // of its marginals
 
-	Batch     int      `json:"batch"`     // real rows of a step, on average; how many there are is left to chance
-	Generated int      `json:"generated"` // n, generated rows that meet them: a public number
-	Clipping  Clipping `json:"clipping"`  // whole or per-image
-	Bound     float64  `json:"bound"`     // Δ
-	Perturbed string   `json:"perturbed"` // images or parameters
+	Batch        int      `json:"batch"`        // real rows of a step, on average; how many there are is left to chance
+	Multiplicity int      `json:"multiplicity"` // how many times each real image of a step is looked at: as it is, and moved by a few pixels
+	Generated    int      `json:"generated"`    // n, generated rows that meet them: a public number
+	Clipping     Clipping `json:"clipping"`     // whole or per-image
+	Bound        float64  `json:"bound"`        // Δ
+	Perturbed    string   `json:"perturbed"`    // images or parameters
 	// Noise is σ, the noise in units of Δ, and the training ends before the step
 	// that would spend more than ε; 0 for the least noise that proves ε for all
 	// steps.
@@ -93,6 +94,7 @@ func (c *Config) Check() error {
 	}
 	if err := cmp.Or(
 		experiment.Within("batch", c.Batch, 1, 1_000_000),
+		experiment.Within("multiplicity", c.Multiplicity, 1, 100),
 		experiment.Within("generated", c.Generated, 1, 1_000_000),
 		experiment.Within("steps", c.Steps, 1, 100_000_000),
 		experiment.Within("latent", c.Latent, 1, 4096),
@@ -121,6 +123,9 @@ func (c *Config) Check() error {
 		if field.value != field.choice[0] && field.value != field.choice[1] {
 			return fmt.Errorf("%s is %q; it is %q or %q", field.name, field.value, field.choice[0], field.choice[1])
 		}
+	}
+	if c.Multiplicity > 1 && c.Space != Pixels {
+		return fmt.Errorf("multiplicity is %d and space %q; it is images that are moved, take space=%s or leave it out", c.Multiplicity, c.Space, Pixels)
 	}
 	if c.Perturbed == ByParameters && c.Clipping == PerImage {
 		return fmt.Errorf("clipping is %q and perturbed %q; the gradient by the parameters has no images to clip one by one, set clipping=%s", c.Clipping, c.Perturbed, Whole)

@@ -60,13 +60,13 @@ func withoutPrivacy(c *Config) error {
 	return nil
 }
 
-// once refuses the settings of noise that comes at each step, for kinds that look at
+// once refuses the settings of looks and noise at each step, for kinds that look at
 // records once.
 func once(c *Config) error {
 	for _, field := range []struct {
 		name string
 		set  bool
-	}{{"noise", c.Noise > 0}, {"published", c.Published}, {"perturbed", c.Perturbed != ByImages}, {"clipping", c.Clipping != Whole}} {
+	}{{"noise", c.Noise > 0}, {"published", c.Published}, {"perturbed", c.Perturbed != ByImages}, {"clipping", c.Clipping != Whole}, {"multiplicity", c.Multiplicity > 1}} {
 		if field.set {
 			return fmt.Errorf("%s is set; %s makes one release, whose noise is the least that proves ε, and no step of it sees a record: leave it out", field.name, c.kind.Name)
 		}
@@ -88,7 +88,7 @@ func pixels(preset experiment.Preset) Config {
 	c := Config{
 		Dataset: "mnist", Space: Pixels, Epsilon: 10, Delta: 1e-5,
 		Debiasing: 0.4, Absolute: 1, LabelScale: 15, Entropy: 0.05, Iterations: 150, Tolerance: 1e-3,
-		Batch: 50, Generated: 50, Clipping: Whole, Bound: 0.5, Perturbed: ByImages, Noise: 1.5, Steps: 160_000,
+		Batch: 50, Multiplicity: 1, Generated: 50, Clipping: Whole, Bound: 0.5, Perturbed: ByImages, Noise: 1.5, Steps: 160_000,
 		Optimizer: train.Adam, LearningRate: 1e-4, Schedule: Constant, WeightDecay: 2e-5,
 		Architecture: generator.DCGANText, Latent: 12, Embedding: 4, Width: 64,
 		Samples: 60_000,
@@ -191,8 +191,8 @@ func onRecords(s *student) (privacy.Plan, []privacy.Claim, enrol, error) {
 		return plan, nil, nil, err
 	}
 	return plan, claims, func(_ context.Context, release *privacy.Releaser, _ func(run.Event)) (teacher, error) {
-		program, err := loss.Compile(rows.Backend, c.Generated, room(c.Batch), rows.Private.Dim)
-		t := byImages{config: c, program: program, private: rows.Private, release: release}
+		program, err := loss.Compile(rows.Backend, c.Generated, room(c.Batch)*c.Multiplicity, rows.Private.Dim)
+		t := byImages{config: c, program: program, rows: rows, public: s.public, release: release}
 		if c.Perturbed == ByParameters {
 			return &byParameters{t}, err
 		}

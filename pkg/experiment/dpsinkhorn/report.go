@@ -32,12 +32,13 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 				return nil, err
 			}
 			want := e.Config(request.Preset)
+			before := *want.(*Config)
 			if err := experiment.Apply(want, request.Settings); err != nil {
 				return nil, err
 			}
 			m := measured{line: l}
 			for _, row := range rows {
-				if same, err := equal(row, l.experiment, *want.(*Config)); err != nil {
+				if same, err := equal(row, l.experiment, *want.(*Config), before); err != nil {
 					return nil, err
 				} else if same {
 					m.config, m.rows = *want.(*Config), append(m.rows, row)
@@ -52,12 +53,13 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 }
 
 // equal reports whether a row is of an experiment with these settings, but for what
-// is pinned when a run starts.
-func equal(row experiment.Row, name string, want Config) (bool, error) {
+// is pinned when a run starts. Settings that the row's program did not have yet are as
+// in the preset.
+func equal(row experiment.Row, name string, want, preset Config) (bool, error) {
 	if row.Experiment != name {
 		return false, nil
 	}
-	got := Config{kind: want.kind}
+	got := preset
 	if err := json.Unmarshal(row.Config, &got); err != nil {
 		return false, fmt.Errorf("%s: %w", row.Run, err)
 	}

@@ -38,7 +38,8 @@ type observer interface{ marginalError() float64 }
 type byImages struct {
 	config  *Config
 	program *Program
-	private Batch
+	rows    *Rows
+	public  noise.Source // of how images are moved
 	release *privacy.Releaser
 	off     float64 // of the last step's marginals
 }
@@ -54,7 +55,8 @@ func (t *byImages) pull(step int, x Batch) (Pull, error) {
 	if err != nil {
 		return Pull{}, err
 	}
-	p, err := t.program.Gradient(x, t.private.subset(rows))
+	real := t.rows.multiply(t.rows.Private.subset(rows), t.config.Multiplicity, t.public.Stream("copies", step))
+	p, err := t.program.Gradient(x, real)
 	t.off = p.MarginalError
 	return p, err
 }
