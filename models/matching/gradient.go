@@ -127,7 +127,7 @@ func (s *look) gather(rows []int) []float64 {
 func (s *look) scatter(v []float64, rows []int, by []float64, share float64, c Clipping, g *Gradient) {
 	for k, i := range rows {
 		to, from := v[i*s.d:(i+1)*s.d], by[k*s.d:(k+1)*s.d]
-		if s.bad[i] {
+		if s.bad[i] || s.products == nil { // φ may have no parameters, and so no Jacobians
 			continue
 		}
 		for e, x := range from {

@@ -249,6 +249,40 @@ func reference(t *testing.T, b *backend.Backend, m matching.Model, of matching.B
 	return total
 }
 
+// A φ without parameters has no Jacobians: what is left is the gradient of the losses.
+func TestInnerPartWithoutParameters(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		m := small
+		m.Inner, m.Outputs = layer.Sequence{layer.Flatten}, 9
+		m.Outer = layer.Sequence{layer.Dense{Name: "c", In: 9, Out: 3}}
+		l := learner(t, b, m)
+		of := batch(1)
+		of.Pairs = []matching.Pair{{A: []int{0, 2}, B: []int{1, 3}}}
+		of.Directions = sliced.Orthonormal(9, 2, rand.New(rand.NewPCG(1, 2)))
+		for _, exact := range []bool{false, true} {
+			c := matching.Clipping{Output: 0.5, Jacobian: 1, Loss: 3, Exact: exact}
+			both, err := l.Gradient(of, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone := of
+			alone.Alpha = 0
+			losses, err := l.Gradient(alone, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for p, v := range losses.Values {
+				if want := (1 - of.Alpha) * v; math.Abs(both.Values[p]-want) > 1e-6*(1+math.Abs(want)) {
+					t.Errorf("parameter %d: %v, want %v", p, both.Values[p], want)
+				}
+			}
+			if !(both.Distance > 0) {
+				t.Errorf("distance %v", both.Distance)
+			}
+		}
+	})
+}
+
 // The gradient is that of clipped Jacobians written down, by either rule, whether all,
 // some or none of the records are clipped.
 func TestGradientIsThatOfClippedJacobians(t *testing.T) {

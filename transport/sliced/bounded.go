@@ -42,6 +42,9 @@ func (l Limits) side(outputs Outputs, steepness float64) (Outputs, error) {
 	if steepness == 0 {
 		outputs.Jacobians, steepness = nil, 1
 	}
+	if l.Exact {
+		return outputs.ClipExact(l.Output, steepness)
+	}
 	return outputs.Clip(l.Output, steepness)
 }
 

@@ -31,13 +31,28 @@ func (o Outputs) Len() int {
 // clips each of the d rows of a Jacobian to steepness/√d (Remark A.2). An output
 // or a row that is not finite becomes zero.
 func (o Outputs) Clip(radius, steepness float64) (Outputs, error) {
+	return o.clipped(radius, func(jacobians []float64) error {
+		return clip.Rows(jacobians, o.Parameters, steepness/math.Sqrt(float64(o.Dim)))
+	})
+}
+
+// ClipExact is Clip that clips the singular values of Jacobians in place of their rows
+// (004, Remark A.2): the same bound, and less is lost. A Jacobian that is not finite
+// becomes zero.
+func (o Outputs) ClipExact(radius, steepness float64) (Outputs, error) {
+	return o.clipped(radius, func(jacobians []float64) error {
+		return clip.Singular(jacobians, o.Dim, o.Parameters, steepness)
+	})
+}
+
+func (o Outputs) clipped(radius float64, jacobians func([]float64) error) (Outputs, error) {
 	c := o
 	c.Values, c.Jacobians = slices.Clone(o.Values), slices.Clone(o.Jacobians)
 	if err := clip.Rows(c.Values, o.Dim, radius); err != nil {
 		return Outputs{}, err
 	}
 	if c.Jacobians != nil {
-		if err := clip.Rows(c.Jacobians, o.Parameters, steepness/math.Sqrt(float64(o.Dim))); err != nil {
+		if err := jacobians(c.Jacobians); err != nil {
 			return Outputs{}, err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Limits are the constants of 004's Theorems 4.1 and A.1 that bound a sliced
-// Wasserstein gradient: what its inner clipping enforces (Outputs.Clip).
+// Wasserstein gradient: what its inner clipping enforces (Outputs.Clip, or ClipExact).
 type Limits struct {
 	Output float64 // M: ‖g_θ(x)‖ ≤ M and ‖h_θ(z)‖ ≤ M, > 0
 	Source float64 // L₁: spectral norm of the Jacobian of g_θ(x), ≥ 0
@@ -16,6 +16,9 @@ type Limits struct {
 	// Frame is λ = σ_max(U)²/k of the k directions (Directions.Frame), in
 	// [1/d, 1]; 0 stands for 1, which holds for all unit directions.
 	Frame float64
+	// Exact clips the singular values of Jacobians to L₁ and L₂ in place of their rows to
+	// L/√d (Remark A.2). What is bounded is the same.
+	Exact bool
 	// AsPublished takes the constants of the paper in place of ours. They are
 	// true bounds too, and larger.
 	AsPublished bool

@@ -37,10 +37,13 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	})
 	trainings := []string{"dp-sinkhorn"}
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
-		trainings = append(trainings, "dp-sinkhorn-code", "dp-sinkhorn-text", "sinkhorn", "dp-merf-images")
+		trainings = append(trainings, "dp-sinkhorn-code", "dp-sinkhorn-text", "sinkhorn", "dp-merf-images", "dp-sinkhorn-latent", "sinkhorn-sketch")
 	}
 	for _, name := range trainings {
 		few := map[string]string{"dataset": "few-digits", "features": "20"}
+		if name == "sinkhorn" {
+			few["multiplicity"] = "3"
+		}
 		whole, parts := compute(t, name, few, 0), compute(t, name, few, 4)
 		if !bytes.Equal(experimenttest.Read(t, whole, artefact), experimenttest.Read(t, parts, artefact)) {
 			t.Errorf("%s: interrupted, the training ended elsewhere", name)

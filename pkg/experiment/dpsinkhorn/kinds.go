@@ -110,9 +110,9 @@ func text(preset experiment.Preset) Config {
 func code(preset experiment.Preset) Config {
 	c := pixels(preset)
 	c.Architecture, c.Latent, c.Embedding = generator.DCGANCode, 16, 8
+	c.Debiasing, c.WeightDecay = 0.2, 1e-5
 	if preset == experiment.Paper {
-		c.Debiasing, c.Noise = 0.2, 2.2 // its multiplier of 1.1, of the sensitivity 2Δ
-		c.LearningRate, c.WeightDecay = 1e-5, 1e-5
+		c.Noise, c.LearningRate = 2.2, 1e-5 // its multiplier of 1.1, of the sensitivity 2Δ
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package dpsinkhorn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"molehill/privacy"
 	"molehill/privacy/accountant"
@@ -65,20 +66,25 @@ func affordable(plan privacy.Plan, rate float64) (int, error) {
 	return steps, err
 }
 
-// printed are the trainings of which 001 (D.4) says that they are at ε = 10. It rounds
-// the rate of faces.
+// printed are the trainings of which 001 (D.4) says that they are at ε = 10. For faces it
+// prints a rate of 0.00038, where 50 of CelebA's 162,770 images are 0.00031: what it
+// claims is said of either.
 var printed = []struct {
 	noise, delta float64
 	steps        int
-	rate         float64
-}{{1.5, 1e-5, 160_000, 1. / 1200}, {1.9, 1e-5, 280_000, 1. / 1200}, {1.9, 1e-6, 1_700_000, 0.00038}}
+	rates        []float64
+}{{1.5, 1e-5, 160_000, []float64{1. / 1200}}, {1.9, 1e-5, 280_000, []float64{1. / 1200}}, {1.9, 1e-6, 1_700_000, []float64{0.00038, 50. / 162_770}}}
+
+// papersWay is the claim of what 001's own accounting gives, beside what it has printed.
+const papersWay = "paper's way"
 
 // claims are what 001 says of a plan's noise: it takes 2Δ for the sensitivity,
 // image by image or not, and Rényi divergences.
 func (c *Config) claims(plan privacy.Plan, rate float64) (claims []privacy.Claim, err error) {
 	for _, p := range printed {
-		if math.Abs(plan.NoiseStd-p.noise*c.Bound) < 1e-9*c.Bound && p.steps == plan.Steps && p.delta == c.Delta && math.Abs(rate-p.rate) < 0.02*p.rate {
-			claims = append(claims, privacy.Claim{Label: "as published", Accountant: "001 D.4", Epsilon: 10, Note: fmt.Sprintf("for σ = %g over %d steps, q = %.2g", p.noise, p.steps, p.rate)})
+		if math.Abs(plan.NoiseStd-p.noise*c.Bound) < 1e-9*c.Bound && p.steps == plan.Steps && p.delta == c.Delta &&
+			slices.ContainsFunc(p.rates, func(q float64) bool { return math.Abs(rate-q) < 0.02*q }) {
+			claims = append(claims, privacy.Claim{Label: "as published", Accountant: "001 D.4", Epsilon: 10, Note: fmt.Sprintf("for σ = %g over %d steps, q = %.2g", p.noise, p.steps, p.rates[0])})
 		}
 	}
 	rdp := accountant.RDP{}
@@ -90,5 +96,5 @@ func (c *Config) claims(plan privacy.Plan, rate float64) (claims []privacy.Claim
 	if c.Clipping == PerImage && c.Perturbed == ByImages {
 		note = fmt.Sprintf("noise in units of 2Δ, which bounds one image's gradient; that of all %d moves by up to 2Δ·√%[1]d", c.Generated)
 	}
-	return append(claims, privacy.Claim{Label: "paper's way", Accountant: rdp.Name(), Epsilon: privacy.Epsilon(result.Epsilon), Note: note}), nil
+	return append(claims, privacy.Claim{Label: papersWay, Accountant: rdp.Name(), Epsilon: privacy.Epsilon(result.Epsilon), Note: note}), nil
 }

@@ -46,6 +46,14 @@ func TestThePapersTraining(t *testing.T) {
 		t.Errorf("another rate: claims %+v, %v", claims, err)
 	}
 
+	faces := config(t, "dp-sinkhorn", experiment.Paper)
+	faces.Noise, faces.Steps, faces.Delta = 1.9, 1_700_000, 1e-6
+	for _, n := range []int{162_770, 131_579} { // CelebA's, and those of the rate that is printed
+		if _, claims, err := faces.plan(n, 50*3*32*32); err != nil || len(claims) != 2 || claims[0].Label != "as published" || claims[0].Epsilon != 10 {
+			t.Errorf("%d faces: claims %+v, %v", n, claims, err)
+		}
+	}
+
 	each := config(t, "dp-sinkhorn-text", experiment.Paper)
 	if plan, _, err = each.plan(60_000, 50*784); err != nil {
 		t.Fatal(err)

@@ -172,7 +172,7 @@ func (t table) file(m measured) string {
 // of is the table of a data set's lines.
 func (t table) of(dataset string, all []measured) viz.Table {
 	measures := columns(all)
-	table := viz.Table{Title: dataset, Header: []string{"method", t.axis, "paper's way"}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
+	table := viz.Table{Title: dataset, Header: []string{"method", t.axis, papersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
 	if t.along != "epsilon" {
 		table.Header = slices.Insert(table.Header, 2, "ε, proved")
 	}
@@ -185,8 +185,8 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps", "seeds", "seconds")
 	for _, m := range all {
 		theirs := ""
-		if claim, ok := m.statement().Published(); ok {
-			theirs = claim.Epsilon.String()
+		if k := slices.IndexFunc(m.rows[0].Claims, func(c privacy.Claim) bool { return c.Label == papersWay }); k >= 0 {
+			theirs = m.rows[0].Claims[k].Epsilon.String()
 		}
 		line := []any{m.label}
 		if t.along != "epsilon" {

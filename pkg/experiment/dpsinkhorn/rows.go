@@ -78,7 +78,7 @@ func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, er
 	held := ofSide(latents.Images())
 	d := &Rows{
 		Private: Batch{latents.Private, latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
-		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: latents.Origin, Backend: latents.Backend, latents: latents,
+		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: held.Origin, Backend: latents.Backend, latents: latents,
 	}
 	d.NotCovered = append(slices.Clone(latents.NotCovered), experiment.ClassesLeftOut(len(d.Classes)))
 	return d, nil
@@ -117,19 +117,23 @@ func (d *Rows) decode(to *dataset.Dataset, x transport.Points) error {
 		if err != nil {
 			return err
 		}
-		full.X = decoded
-		to.X = append(to.X, ofSide(&full).X...)
+		if full.X = decoded; full.Height == 2*d.Height {
+			decoded = halve(&full).X
+		}
+		to.X = append(to.X, decoded...)
 	}
 	return nil
 }
 
-// ofSide brings faces of 64×64 pixels to the size that the generators make; other
-// images stay as they are.
+// ofSide brings images of 64×64 pixels to the size of 001's faces, and says so in their
+// origin; others stay as they are.
 func ofSide(d *dataset.Dataset) *dataset.Dataset {
-	if d.Height == 2*side && d.Width == 2*side {
-		return halve(d)
+	if d.Height != 2*side || d.Width != 2*side {
+		return d
 	}
-	return d
+	half := halve(d)
+	half.Origin = fmt.Sprintf("%s, %d×%[2]d pixels", d.Origin, side)
+	return half
 }
 
 // halve returns images of half the side: the means of 2×2 pixels.

@@ -43,7 +43,7 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 				seen[key] = true
 				rows = append(rows, experiment.Row{Run: key, Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
 					Metrics: run.Values{"logistic accuracy": 0.5 + float64(q.Seed)/100, "steps": 7},
-					Claims:  []privacy.Claim{{Epsilon: 3, Sound: true}, {Epsilon: 2}}})
+					Claims:  []privacy.Claim{{Epsilon: 3, Sound: true}, {Label: papersWay, Epsilon: 2}}})
 			}
 			report, err := s.Report(rows, nil)
 			if err != nil {
@@ -99,8 +99,8 @@ func TestATableOfOneRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		report, err := table1.Report([]experiment.Row{{Experiment: c.experiment, Config: text, Metrics: run.Values{"logistic accuracy": 0.5},
-			Claims: []privacy.Claim{{Epsilon: privacy.Epsilon(c.epsilon), Sound: true}}}}, nil)
-		if err != nil || len(report.Tables) != 1 || report.Tables[0].Rows[0][1] != c.shown || len(report.Figures) != c.figures {
+			Claims: []privacy.Claim{{Epsilon: privacy.Epsilon(c.epsilon), Sound: true}, {Label: "as published", Epsilon: 10}, {Label: papersWay, Epsilon: 3.48}}}}, nil)
+		if err != nil || len(report.Tables) != 1 || report.Tables[0].Rows[0][1] != c.shown || report.Tables[0].Rows[0][2] != "3.48" || len(report.Figures) != c.figures {
 			t.Errorf("%s at %v: %+v, %v; want %s and %d figures", c.experiment, c.epsilon, report, err, c.shown, c.figures)
 		}
 	}

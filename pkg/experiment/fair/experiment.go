@@ -44,7 +44,11 @@ const checkpointEvery = 20 * time.Second
 // "task loss" and "distance" of the batches.
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	t, test, err := c.begin(r, groups(Odds))
+	needed := groups(Parity)
+	if e.kind.labels {
+		needed = groups(Odds)
+	}
+	t, test, err := c.begin(r, needed)
 	if err != nil {
 		return result, err
 	}

@@ -91,8 +91,11 @@ func (c *Config) leftOut(of []group, sizes []int) (lines []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	lines = experiment.LeftOut(c.Dataset,
-		fmt.Sprintf("how many records each group has (%s), which is declared public (public_sizes)", describe(of, sizes)),
+	counts := "how many records each group has, which is not declared public (public_sizes): what depends on it is not protected"
+	if c.PublicSizes {
+		counts = fmt.Sprintf("how many records each group has (%s), which is declared public (public_sizes)", describe(of, sizes))
+	}
+	lines = experiment.LeftOut(c.Dataset, counts,
 		"which of these groups a person is of: neighbours replace a record by one of the same group (004's k-end relation), so that what is hidden is what else the record says",
 		matching.NotCovered,
 		"the records that measure the result, which count as public")

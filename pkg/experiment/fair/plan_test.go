@@ -3,6 +3,7 @@ package fair
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,7 +86,13 @@ func TestPlansProveTheirBudget(t *testing.T) {
 	}) {
 		t.Errorf("sizes are not said to be public: %q", p.notCovered)
 	}
-	c.Published = true
+	c.PublicSizes = false // as runs without privacy may have it
+	if lines, err := c.leftOut(groups(Parity), sizes); err != nil || slices.ContainsFunc(lines, func(line string) bool {
+		return strings.Contains(line, "declared public") && !strings.Contains(line, "not declared public") || strings.Contains(line, strconv.Itoa(sizes[0]))
+	}) {
+		t.Errorf("sizes that are not declared public are said to be, or told: %q, %v", lines, err)
+	}
+	c.PublicSizes, c.Published = true, true
 	theirs, err := c.promise(r, 17, 1)
 	if err != nil || !(theirs.NoiseStd > p.NoiseStd) || math.Abs(float64(theirs.claims[0].Epsilon)-3) > 1e-3 {
 		t.Errorf("the paper's noise for ε = 3 is %v, claimed %v, %v; ours %v", theirs.NoiseStd, theirs.claims, err, p.NoiseStd)

@@ -66,7 +66,7 @@ func (c column) metric() experiment.Metric {
 
 // own are the metrics that every run has.
 var own = []column{
-	{name: "mlp accuracy"}, {name: "mlp accuracy" + through}, {name: labelAccuracy}, {name: reconstruction}, {name: toPrior},
+	{name: "mlp accuracy"}, {name: "mlp accuracy" + through}, {name: labelAccuracy}, {name: reconstruction}, {name: toPrior}, {name: "noise"}, {name: "noise norm"},
 }
 
 // columnsIn are the metrics that rows have, those of the runs themselves first.
@@ -193,7 +193,7 @@ func file(dataset, name, shows string) string {
 // of is the table of a data set's lines.
 func (t table) of(dataset string, all []measured) viz.Table {
 	measures := columnsIn(all)
-	table := viz.Table{Title: dataset, Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them. In brackets from how many generated images. Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from. As published: the ε that 004's accounting gives for the same noise. " + t.note}
+	table := viz.Table{Title: dataset, Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them. In brackets from how many generated images. Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from. Noise is the standard deviation of that on each number of a gradient; its norm at a step is at most the noise norm with probability 0.95 (004, Corollary 4.2). As published: the ε that 004's accounting gives for the same noise. " + t.note}
 	if t.axis == ablation.axis {
 		table.Header = append(table.Header, t.axis)
 	}
