@@ -92,21 +92,26 @@ func (ClassHistogram) Describe() plugin.Info {
 // Measure implements Metric; nothing is drawn. The note holds the χ² distance
 // and the total variation that equal laws would have.
 func (m ClassHistogram) Measure(generated, real transport.Points, _ *rand.Rand) (Value, error) {
-	var labels [2][]int
-	for side, p := range []transport.Points{generated, real} {
-		if err := p.Check(); err != nil {
-			return Value{}, err
-		}
-		var err error
-		if labels[side], err = m.Classifier.Classify(p); err != nil {
-			return Value{}, err
-		}
-	}
-	h, err := CompareHistograms(labels[0], labels[1], m.Classifier.Classes())
+	h, err := m.Compare(generated, real)
 	if err != nil {
 		return Value{}, err
 	}
 	return Value{Value: h.TotalVariation, Note: fmt.Sprintf("samples of one law have %.4f; χ² distance %.4f", h.Floor, h.ChiSquared)}, nil
+}
+
+// Compare returns the histograms that Measure compares.
+func (m ClassHistogram) Compare(generated, real transport.Points) (Histograms, error) {
+	var labels [2][]int
+	for side, p := range []transport.Points{generated, real} {
+		if err := p.Check(); err != nil {
+			return Histograms{}, err
+		}
+		var err error
+		if labels[side], err = m.Classifier.Classify(p); err != nil {
+			return Histograms{}, err
+		}
+	}
+	return CompareHistograms(labels[0], labels[1], m.Classifier.Classes())
 }
 
 // KNN classifies a point as most of its K nearest labelled points are, in the

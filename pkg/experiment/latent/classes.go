@@ -14,20 +14,17 @@ import (
 const classNeighbours = 15
 
 // LabelsNote explains the values of ScoreLabels.
-const LabelsNote = "; class total variation is that of generated and held-out labels; class accuracy is how often held-out neighbours take a particle for what it was made to be; downstream accuracy is that of a classifier of generated latents on held-out ones (the 15 nearest vote in both); for real ones as many public latents stand in"
+const LabelsNote = "; label total variation is that of the labels that particles were made with and of held-out ones; class accuracy is how often held-out neighbours take a particle for what it was made to be; downstream accuracy is that of a classifier of generated latents on held-out ones (the 15 nearest vote in both); for real ones as many public latents stand in"
 
 // ScoreClasses adds how far the classes of points are from those of held-out
-// latents in number, where the data has labels: points without labels get those of
-// the public latents around them.
+// latents in number, where the data has labels: both as the public latents around them
+// say, so that what these get wrong they get wrong on both sides.
 func (d *Data) ScoreClasses(x transport.Points, to run.Values) error {
 	if d.Labels.Public == nil || d.Labels.Test == nil {
 		return nil
 	}
-	labels, err := metric.KNN{K: min(classNeighbours, d.Public.Len()), Points: d.Public, Labels: d.Labels.Public}.Classify(x)
-	if err != nil {
-		return err
-	}
-	h, err := metric.CompareHistograms(labels, d.Labels.Test, len(d.Classes))
+	classifier := metric.KNN{K: min(classNeighbours, d.Public.Len()), Points: d.Public, Labels: d.Labels.Public}
+	h, err := metric.ClassHistogram{Classifier: classifier}.Compare(x, d.Test)
 	if err != nil {
 		return err
 	}
@@ -48,7 +45,7 @@ func (d *Data) ScoreLabels(x transport.Points, labels []int, seed uint64) (run.V
 	if err != nil {
 		return nil, err
 	}
-	values := run.Values{"class total variation": h.TotalVariation, "class total variation floor": h.Floor}
+	values := run.Values{"label total variation": h.TotalVariation, "label total variation floor": h.Floor}
 	for of, side := range map[string]struct {
 		x      transport.Points
 		labels []int

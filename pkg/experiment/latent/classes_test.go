@@ -53,7 +53,7 @@ func TestScoresOfClasses(t *testing.T) {
 			t.Errorf("%s of the same law is %v, of real points %v", name, good[name], good[name+" of real"])
 		}
 	}
-	if good["class accuracy"] < 0.85 || good["class total variation"] > 0.15 {
+	if good["class accuracy"] < 0.85 || good["label total variation"] > 0.15 {
 		t.Errorf("points of the same law: %v", good)
 	}
 	wrong := slices.Clone(d.Labels.Private)
@@ -63,7 +63,63 @@ func TestScoresOfClasses(t *testing.T) {
 	if v := score(d.Private, wrong); v["class accuracy"] > 0.15 || v["downstream accuracy"] > 0.15 || v["sliced W₂ within classes"] < 3*good["sliced W₂ within classes"] {
 		t.Errorf("wrong labels: %v", v)
 	}
-	if v := score(d.Private, make([]int, 600)); math.Abs(v["class total variation"]-0.5) > 0.1 || v["downstream accuracy"] > 0.6 {
+	if v := score(d.Private, make([]int, 600)); math.Abs(v["label total variation"]-0.5) > 0.1 || v["downstream accuracy"] > 0.6 {
 		t.Errorf("one label for all: %v", v)
+	}
+}
+
+// Classes are compared as the same classifier sees them: one that is wrong half of the
+// time still finds no difference between points and themselves, and finds the one that
+// there is between points of all classes and of one.
+func TestClassesAreComparedByOneClassifier(t *testing.T) {
+	d := twoClassData()
+	for i := range d.Labels.Public { // half of what is on the right counts as on the left
+		if d.Labels.Public[i] == 1 && i%2 == 0 {
+			d.Labels.Public[i] = 0
+		}
+	}
+	total := func(x transport.Points) float64 {
+		t.Helper()
+		values := run.Values{}
+		if err := d.ScoreClasses(x, values); err != nil {
+			t.Fatal(err)
+		}
+		return values["class total variation"]
+	}
+	if same := total(d.Test); same != 0 {
+		t.Errorf("held-out points and themselves: %v", same)
+	}
+	var left []int
+	for i, label := range d.Labels.Private {
+		if label == 0 {
+			left = append(left, i)
+		}
+	}
+	if one := total(d.Private.Subset(left)); !(one > 0.1) {
+		t.Errorf("points of one class: %v", one)
+	}
+}
+
+// Public rows are drawn from all of the public half, whatever the order of the file, and
+// the same ones each time.
+func TestPublicRowsAreFromAnywhere(t *testing.T) {
+	rows := make([]int, 30_000)
+	for i := range rows {
+		rows[i] = 2 * i
+	}
+	drawn := anywhere(rows, 10_000)
+	if !slices.Equal(drawn, anywhere(rows, 10_000)) || !slices.IsSorted(drawn) || len(slices.Compact(slices.Clone(drawn))) != 10_000 {
+		t.Fatal("rows differ, are out of order, or twice there")
+	}
+	sum := 0.0
+	for _, row := range drawn {
+		sum += float64(row) / 60_000
+	}
+	// The mean of 10,000 of 30,000 has a standard error of 0.0024.
+	if mean := sum / 10_000; math.Abs(mean-0.5) > 0.012 {
+		t.Errorf("rows are at %v of the file in the mean", mean)
+	}
+	if all := anywhere(rows[:5], 10); !slices.Equal(all, rows[:5]) {
+		t.Errorf("all of five rows are %v", all)
 	}
 }

@@ -6,6 +6,8 @@ package latent
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
@@ -17,7 +19,7 @@ import (
 // Data are the latents of a data set, in the parts that differ in who may see them.
 type Data struct {
 	Private    transport.Points // [n, dim], latents of the private half, on the unit sphere
-	Public     transport.Points // latents of as many public images as there are held-out ones
+	Public     transport.Points // latents of as many public images as there are held-out ones, of anywhere in the file
 	Test       transport.Points // latents of the held-out images
 	HeldOut    []float32        // [SampleImages, Pixels], held-out images to compare with
 	Classes    []string         // what labels name, nil if the rows have none
@@ -81,7 +83,7 @@ func Load(ctx context.Context, name, label, weights string, say func(run.Event))
 	}
 	// The images for training, most of what there is, are not needed once they are
 	// encoded: nothing below holds on to them.
-	train, public := splits.Train, partition.Public[:min(splits.Test.Len(), len(partition.Public))]
+	train, public := splits.Train, anywhere(partition.Public, splits.Test.Len())
 	d.test = splits.Test
 	d.Labels = Labels{labelsAt(train, partition.Private), labelsAt(train, public), d.test.Labels}
 	if d.Private, err = encode(train, partition.Private); err != nil {
@@ -99,6 +101,17 @@ func Load(ctx context.Context, name, label, weights string, say func(run.Event))
 	d.HeldOut = d.images(SampleImages).X
 	d.NotCovered = []string{learned, fmt.Sprintf("the held-out images of %s, which measure the result and count as public", name)}
 	return d, nil
+}
+
+// anywhere draws at most n of rows, in their order, the same ones always. The first ones
+// would not do: files have an order, MNIST's that of its writers.
+func anywhere(rows []int, n int) []int {
+	drawn := make([]int, min(n, len(rows)))
+	for i, k := range rand.New(rand.NewPCG(experiment.SplitSeed, 0x7075626c6963)).Perm(len(rows))[:len(drawn)] {
+		drawn[i] = rows[k]
+	}
+	slices.Sort(drawn)
+	return drawn
 }
 
 // labelsAt are the labels of some rows, nil if the rows have none.

@@ -14,6 +14,7 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/transport/sliced"
 )
 
 // Config are the settings of a private flow on images. The papers' symbols
@@ -75,6 +76,10 @@ type Config struct {
 	preset    func() *Config // the settings that were changed
 }
 
+// farthest is the largest step size and diffusion: latents have norm 1, steps of the
+// papers 3 to 6.
+const farthest = 1e4
+
 // Check implements experiment.Config.
 func (c *Config) Check() error {
 	budget := privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
@@ -95,8 +100,11 @@ func (c *Config) Check() error {
 	); err != nil {
 		return err
 	}
-	if !(c.StepSize > 0) || !(c.Diffusion >= 0) {
-		return fmt.Errorf("step_size is %v and diffusion %v; the first must be above 0, the other at least 0", c.StepSize, c.Diffusion)
+	if !(c.StepSize > 0 && c.StepSize <= farthest) || !(c.Diffusion >= 0 && c.Diffusion <= farthest) {
+		return fmt.Errorf("step_size is %v and diffusion %v; the first must be above 0, the other at least 0, and both at most %g, for latents have norm 1", c.StepSize, c.Diffusion, float64(farthest))
+	}
+	if err := sliced.CheckMemory(max(c.Particles, c.Generated), cmp.Or(c.PerStep, c.Directions)); err != nil {
+		return fmt.Errorf("particles along the directions of a step: %w", err)
 	}
 	switch {
 	case c.Learner != Particles && c.Learner != Generator:

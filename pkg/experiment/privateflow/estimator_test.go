@@ -1,6 +1,7 @@
 package privateflow
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -212,6 +213,23 @@ func TestPublishedNoiseIsForThePapersSettings(t *testing.T) {
 	}
 }
 
+// Steps with which particles run away are refused before anything is paid, and those of
+// the presets are not: a step of 2·d and more overshoots further each time.
+func TestStepsThatRunAwayAreRefused(t *testing.T) {
+	for _, e := range []Estimator{sketched{}, spherical{}, presampled{}} {
+		c := e.Config(experiment.Quick)
+		if err := Rehearse(e, c, 2000, 8, noise.Seeded(1)); err != nil {
+			t.Errorf("%s: %v", e.Describe().Name, err)
+		}
+		for _, size := range []float64{40, 1e4} {
+			c.StepSize = size
+			if err := Rehearse(e, c, 2000, 8, noise.Seeded(1)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("step_size is %v", size)) {
+				t.Errorf("%s with steps of %v: %v", e.Describe().Name, size, err)
+			}
+		}
+	}
+}
+
 // Theorem 3 as 003 has it: with its noise on MNIST at λ = 0.1, h = 3 δ falls from 10⁻⁵
 // to 8.3·10⁻⁶ at ε = 10 (docs/diffusion.md).
 func TestTheorem3IsClaimedAsPublished(t *testing.T) {
@@ -264,6 +282,9 @@ func TestConfigNamesWhatIsWrong(t *testing.T) {
 		"particles is 1":     func(c *Config) { c.Particles = 1 },
 		"steps is 0":         func(c *Config) { c.Steps = 0 },
 		"step_size is NaN":   func(c *Config) { c.StepSize = math.NaN() },
+		"step_size is 1e+30": func(c *Config) { c.StepSize = 1e30 },
+		"and diffusion 1e+3": func(c *Config) { c.Diffusion = 1e300 },
+		"GiB of projections": func(c *Config) { c.Particles = 10_000_000; c.PerStep = 7200 },
 		"diffusion -1":       func(c *Config) { c.Diffusion = -1 },
 		"no data set is cal": func(c *Config) { c.Dataset = "" },
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"time"
 
 	"molehill/pkg/experiment"
@@ -13,6 +14,7 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/clip"
 	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/flow"
@@ -112,8 +114,8 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *laten
 	return guide, plan, paid, err
 }
 
-// Rehearse makes a guide of random points in place of n records, and asks it for its
-// first step: what settings cannot do shows before anything is paid.
+// Rehearse makes a guide of random points in place of n records, and follows it for a few
+// steps: what settings cannot do shows before anything is paid.
 func Rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 	// Few points are soon rehearsed; what they are too few for takes as many as there are.
 	if few := min(1000, n); rehearse(e, c, few, dim, public) == nil {
@@ -145,9 +147,25 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 	}
 	f := flow.Flow{StepSize: c.StepSize, NoisyEvaluation: c.NoisyEvaluation, Random: public}
 	x := f.Start(len(records.Labels)+2, dim) // of classes each has a place
-	_, err = guide.Drift(f, x, 0)
-	return err
+	if c.Learner == Generator {              // has a rate of its own
+		_, err = guide.Drift(f, x, 0)
+		return err
+	}
+	for step := range min(c.Steps, rehearsed) {
+		if err := f.Step(x, guide, step); err != nil {
+			return err
+		}
+		if x.Check() != nil || clip.Norm(x.Data) > lost*math.Sqrt(float64(x.Len())) {
+			return fmt.Errorf("step_size is %v, and particles run away with it: of random points they were gone after %d steps; take a smaller one, the papers' is 3", c.StepSize, step+1)
+		}
+	}
+	return nil
 }
+
+const (
+	rehearsed = 60  // steps
+	lost      = 1e4 // is how far from latents, of norm 1, particles are that do not come back
+)
 
 // move follows the guide from the last checkpoint to the last step.
 func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow, guide flow.Guide, data *latent.Data) (transport.Points, error) {
@@ -290,8 +308,8 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of as many real public latents, nothing learned that of uniform points on the sphere; 1-NN is how often the nearest neighbour tells particles and held-out latents apart, 0.5 if it cannot",
 			placed.Len(), data.Test.Len(), metric.DefaultStacks),
 	}
-	if labels == nil {
-		return result, data.ScoreClasses(placed, result.Metrics)
+	if err := data.ScoreClasses(placed, result.Metrics); err != nil || labels == nil {
+		return result, err
 	}
 	values, err := data.ScoreLabels(placed, labels, r.Spec.Seed)
 	if err != nil {
