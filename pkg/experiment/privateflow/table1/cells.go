@@ -68,6 +68,17 @@ func (c cell) metric(name string) (mean, deviation float64) {
 	return c.over(experiment.OwnMetric(name))
 }
 
+// lacks reports whether some runs have a metric and others do not.
+func (c cell) lacks(name string) bool {
+	has := 0
+	for _, row := range c.rows {
+		if _, ok := row.Metrics[name]; ok {
+			has++
+		}
+	}
+	return has > 0 && has < len(c.rows)
+}
+
 func (c cell) over(metric experiment.Metric) (mean, deviation float64) {
 	return experiment.OverSeeds(c.rows, metric)
 }
