@@ -160,7 +160,7 @@ func picturesOf(dataset string, cells []cell, samples experiment.Samples) (viz.P
 	return f, found
 }
 
-// group is a part of the methods: no more lines than a reader tells apart.
+// group is some of the methods.
 type group struct {
 	suffix  string // of the file
 	title   string
@@ -168,8 +168,10 @@ type group struct {
 	beside  string // of the other group, to be compared with; "" for none
 }
 
-// groups are the methods by what they release.
+// groups are all methods, to see who wins, and by what they release, which no reader has
+// trouble to tell apart.
 var groups = []group{
+	{"-all", "all methods", []string{"harmonic-flow", "harmonic-classes", "harmonic-generator", "sketch-flow", "private-normal", "dp-merf", "sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, ""},
 	{"", "averages, released once", []string{"harmonic-flow", "harmonic-classes", "harmonic-generator", "sketch-flow", "private-normal", "dp-merf"}, ""},
 	{"-projections", "every record's projections", []string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, "harmonic-flow"},
 }
