@@ -2,13 +2,13 @@ package dpsinkhorn
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
+	"molehill/privacy/clip"
 	"molehill/privacy/noise"
 	"molehill/transport"
 )
@@ -97,7 +97,10 @@ func TestCopiesLeaveTheSensitivity(t *testing.T) {
 				}
 				released[world] = g[:c.Generated*side*side]
 			}
-			moved := distance(released[0], released[1])
+			for i, v := range released[1] {
+				released[0][i] -= v
+			}
+			moved := clip.Norm(released[0])
 			largest = max(largest, moved)
 			if bound := 2 * c.Bound; moved > bound+1e-3 {
 				t.Errorf("record %d moves the release by %v, more than %v", record, moved, bound)
@@ -107,13 +110,4 @@ func TestCopiesLeaveTheSensitivity(t *testing.T) {
 			t.Errorf("no record moved the release by more than %v; the test sees nothing", largest)
 		}
 	})
-}
-
-func distance(a, b []float32) float64 {
-	var sum float64
-	for i := range a {
-		d := float64(a[i]) - float64(b[i])
-		sum += d * d
-	}
-	return math.Sqrt(sum)
 }

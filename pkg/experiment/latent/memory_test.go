@@ -1,10 +1,8 @@
 package latent
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"molehill/models"
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
@@ -28,24 +27,6 @@ func (small28) Encode(_ context.Context, _ *backend.Backend, images []float32) (
 		codes[i] = images[i*512+300]
 	}
 	return codes, nil
-}
-
-// mostMemory is in a process's status the most that it ever had in memory, in MiB.
-func mostMemory(t *testing.T) (mib int) {
-	t.Helper()
-	file, err := os.Open("/proc/self/status")
-	if err != nil {
-		t.Skip("no /proc here")
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var kib int
-		if _, err := fmt.Sscanf(lines.Text(), "VmHWM: %d kB", &kib); err == nil {
-			return kib >> 10
-		}
-	}
-	t.Skip("no VmHWM here")
-	return 0
 }
 
 // As many images as MNIST's take 209 MiB. Encoding them takes little more: not a copy
@@ -76,7 +57,7 @@ func TestEncodingTakesLittleMoreThanTheImages(t *testing.T) {
 			}
 			*part = d
 		}
-		before = mostMemory(t)
+		before = experimenttest.MostMemory(t)
 		return splits, nil
 	})
 	d, err := Load(t.Context(), "many", "", "small28", func(run.Event) {})
@@ -86,7 +67,7 @@ func TestEncodingTakesLittleMoreThanTheImages(t *testing.T) {
 	if d.Private.Len() != 30_000 || d.Test.Len() != 10_000 || len(d.HeldOut) != 64*32*32 {
 		t.Fatalf("%d private and %d held-out latents, %d pixels", d.Private.Len(), d.Test.Len(), len(d.HeldOut))
 	}
-	after := mostMemory(t)
+	after := experimenttest.MostMemory(t)
 	t.Logf("%d MiB with the images, %d MiB at most", before, after)
 	if before < 209 || after > before+80 {
 		t.Errorf("%d MiB with the images alone, %d MiB after they were encoded", before, after)

@@ -1,7 +1,6 @@
 package privateflow
 
 import (
-	"bufio"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/privacy/noise"
 	"molehill/transport"
 )
@@ -29,9 +29,9 @@ func TestFlowsTakeLittleMemory(t *testing.T) {
 	}
 	if name := os.Getenv(child); name != "" {
 		moveAtPaperSize(t, name, 12)
-		small := mostMemory(t)
+		small := experimenttest.MostMemory(t)
 		moveAtPaperSize(t, name, 40) // more steps take no more
-		t.Logf("peaks %d %d", small, mostMemory(t))
+		t.Logf("peaks %d %d", small, experimenttest.MostMemory(t))
 		return
 	}
 	for name, limit := range limits {
@@ -87,22 +87,4 @@ func moveAtPaperSize(t *testing.T, name string, steps int) {
 	if _, _, err := Follow(t.Context(), c, guide, 8, public); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// mostMemory is in a process's status the most that it ever had in memory, in MiB.
-func mostMemory(t *testing.T) (mib int) {
-	t.Helper()
-	file, err := os.Open("/proc/self/status")
-	if err != nil {
-		t.Skip("no /proc here")
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var kib int
-		if _, err := fmt.Sscanf(lines.Text(), "VmHWM: %d kB", &kib); err == nil {
-			return kib >> 10
-		}
-	}
-	t.Skip("no VmHWM here")
-	return 0
 }
