@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/models"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
@@ -35,20 +36,25 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		o.N = 2000
 		return dataset.Load(ctx, "glyphs", o)
 	})
+	models.Registry.Register(quarters{})
 	trainings := []string{"dp-sinkhorn"}
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
 		trainings = append(trainings, "dp-sinkhorn-code", "dp-sinkhorn-text", "sinkhorn", "dp-merf-images", "dp-sinkhorn-latent", "sinkhorn-sketch")
 	}
 	for _, name := range trainings {
 		few := map[string]string{"dataset": "few-digits", "features": "20"}
-		if name == "sinkhorn" {
+		pixels := 28 * 28
+		switch name {
+		case "sinkhorn":
 			few["multiplicity"] = "3"
+		case "dp-sinkhorn-latent", "sinkhorn-sketch":
+			few["weights"], pixels = "quarters", 32*32
 		}
 		whole, parts := compute(t, name, few, 0), compute(t, name, few, 4)
 		if !bytes.Equal(experimenttest.Read(t, whole, artefact), experimenttest.Read(t, parts, artefact)) {
 			t.Errorf("%s: interrupted, the training ended elsewhere", name)
 		}
-		if images, columns, err := whole.Table("samples.npy"); err != nil || columns != 28*28 || len(images) != 10*perClass*columns {
+		if images, columns, err := whole.Table("samples.npy"); err != nil || columns != pixels || len(images) != 10*perClass*columns {
 			t.Errorf("%s: samples of %d columns, %v", name, columns, err)
 		}
 		result, err := whole.Result()

@@ -12,6 +12,7 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
+	"molehill/transport"
 )
 
 // shades are faces of one shade each, with an attribute to be labelled by: dark ones have
@@ -93,4 +94,29 @@ func TestFaces(t *testing.T) {
 			}
 		}
 	}
+}
+
+// quarters is a model of digits: the means of an image's quarters, on the sphere.
+type quarters struct{}
+
+func (quarters) Describe() plugin.Info   { return plugin.Info{Name: "quarters", Version: "1"} }
+func (quarters) Shape() models.Shape     { return models.Shape{Side: 32, Channels: 1, Code: 4} }
+func (quarters) Learned() models.Learned { return models.Learned{} }
+func (quarters) Encode(_ context.Context, _ *backend.Backend, images []float32) ([]float32, error) {
+	codes := transport.NewPoints(len(images)/(32*32), 4)
+	for i := range codes.Len() {
+		for k, v := range images[i*32*32 : (i+1)*32*32] {
+			codes.Row(i)[k/512*2+k%32/16] += v
+		}
+		codes.Row(i)[0] += 1e-3 // none is 0
+	}
+	codes.OnSphere()
+	return codes.Data, nil
+}
+func (quarters) Decode(_ context.Context, _ *backend.Backend, codes []float32) ([]float32, error) {
+	images := make([]float32, len(codes)/4*32*32)
+	for k := range images {
+		images[k] = min(1, max(0, codes[k/(32*32)*4+k%(32*32)/512*2+k%32/16]))
+	}
+	return images, nil
 }
