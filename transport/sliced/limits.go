@@ -32,8 +32,10 @@ func (u Directions) Frame() float64 {
 }
 
 // OrthonormalFrame is a λ that the Frame of Orthonormal directions does not pass: 1/d,
-// and what float32 may miss of it.
-func OrthonormalFrame(dim int) float64 { return min(1, (1+1e-5)/float64(dim)) }
+// and what float32 may miss of it, twice, but a part in 10⁵ at least.
+func OrthonormalFrame(dim int) float64 {
+	return min(1, (1+max(1e-5, 2*(slack(dim)-1)))/float64(dim))
+}
 
 // Sensitivity of Gradient under replace-one among the n source records, when
 // only they are private; the Target records are public.

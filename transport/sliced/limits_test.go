@@ -206,3 +206,19 @@ func TestZeroOutIsLabelledAsItIs(t *testing.T) {
 		t.Errorf("%+v, %v; want the published 12", s, err)
 	}
 }
+
+// Whole bases are within the λ that plans count with, in every dimension that they are
+// asked for.
+func TestOrthonormalFrameHolds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 1))
+	for _, d := range []int{1, 2, 3, 6, 8, 19, 20, 48, 128, 300} {
+		for stacks := 1; stacks <= 3; stacks++ {
+			if found, covered := Orthonormal(d, stacks, rng).Frame(), OrthonormalFrame(d); found > covered {
+				t.Errorf("%d bases of %d: λ = %v above %v", stacks, d, found, covered)
+			}
+		}
+		if most := OrthonormalFrame(d); most > 1 || most < 1/float64(d) || most > (1+2e-3)/float64(d) && d > 1 {
+			t.Errorf("d = %d: λ = %v is not about 1/d", d, most)
+		}
+	}
+}

@@ -75,6 +75,8 @@ func TestCopiesLeaveTheSensitivity(t *testing.T) {
 		c := tiny(t)
 		c.Multiplicity = 4
 		x := rows(9, side*side, 3, 2)
+		taught := teaching(t, b, c, rows(6, side*side, 3, 1), nil) // compiled once
+		taught.rows.Height, taught.rows.Width, taught.rows.Channels = side, side, 1
 		var largest float64
 		for record := range 20 {
 			var released [2][]float32
@@ -89,8 +91,7 @@ func TestCopiesLeaveTheSensitivity(t *testing.T) {
 					private = Batch{far, append(private.Labels, record%3)}
 				}
 				plan := planned(t, c, private.Len(), c.Generated*side*side, 1, 1e-6)
-				taught := teaching(t, b, c, private, plan.Releaser(noise.Seeded(3)))
-				taught.rows.Height, taught.rows.Width, taught.rows.Channels = side, side, 1
+				taught.rows.Private, taught.release = private, plan.Releaser(noise.Seeded(3))
 				g, err := taught.gradient(0, x)
 				if err != nil {
 					t.Fatal(err)

@@ -68,7 +68,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 }
 
 func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
-	latents, err := latent.Load(ctx, c.Dataset, c.Label, c.Weights, say)
+	latents, err := latent.LoadLabelled(ctx, c.Dataset, c.Label, c.Weights, say)
 	if err != nil {
 		return nil, err
 	}

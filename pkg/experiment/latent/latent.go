@@ -38,10 +38,15 @@ type Labels struct{ Private, Public, Test []int }
 
 // Load encodes the private half and the held-out images of a data set with the
 // autoencoder that was trained on its public half. say tells of long work.
-// label is the attribute that is the class where rows have several (dataset.Labelled),
-// else "". weights is a file of `molehill run autoencoder`, a registered model, or ""
-// for the one that ships.
-func Load(ctx context.Context, name, label, weights string, say func(run.Event)) (*Data, error) {
+// weights is a file of `molehill run autoencoder`, a registered model, or "" for the
+// one that ships.
+func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data, error) {
+	return LoadLabelled(ctx, name, "", weights, say)
+}
+
+// LoadLabelled is Load where the class of a row is an attribute, label, of several
+// (dataset.Labelled); "" elsewhere.
+func LoadLabelled(ctx context.Context, name, label, weights string, say func(run.Event)) (*Data, error) {
 	model, err := openNetwork(name, weights)
 	if err != nil {
 		return nil, err

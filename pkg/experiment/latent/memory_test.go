@@ -60,7 +60,7 @@ func TestEncodingTakesLittleMoreThanTheImages(t *testing.T) {
 		before = experimenttest.MostMemory(t)
 		return splits, nil
 	})
-	d, err := Load(t.Context(), "many", "", "small28", func(run.Event) {})
+	d, err := Load(t.Context(), "many", "small28", func(run.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func TestOtherContentIsAnotherRun(t *testing.T) {
 func TestEncodingIsNoStep(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // nothing is cached
 	told := 0
-	if _, err := latent.Load(t.Context(), "glyphs", "", "", func(e run.Event) {
+	if _, err := latent.Load(t.Context(), "glyphs", "", func(e run.Event) {
 		told++
 		if e.Step != 0 || e.Total != 0 {
 			t.Errorf("an event of step %d of %d: %s", e.Step, e.Total, e.Message)

@@ -14,7 +14,6 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/transport/sliced"
 )
 
 // Config are the settings of a private flow on images. The papers' symbols
@@ -87,7 +86,7 @@ func (c *Config) Check() error {
 		return err
 	}
 	if err := cmp.Or(
-		experiment.Within("particles", c.Particles, 2, 10_000_000),
+		experiment.Within("particles", c.Particles, 2, 5_000_000), // of 576 bytes in flow.Drift
 		experiment.Within("steps", c.Steps, 1, 100_000_000),
 		experiment.Within("directions", c.Directions, 1, 10_000_000),
 		experiment.Within("per_step", c.PerStep, 0, 10_000_000),
@@ -96,15 +95,12 @@ func (c *Config) Check() error {
 		experiment.Within("degree", c.Degree, 0, 100),
 		experiment.Within("classes", c.Classes, 0, 10_000),
 		experiment.Within("features", c.Features, 0, 10_000_000),
-		experiment.Within("generated", c.Generated, 0, 10_000_000),
+		experiment.Within("generated", c.Generated, 0, 5_000_000),
 	); err != nil {
 		return err
 	}
 	if !(c.StepSize > 0 && c.StepSize <= farthest) || !(c.Diffusion >= 0 && c.Diffusion <= farthest) {
 		return fmt.Errorf("step_size is %v and diffusion %v; the first must be above 0, the other at least 0, and both at most %g, for latents have norm 1", c.StepSize, c.Diffusion, float64(farthest))
-	}
-	if err := sliced.CheckMemory(max(c.Particles, c.Generated), cmp.Or(c.PerStep, c.Directions)); err != nil {
-		return fmt.Errorf("particles along the directions of a step: %w", err)
 	}
 	switch {
 	case c.Learner != Particles && c.Learner != Generator:

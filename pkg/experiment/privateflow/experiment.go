@@ -46,7 +46,7 @@ const checkpointEvery = 2 * time.Second
 // curve "sliced W₂".
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	data, err := latent.Load(ctx, c.Dataset, "", c.Weights, func(e run.Event) {
+	data, err := latent.Load(ctx, c.Dataset, c.Weights, func(e run.Event) {
 		_ = r.Emit(e) // progress that cannot be told is no reason to stop
 	})
 	if err != nil {
@@ -146,6 +146,9 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 		return err
 	}
 	f := flow.Flow{StepSize: c.StepSize, NoisyEvaluation: c.NoisyEvaluation, Random: public}
+	if c.SmoothParticles {
+		f.Smoothing = plan.NoiseStd
+	}
 	x := f.Start(len(records.Labels)+2, dim) // of classes each has a place
 	if c.Learner == Generator {              // has a rate of its own
 		_, err = guide.Drift(f, x, 0)
@@ -155,7 +158,7 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 		if err := f.Step(x, guide, step); err != nil {
 			return err
 		}
-		if x.Check() != nil || clip.Norm(x.Data) > lost*math.Sqrt(float64(x.Len())) {
+		if x.Check() != nil || clip.Norm(x.Data) > lost*(1+plan.NoiseStd*math.Sqrt(float64(dim)))*math.Sqrt(float64(x.Len())) {
 			return fmt.Errorf("step_size is %v, and particles run away with it: of random points they were gone after %d steps; take a smaller one, the papers' is 3", c.StepSize, step+1)
 		}
 	}
@@ -164,7 +167,7 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 
 const (
 	rehearsed = 60  // steps
-	lost      = 1e4 // is how far from latents, of norm 1, particles are that do not come back
+	lost      = 1e4 // is how far particles are that do not come back, in what latents and noise reach
 )
 
 // move follows the guide from the last checkpoint to the last step.

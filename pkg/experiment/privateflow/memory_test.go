@@ -16,9 +16,10 @@ import (
 )
 
 // A method at the paper's sizes, 30,000 records of 8 numbers and 10,000 particles, makes
-// its plan, releases and moves within little memory: nothing of the steps is kept. The
-// peak is that of a process of its own, by what the system counts, Go's runtime included;
-// a run has the images and the autoencoder on top (docs/numbers.md).
+// its plan, releases and moves within little memory, of which steps keep less than a
+// table of projections (2.9 MB) each. The peak is that of a process of its own, by what
+// the system counts, Go's runtime included; a run has the images and the autoencoder on
+// top (docs/numbers.md).
 func TestFlowsTakeLittleMemory(t *testing.T) {
 	const child = "MOLEHILL_TEST_MEMORY"
 	limits := map[string]int{ // MiB
@@ -30,7 +31,7 @@ func TestFlowsTakeLittleMemory(t *testing.T) {
 	if name := os.Getenv(child); name != "" {
 		moveAtPaperSize(t, name, 12)
 		small := experimenttest.MostMemory(t)
-		moveAtPaperSize(t, name, 40) // more steps take no more
+		moveAtPaperSize(t, name, 150) // more steps take no more
 		t.Logf("peaks %d %d", small, experimenttest.MostMemory(t))
 		return
 	}
@@ -49,7 +50,7 @@ func TestFlowsTakeLittleMemory(t *testing.T) {
 		if _, err := fmt.Sscan(told, &few, &many); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, text)
 		}
-		t.Logf("%s: %d MiB after 12 steps, %d after 40 more", name, few, many)
+		t.Logf("%s: %d MiB after 12 steps, %d after 150 more", name, few, many)
 		if many > limit || many > few+100 {
 			t.Errorf("%s took %d MiB, and %d with more steps; at most %d, and hardly more for steps", name, few, many, limit)
 		}

@@ -96,9 +96,7 @@ func (t *training) learn(release *privacy.Releaser, s privacy.Sensitivity, step 
 		return nil, err
 	}
 	batch := t.batch(t.data.private, at, c.StartSteps+step)
-	// The plan counts with λ = 1/d. What directions in single precision miss of it, a part
-	// in 10⁵ at most, the margin of clipping pays for.
-	if frame := batch.Directions.Frame(); frame > sliced.OrthonormalFrame(c.Latent) {
+	if frame := batch.Directions.Frame(); c.Alpha > 0 && frame > sliced.OrthonormalFrame(c.Latent) {
 		return nil, fmt.Errorf("directions with λ = %v, which the plan does not cover; report it", frame)
 	}
 	g, err := t.learner.Gradient(batch, c.clipping())

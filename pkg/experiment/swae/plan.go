@@ -6,6 +6,7 @@ import (
 	"molehill/models/matching"
 	"molehill/privacy"
 	"molehill/privacy/sampling"
+	"molehill/transport/sliced"
 )
 
 // query is what a step asks of its records, with the sensitivity proved for whole
@@ -13,7 +14,7 @@ import (
 func (c *Config) query(published bool) matching.Query {
 	q := matching.Query{Records: c.Batch, Pairs: []matching.Sizes{{A: c.Batch, B: c.Batch, Public: true}}, Alpha: c.Alpha, AsPublished: published}
 	if !published {
-		q.Frame = 1 / float64(c.Latent)
+		q.Frame = sliced.OrthonormalFrame(c.Latent)
 	}
 	return q
 }
