@@ -113,7 +113,7 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"give one of them":                   {"run", "sketch-flow", "--epsilon", "2", "--set", "epsilon=3"},
 		"bins is 0":                          {"run", "sketch-flow", "--set", "bins=0"},
 		"--jobs 0; take at least 1":          {"sweep", "flows-table1", "--jobs", "0"},
-		"from 2 to 10000000":                 {"run", "sketch-flow", "--set", "particles=100000000000"},
+		"from 2 to 5000000":                  {"run", "sketch-flow", "--set", "particles=100000000000"},
 		"batch is 0":                         {"run", "dpswflow-r", "--set", "batch=0"},
 		"use 64 or 72":                       {"run", "dpswflow-r", "--set", "directions=70", "--set", "dataset=glyphs"},
 		"use at most":                        {"run", "dpswflow", "--set", "directions=800000", "--set", "dataset=glyphs"},
