@@ -150,7 +150,8 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 		f.Smoothing = plan.NoiseStd
 	}
 	x := f.Start(len(records.Labels)+2, dim) // of classes each has a place
-	if c.Learner == Generator {              // has a rate of its own
+	if c.Learner == Generator {
+		// It has a rate of its own.
 		_, err = guide.Drift(f, x, 0)
 		return err
 	}

@@ -68,17 +68,6 @@ func (c cell) metric(name string) (mean, deviation float64) {
 	return c.over(experiment.OwnMetric(name))
 }
 
-// lacks reports whether some runs have a metric and others do not.
-func (c cell) lacks(name string) bool {
-	has := 0
-	for _, row := range c.rows {
-		if _, ok := row.Metrics[name]; ok {
-			has++
-		}
-	}
-	return has > 0 && has < len(c.rows)
-}
-
 func (c cell) over(metric experiment.Metric) (mean, deviation float64) {
 	return experiment.OverSeeds(c.rows, metric)
 }
@@ -116,13 +105,13 @@ func measured(cells []cell) []further {
 	})
 }
 
-// seeds is of how many runs of a cell it was measured, of how many there are: in the
-// cell where most are left out.
-func (f further) seeds(cells []cell) (measured, all int) {
+// seedsOf is of how many runs of a cell a metric was measured, of how many there are: in
+// the cell where most are left out.
+func seedsOf(cells []cell, metric experiment.Metric) (measured, all int) {
 	for _, c := range cells {
 		count := 0
 		for _, row := range c.rows {
-			if _, ok := f.of()(row); ok {
+			if _, ok := metric(row); ok {
 				count++
 			}
 		}
