@@ -28,6 +28,15 @@ func ownTable(t *testing.T, rows int) string {
 	return path
 }
 
+// confirmedTable is ownTable with a schema beside it that its keeper has confirmed.
+func confirmedTable(t *testing.T, rows int) string {
+	t.Helper()
+	data := ownTable(t, rows)
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", filepath.Join(filepath.Dir(data), "My People.schema.json"), "--all")
+	return data
+}
+
 // A walk from a table to a synthetic one, as a user takes it.
 func TestFromATableToASyntheticOne(t *testing.T) {
 	data := ownTable(t, 400)
@@ -142,10 +151,8 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 // What was paid for is delivered, whatever becomes of the keeper's comparison; and a
 // file of held-out rows with other columns is found before.
 func TestAPaidTableIsDelivered(t *testing.T) {
-	data := ownTable(t, 200)
+	data := confirmedTable(t, 200)
 	dir := filepath.Dir(data)
-	mustMolehill(t, "schema", data)
-	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "My People.schema.json"), "--all")
 	test, out := filepath.Join(dir, "test.csv"), filepath.Join(dir, "made.csv")
 	synth := []string{"synth", "--data", data, "--test", test, "--epsilon", "2", "--out", out, "--set", "fit_rows=200", "--set", "sweeps=2"}
 	write := func(text string) {
@@ -186,10 +193,8 @@ func TestAPaidTableIsDelivered(t *testing.T) {
 
 // What the ledger refused has paid nothing, and is no other release.
 func TestARefusedRunHasNotPaid(t *testing.T) {
-	data := ownTable(t, 60)
+	data := confirmedTable(t, 60)
 	dir := filepath.Dir(data)
-	mustMolehill(t, "schema", data)
-	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "My People.schema.json"), "--all")
 	mustMolehill(t, "budget", "create", "own/my-people", "--epsilon", "1", "--delta", "1e-5")
 	synth := func(epsilon string) []string {
 		return []string{"synth", "--data", data, "--epsilon", epsilon, "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper"}
@@ -207,10 +212,8 @@ func TestARefusedRunHasNotPaid(t *testing.T) {
 
 // A file that the run has left is copied, and not made again of all rows in memory.
 func TestWhatARunHasLeftIsCopied(t *testing.T) {
-	data := ownTable(t, 60)
+	data := confirmedTable(t, 60)
 	dir := filepath.Dir(data)
-	mustMolehill(t, "schema", data)
-	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "My People.schema.json"), "--all")
 	synth := []string{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper", "--force"}
 	mustMolehill(t, synth...)
 	codes, err := filepath.Glob(filepath.Join(dir, "runs", "synth-*", "artefacts", "codes.npz"))
