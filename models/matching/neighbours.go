@@ -9,6 +9,7 @@ import (
 	"molehill/models/backend"
 	"molehill/models/layer"
 	"molehill/models/train"
+	"molehill/privacy/audit"
 	"molehill/transport/sliced"
 )
 
@@ -27,7 +28,7 @@ func anything(d int) Model {
 }
 
 // gradients are those of two batches of anything's records.
-func (t Training) gradients(on *backend.Backend, batches [2]Batch) (worlds [2][]float64, err error) {
+func (t Training) gradients(on *backend.Backend, batches [2]Batch) (worlds audit.Worlds, err error) {
 	m := anything(t.Outputs)
 	l, err := New(on, m, layer.Params{{Spec: m.Inner.Params()[0], Value: []float32{0, 1}}}, train.Optimizer{Name: train.SGD})
 	if err != nil {

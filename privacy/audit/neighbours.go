@@ -17,12 +17,27 @@ type Neighbours struct {
 	// Rate is the probability with which a release looks at the record that differs:
 	// 1 for a plan that looks at all records.
 	Rate float64
-	// Worlds are what a release that looks at that record is before its noise, in
-	// either world. One that does not is Worlds[0] in both.
-	Worlds [2][]float64
+	// Worlds are what each release that looks at that record is before its noise, in
+	// either world; the last are those of all that follow. One that does not look at it
+	// is as in world 0 in both.
+	Worlds []Worlds
 	// Release makes release step of a world by the mechanism itself.
 	Release func(world int, release *privacy.Releaser, step int) ([]float64, error)
 }
+
+// Worlds are what a release is before its noise without and with what differs.
+type Worlds [2][]float64
+
+// Apart is how far the two are from each other.
+func (w Worlds) Apart() (distance float64) {
+	for i, v := range w[0] {
+		distance = math.Hypot(distance, w[1][i]-v)
+	}
+	return distance
+}
+
+// at are the worlds of a release.
+func (n Neighbours) at(step int) Worlds { return n.Worlds[min(step, len(n.Worlds)-1)] }
 
 // Once returns the neighbours of a plan of a single release of all records, which
 // release makes of a world and returns, by the mechanism itself. Before noise a world
@@ -32,15 +47,16 @@ type Neighbours struct {
 func Once(plan privacy.Plan, release func(world int, release *privacy.Releaser) ([]float64, error)) (n Neighbours, err error) {
 	open := plan
 	open.Budget.Epsilon, open.NoiseStd = math.Inf(1), 0
-	for world := range n.Worlds {
-		if n.Worlds[world], err = release(world, open.Releaser(noise.Seeded(0))); err != nil {
+	var worlds Worlds
+	for world := range worlds {
+		if worlds[world], err = release(world, open.Releaser(noise.Seeded(0))); err != nil {
 			return n, err
 		}
 	}
 	var checked [2]bool
-	n.Plan, n.Rate = plan, 1
+	n.Plan, n.Rate, n.Worlds = plan, 1, []Worlds{worlds}
 	n.Release = func(world int, r *privacy.Releaser, step int) ([]float64, error) {
-		values := slices.Clone(n.Worlds[world])
+		values := slices.Clone(worlds[world])
 		if checked[world] {
 			return values, r.Release(values, plan.Sensitivity, step)
 		}
@@ -83,8 +99,9 @@ func (n Neighbours) Game(executions int, tested string, notTested ...string) Gam
 					return nil, err
 				}
 				var ratio float64
+				worlds := n.at(step)
 				for i, y := range released {
-					zero, one := n.Worlds[0][i], n.Worlds[1][i]
+					zero, one := worlds[0][i], worlds[1][i]
 					ratio += (one - zero) * (y - (one+zero)/2)
 				}
 				ratio /= variance

@@ -26,7 +26,7 @@ func TestNeighboursAreToldApartAsTheirPlanSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worlds := [2][]float64{{1, 5}, {1 + math.Sqrt2, 5 - math.Sqrt2}}
+	worlds := Worlds{{1, 5}, {1 + math.Sqrt2, 5 - math.Sqrt2}}
 	for name, c := range map[string]struct {
 		plan        privacy.Plan
 		rate, noise float64
@@ -35,7 +35,7 @@ func TestNeighboursAreToldApartAsTheirPlanSays(t *testing.T) {
 		"once": {once, 1, 1, 0.35, 1}, "sampled": {sampled, 0.8, 1, 0, 1},
 		"once, half the noise": {once, 1, 0.5, 1.001, 9}, "sampled, an eighth of it": {sampled, 0.8, 0.125, 1.001, 9},
 	} {
-		n := Neighbours{Plan: c.plan, Rate: c.rate, Worlds: worlds, Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
+		n := Neighbours{Plan: c.plan, Rate: c.rate, Worlds: []Worlds{worlds}, Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
 			rows, err := release.Draw(step)
 			if err != nil {
 				return nil, err
@@ -73,7 +73,7 @@ func TestTheScoreIsALikelihoodRatio(t *testing.T) {
 		for _, y := range []float64{-1, 2, 3.5} {
 			const std = 1.7
 			plan := privacy.Plan{Steps: 2, Records: 3, NoiseStd: std, Coordinates: 1, Sensitivity: privacy.Sensitivity{Value: 3, Relation: privacy.ReplaceOne}}
-			n := Neighbours{Plan: plan, Rate: rate, Worlds: [2][]float64{{1}, {4}}, Release: func(int, *privacy.Releaser, int) ([]float64, error) { return []float64{y}, nil }}
+			n := Neighbours{Plan: plan, Rate: rate, Worlds: []Worlds{{{1}, {4}}}, Release: func(int, *privacy.Releaser, int) ([]float64, error) { return []float64{y}, nil }}
 			scores, err := n.Game(1, "").Play(t.Context(), []bool{true}, noise.Seeded(1))
 			if err != nil {
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func TestOnceKnowsItsMechanism(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n.Worlds[0][0] != 0 || n.Worlds[1][0] != 1 {
+		if w := n.Worlds[0]; w[0][0] != 0 || w[1][0] != 1 {
 			t.Errorf("worlds are %v", n.Worlds)
 		}
 		game := n.Game(2, "")

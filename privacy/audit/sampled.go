@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -19,9 +18,13 @@ const (
 // Sampled returns the neighbours of a plan whose releases look at samples: each sees the
 // record that the worlds differ in, the first, where the plan's own sampler draws it,
 // with probability rate.
-func Sampled(plan privacy.Plan, rate float64, worlds [2][]float64) Neighbours {
-	plan.Coordinates = len(worlds[0])
-	return Neighbours{Plan: plan, Rate: rate, Worlds: worlds, Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
+func Sampled(plan privacy.Plan, rate float64, worlds ...Worlds) Neighbours {
+	plan.Coordinates = 0
+	for _, w := range worlds {
+		plan.Coordinates = max(plan.Coordinates, len(w[0]))
+	}
+	n := Neighbours{Plan: plan, Rate: rate, Worlds: worlds}
+	n.Release = func(world int, release *privacy.Releaser, step int) ([]float64, error) {
 		if world == 1 {
 			rows, err := release.Draw(step)
 			if err != nil {
@@ -31,17 +34,10 @@ func Sampled(plan privacy.Plan, rate float64, worlds [2][]float64) Neighbours {
 				world = 0
 			}
 		}
-		values := slices.Clone(worlds[world])
+		values := slices.Clone(n.at(step)[world])
 		return values, release.Release(values, plan.Sensitivity, step)
-	}}
-}
-
-// Apart is how far the two worlds are from each other before any noise.
-func (n Neighbours) Apart() (distance float64) {
-	for i, v := range n.Worlds[0] {
-		distance = math.Hypot(distance, n.Worlds[1][i]-v)
 	}
-	return distance
+	return n
 }
 
 // Stated is the plan of a statement, of so many of its first steps, for one of the
@@ -88,15 +84,15 @@ func drawn(sampler string) (taken, sizes []int, err error) {
 	return taken, sizes, nil
 }
 
-// NotTested is what an audit of the first of so many steps of a training does not look
+// NotTested is what an audit that plays some of so many steps of a training does not look
 // at.
-func NotTested(audited, steps int) []string {
+func NotTested(played, steps int) []string {
 	not := []string{
 		"the records themselves, and the run's own noise, whose key is erased",
 		"timing, memory, and what else a machine gives away",
 	}
-	if audited < steps {
-		not = append(not, fmt.Sprintf("steps after the first %d of %d", audited, steps))
+	if played < steps {
+		not = append(not, fmt.Sprintf("%d of its %d steps", steps-played, steps))
 	}
 	return not
 }

@@ -44,7 +44,7 @@ func projectionsGame(c *Config, seed uint64, statement privacy.Statement) (audit
 	if err != nil {
 		return audit.Game{}, err
 	}
-	var worlds [2][]float64 // rows have noise of their own: one of them is the game
+	var worlds audit.Worlds // rows have noise of their own: one of them is the game
 	for world := range worlds {
 		point := transport.Points{Dim: 2, Data: slices.Clone(along)}
 		for i := range point.Data {

@@ -46,13 +46,13 @@ func (e Experiment) Game(_ *run.Run, config experiment.Config, statement privacy
 		return audit.Game{}, err
 	}
 	size := c.Generated // a number of each row: more would be the same game, slower
-	var worlds [2][]float64
+	var worlds audit.Worlds
 	for world := range worlds {
 		for range size {
 			worlds[world] = append(worlds[world], float64(2*world-1)*plan.Sensitivity.Value/2/math.Sqrt(float64(size)))
 		}
 	}
-	n := audit.Neighbours{Plan: plan, Rate: rate, Worlds: worlds,
+	n := audit.Neighbours{Plan: plan, Rate: rate, Worlds: []audit.Worlds{worlds},
 		Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
 			drawn, err := release.Draw(step)
 			if err != nil {

@@ -116,18 +116,17 @@ func (s Saddle) Game(_ *run.Run, config experiment.Config, statement privacy.Sta
 			people.Group[i] = 1
 		}
 	}
-	var worlds [2][]float64
+	var worlds audit.Worlds
 	for world := range worlds {
 		people.Label = slices.Clone(people.Label)
 		people.Label[0] = world
 		worlds[world] = newDuel(c, people).gradient(rows)
 	}
-	n := audit.Sampled(plan, rate, worlds)
-	share := n.Apart() / statement.Sensitivity.Value
+	share := worlds.Apart() / statement.Sensitivity.Value
 	if share == 0 {
 		return audit.Game{}, fmt.Errorf("with alpha = %v the first step follows the penalty alone, which no label moves, and no attack is known; audit a run with a smaller alpha", c.Alpha)
 	}
-	return n.Game(audit.Executions,
+	return audit.Sampled(plan, rate, worlds).Game(audit.Executions,
 		fmt.Sprintf("a record of one of two labels, whose gradients before the first step are %.0f %% of the sensitivity apart, seen as if at each of the first %d steps; the attacker knows both gradients, and not which steps drew the record", 100*share, plan.Steps),
 		audit.NotTested(plan.Steps, statement.Steps)...), nil
 }

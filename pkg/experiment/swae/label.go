@@ -31,7 +31,7 @@ const labelRate = 1e-2
 func newLabeller(t *training, s privacy.Sensitivity) (*labeller, error) {
 	dim, classes := t.config.Latent, len(t.data.private.Classes)
 	m := matching.Model{Input: []int{dim}, Outputs: classes, Target: []int{classes}, Inner: Classifier(dim, classes), Loss: classEntropy}
-	unit, err := matching.Clipping{Output: 1, Jacobian: 1, Loss: 1}.Sensitivity(matching.Query{Records: t.config.Batch})
+	limit, err := t.config.labelLimit(s)
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +39,22 @@ func newLabeller(t *training, s privacy.Sensitivity) (*labeller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &labeller{learner, classes, s.Value / unit.Value * (1 - 1e-12)}, nil
+	return &labeller{learner, classes, limit}, nil
+}
+
+// labelLimit is what gradients of labels are clipped to so that they have the sensitivity s.
+func (c *Config) labelLimit(s privacy.Sensitivity) (float64, error) {
+	unit, err := labelClipping(1).Sensitivity(matching.Query{Records: c.Batch})
+	return s.Value / unit.Value * (1 - 1e-12), err
+}
+
+func labelClipping(limit float64) matching.Clipping {
+	return matching.Clipping{Output: 1, Jacobian: 1, Loss: limit}
 }
 
 // learn makes all steps, the plan's last.
 func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensitivity, say func(done int) error) error {
-	clipping := matching.Clipping{Output: 1, Jacobian: 1, Loss: l.limit}
+	clipping := labelClipping(l.limit)
 	for k := range t.config.Labels {
 		step := t.config.Steps + k
 		at, codes, err := t.look(release, step)

@@ -11,6 +11,7 @@ import (
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/flow"
 	"molehill/transport/harmonic"
@@ -41,7 +42,10 @@ type told struct {
 
 // newLaw returns what has not been learned, for a plan.
 func (t *training) newLaw(plan privacy.Plan) (*law, error) {
-	c := t.config
+	return newLaw(t.config, t.public, plan)
+}
+
+func newLaw(c *Config, public noise.Source, plan privacy.Plan) (*law, error) {
 	many := math.Sqrt(float64(c.Law))
 	degree, err := harmonic.Degree(c.Latent, c.Law*c.Batch, plan.NoiseStd/plan.Sensitivity.Value*many)
 	if err != nil {
@@ -54,12 +58,12 @@ func (t *training) newLaw(plan privacy.Plan) (*law, error) {
 	l := &law{scale: plan.Sensitivity.Value / s.Value * (1 - 1e-12), sensitivity: s}
 	l.sensitivity.Value *= l.scale
 	l.told = told{Degree: degree, Std: plan.NoiseStd / l.scale / many}
-	return l, l.describe(t)
+	return l, l.describe(c, public)
 }
 
 // describe draws the basis, the same for every training with a seed.
-func (l *law) describe(t *training) (err error) {
-	l.basis, err = harmonic.NewBasis(t.config.Latent, l.told.Degree, t.public.Stream("harmonics", 0))
+func (l *law) describe(c *Config, public noise.Source) (err error) {
+	l.basis, err = harmonic.NewBasis(c.Latent, l.told.Degree, public.Stream("harmonics", 0))
 	return err
 }
 
@@ -120,7 +124,7 @@ func (t *training) readLaw(r *run.Run) (*law, error) {
 	if err := json.NewDecoder(file).Decode(&l.told); err != nil {
 		return nil, fmt.Errorf("swae: %s of %s: %w", lawFile, r.ID, err)
 	}
-	if err := l.describe(t); err != nil {
+	if err := l.describe(t.config, t.public); err != nil {
 		return nil, err
 	}
 	if got, want := len(l.told.Means), l.basis.Size(); got != want {

@@ -19,7 +19,7 @@ func (m *Method) Game(statement privacy.Statement) (audit.Game, error) {
 	if err != nil {
 		return audit.Game{}, err
 	}
-	var worlds [2][]float64
+	var worlds audit.Worlds
 	for world := range worlds {
 		for range m.Generated {
 			worlds[world] = append(worlds[world], float64(2*world-1)*m.Bound/math.Sqrt(float64(m.Generated)))
@@ -28,7 +28,7 @@ func (m *Method) Game(statement privacy.Statement) (audit.Game, error) {
 			worlds[world] = append(worlds[world], count*m.weight())
 		}
 	}
-	n := audit.Neighbours{Plan: plan, Rate: float64(m.Batch) / float64(plan.Records), Worlds: worlds,
+	n := audit.Neighbours{Plan: plan, Rate: float64(m.Batch) / float64(plan.Records), Worlds: []audit.Worlds{worlds},
 		Release: func(world int, release *privacy.Releaser, step int) ([]float64, error) {
 			rows, err := release.Draw(step)
 			if err != nil {
