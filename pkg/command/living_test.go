@@ -117,6 +117,7 @@ func TestGridIsSweptAndGoesOn(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		"expected NAME=A,B,C":           {"sweep", "five-gaussians", "--grid", "sigma"},
 		"empty or there twice":          {"sweep", "five-gaussians", "--grid", "sigma=1,,2"},
+		"--with is for a table":         {"sweep", "five-gaussians", "--grid", "sigma=1", "--with", "results.json"},
 		"there twice":                   {"sweep", "five-gaussians", "--grid", "sigma=1,1"},
 		"give them all in one":          {"sweep", "five-gaussians", "--grid", "sigma=1", "--grid", "sigma=2"},
 		"did you mean sigma":            {"sweep", "five-gaussians", "--grid", "sigmaa=1,2"},

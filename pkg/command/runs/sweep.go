@@ -35,6 +35,7 @@ func sweep() *cobra.Command {
 		out     string
 		missing bool
 		further []string
+		with    []string
 		detach  bool
 		asJSON  bool
 	)
@@ -47,7 +48,7 @@ noise comes from the seeds, so that anyone can repeat the numbers; or an
 experiment, with --grid for each setting that is to vary.
 
 Runs that are finished are not made again, so the same command goes on after an
-interruption. Ctrl-C interrupts the runs too; with --detach nothing is watched,
+interruption, and --with takes up those of other machines. Ctrl-C interrupts the runs too; with --detach nothing is watched,
 and ` + "`molehill watch`, `molehill cancel` and `molehill compare`" + ` take the sweep's ID.
 With --on slurm all runs are one array job. One that fails stops no other.
 
@@ -66,6 +67,13 @@ them: a grid of 12 costs as much as 12 runs.`,
 			if err != nil {
 				return err
 			}
+			if with != nil && p.table == nil {
+				return fmt.Errorf("--with is for a table that Molehill knows; a grid's runs are compared where they are")
+			}
+			if p.others, err = readOthers(with); err != nil {
+				return err
+			}
+			p.all = p.requests
 			if p.requests, err = chosen(p.requests, only); err != nil {
 				return err
 			}
@@ -117,6 +125,7 @@ them: a grid of 12 costs as much as 12 runs.`,
 	flags.StringVar(&out, "out", "", "folder for the results (default: beside the runs)")
 	flags.BoolVar(&missing, "finished", false, "make no run, only the table of those that are finished")
 	flags.StringArrayVar(&further, "measure", nil, "measure each run afterwards, as molehill measure does, by `NAME=ROWS`: fid=10000 for publications (repeatable)")
+	flags.StringArrayVar(&with, "with", nil, "of a table that Molehill knows: a `FILE` results.json of runs made elsewhere, whose rows join the table (repeatable)")
 	flags.BoolVar(&detach, "detach", false, "do not watch")
 	flags.BoolVar(&asJSON, "json", false, "with --detach, print the sweep as JSON")
 	return cmd

@@ -29,6 +29,8 @@ type sweepPlan struct {
 	varied   []string         // of a grid
 	table    experiment.Sweep // nil for a grid
 	requests []experiment.Request
+	all      []experiment.Request // before some of them were chosen
+	others   others               // of a table
 }
 
 // planSweep reads what is asked for.
@@ -255,7 +257,11 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 			return err
 		}
 	}
+	made := len(rows)
 	if p.table != nil {
+		if rows, err = p.others.join(rows, p.all); err != nil {
+			return err
+		}
 		err = report(p.table, rows, store, out)
 	} else {
 		err = p.writeGrid(cmd, runs, rows, out)
@@ -263,7 +269,10 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d of %d runs are in %s\n", len(rows), len(p.requests), out)
+	fmt.Fprintf(cmd.OutOrStdout(), "%d of %d runs are in %s\n", made, len(p.requests), out)
+	if p.others != nil {
+		fmt.Fprintf(cmd.OutOrStdout(), "%d rows with those made elsewhere\n", len(rows))
+	}
 	return errors.Join(broken...)
 }
 

@@ -1,11 +1,16 @@
 package runs
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"molehill/pkg/experiment"
 	_ "molehill/pkg/experiment/privateflow"
+	"molehill/pkg/run"
 )
 
 func TestChosen(t *testing.T) {
@@ -40,6 +45,73 @@ func TestMeasuresOfASweep(t *testing.T) {
 	} {
 		if _, err := measuresOf([]string{text}, requests); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("--measure %s: %v; want an error that says %q", text, err, says)
+		}
+	}
+}
+
+// Rows made elsewhere stand where their runs are asked for, those of no request behind; a
+// run's own row counts, with what has been measured of either.
+func TestRowsMadeElsewhere(t *testing.T) {
+	var requests []experiment.Request
+	var ids []string
+	for seed := range uint64(3) {
+		requests = append(requests, experiment.Request{Experiment: "swflow", Seed: seed + 1, Settings: map[string]string{"dataset": "glyphs"}})
+		spec, err := requests[seed].Spec()
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := spec.ID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	row := func(id string, w2 float64, measured ...experiment.Measured) experiment.Row {
+		return experiment.Row{Run: id, Experiment: "swflow", Metrics: run.Values{"sliced W₂": w2}, Measured: measured}
+	}
+	fid := func(rows int, value float64) experiment.Measured {
+		return experiment.Measured{Rows: rows, Values: run.Values{"fid": value}}
+	}
+	write := func(name string, content any) string {
+		path := filepath.Join(t.TempDir(), name)
+		text, err := json.Marshal(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	read, err := readOthers([]string{
+		write("old.json", []experiment.Row{row("swflow-none", 9), row(ids[2], 3), row(ids[0], 1, fid(100, 7), fid(200, 5))}),
+		write("new.json", []experiment.Row{row(ids[2], 4)}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := read.join([]experiment.Row{row(ids[1], 2), row(ids[0], 8, fid(100, 6))}, requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	var w2 []float64
+	for _, r := range rows {
+		order, w2 = append(order, r.Run), append(w2, r.Metrics["sliced W₂"])
+	}
+	if !slices.Equal(order, append(slices.Clone(ids), "swflow-none")) || !slices.Equal(w2, []float64{8, 2, 4, 9}) {
+		t.Errorf("rows %v with %v", order, w2)
+	}
+	if m := rows[0].Measured; len(m) != 2 || m[0].Values["fid"] != 6 || m[1].Values["fid"] != 5 {
+		t.Errorf("measured %+v", m)
+	}
+	for path, says := range map[string]string{
+		filepath.Join(t.TempDir(), "none.json"):              "no such file",
+		write("settings.json", map[string]int{"seeds": 1}):   "expected the results.json",
+		write("nameless.json", []map[string]int{{"row": 1}}): "row 1 names no run",
+	} {
+		if _, err := readOthers([]string{path}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want an error that says %q", path, err, says)
 		}
 	}
 }
