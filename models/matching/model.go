@@ -20,11 +20,11 @@ package matching
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gomlx/gomlx/core/graph"
 
 	"molehill/models/layer"
+	"molehill/privacy/clip"
 	"molehill/transport/sliced"
 )
 
@@ -83,8 +83,8 @@ func (c Clipping) check() error {
 		name  string
 		value float64
 	}{{"M, of outputs,", c.Output}, {"L, of Jacobians,", c.Jacobian}, {"C, of the loss,", c.Loss}} {
-		if !(limit.value > 0) || math.IsInf(limit.value, 0) {
-			return fmt.Errorf("matching: the limit %s is %v; it must be finite and above 0", limit.name, limit.value)
+		if !(limit.value >= clip.Smallest && limit.value <= clip.Largest) {
+			return fmt.Errorf("matching: the limit %s is %v; it must be finite and above 0, from %.2g to %.2g", limit.name, limit.value, clip.Smallest, clip.Largest)
 		}
 	}
 	return nil

@@ -148,13 +148,15 @@ func TestMistakesAreNamed(t *testing.T) {
 	l := learner(t, b, small)
 	good := matching.Clipping{Output: 1, Jacobian: 1, Loss: 1}
 	for want, change := range map[string]func(*matching.Batch, *matching.Clipping){
-		"α is 1.5":                          func(b *matching.Batch, _ *matching.Clipping) { b.Alpha = 1.5 },
-		"α is NaN":                          func(b *matching.Batch, _ *matching.Clipping) { b.Alpha = math.NaN() },
-		"the limit M, of outputs, is 0":     func(_ *matching.Batch, c *matching.Clipping) { c.Output = 0 },
-		"the limit L, of Jacobians, is -1":  func(_ *matching.Batch, c *matching.Clipping) { c.Jacobian = -1 },
-		"the limit C, of the loss, is +Inf": func(_ *matching.Batch, c *matching.Clipping) { c.Loss = math.Inf(1) },
-		"no pairs of samples":               func(b *matching.Batch, _ *matching.Clipping) { b.Pairs = nil },
-		"sample B of pair 1 has no records": func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[1].B = nil },
+		"α is 1.5":                            func(b *matching.Batch, _ *matching.Clipping) { b.Alpha = 1.5 },
+		"α is NaN":                            func(b *matching.Batch, _ *matching.Clipping) { b.Alpha = math.NaN() },
+		"the limit M, of outputs, is 0":       func(_ *matching.Batch, c *matching.Clipping) { c.Output = 0 },
+		"the limit M, of outputs, is 1e-30":   func(_ *matching.Batch, c *matching.Clipping) { c.Output = 1e-30 },
+		"the limit L, of Jacobians, is 1e+39": func(_ *matching.Batch, c *matching.Clipping) { c.Jacobian = 1e39 },
+		"the limit L, of Jacobians, is -1":    func(_ *matching.Batch, c *matching.Clipping) { c.Jacobian = -1 },
+		"the limit C, of the loss, is +Inf":   func(_ *matching.Batch, c *matching.Clipping) { c.Loss = math.Inf(1) },
+		"no pairs of samples":                 func(b *matching.Batch, _ *matching.Clipping) { b.Pairs = nil },
+		"sample B of pair 1 has no records":   func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[1].B = nil },
 		"sample A of pair 0 has record 12; the batch has records 0 to 11": func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[0].A[0] = 12 },
 		"record 4 is in two samples":                                      func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[1].A[0] = 4 },
 		"7 numbers as points": func(b *matching.Batch, _ *matching.Clipping) {

@@ -174,7 +174,7 @@ func (s *Splits) CheckImages() error {
 		}
 	}
 	if shared > s.Test.Len()/10 {
-		return fmt.Errorf("data set %q: %d of %d test images are training images too; test images count as public, so they must be others", s.Test.Name, shared, s.Test.Len())
+		return fmt.Errorf("data set %q: more than a tenth of the test images are training images too; test images count as public, so they must be others", s.Test.Name)
 	}
 	return nil
 }

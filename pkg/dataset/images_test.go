@@ -235,10 +235,10 @@ func shade(n int, from float32) *Dataset {
 
 func TestImagesThatThePromiseCannotCoverAreRefused(t *testing.T) {
 	for want, splits := range map[string]*Splits{
-		"":                               {Train: shade(20, 0), Test: shade(10, 0.5)},
-		"10 of 10 test images":           {Train: shade(20, 0), Test: shade(10, 0)},
-		"a pixel of 255":                 {Train: shade(20, 0), Test: shade(10, 255)},
-		"image 0 has a pixel of -0.5; e": {Train: shade(20, 0.5), Test: shade(10, -0.5)},
+		"":                                     {Train: shade(20, 0), Test: shade(10, 0.5)},
+		"more than a tenth of the test images": {Train: shade(20, 0), Test: shade(10, 0)},
+		"a pixel of 255":                       {Train: shade(20, 0), Test: shade(10, 255)},
+		"image 0 has a pixel of -0.5; e":       {Train: shade(20, 0.5), Test: shade(10, -0.5)},
 	} {
 		err := splits.CheckImages()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

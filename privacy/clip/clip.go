@@ -149,13 +149,16 @@ func scale[F Float](v []F, factor float64) {
 	}
 }
 
-// smallestBound is far above the numbers that float32 cannot tell from zero, so
-// that relative rounding errors are all there are.
-const smallestBound = 0x1p-64
+// Norms that rows can be clipped to: the smallest is far above the numbers that float32
+// cannot tell from zero, so that relative rounding errors are all there are.
+const (
+	Smallest = 0x1p-64
+	Largest  = math.MaxFloat32
+)
 
 func checkBound(bound float64) error {
-	if !(bound >= smallestBound && bound <= math.MaxFloat32) {
-		return fmt.Errorf("clip: clipping norm %v; it must be finite and above 0 (at least %.2g, at most %.2g)", bound, smallestBound, math.MaxFloat32)
+	if !(bound >= Smallest && bound <= Largest) {
+		return fmt.Errorf("clip: clipping norm %v; it must be finite and above 0 (at least %.2g, at most %.2g)", bound, Smallest, Largest)
 	}
 	return nil
 }

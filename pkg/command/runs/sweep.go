@@ -73,6 +73,12 @@ them: a grid of 12 costs as much as 12 runs.`,
 			if p.others, err = readOthers(with); err != nil {
 				return err
 			}
+			if err := p.others.check(args[0], p.requests); err != nil {
+				return err
+			}
+			if detach && with != nil {
+				return fmt.Errorf("--with with --detach: rows join when runs are finished, which --detach does not wait for; say it without --with, and then with --finished in place of --detach")
+			}
 			p.all = p.requests
 			if p.requests, err = chosen(p.requests, only); err != nil {
 				return err
@@ -304,21 +310,22 @@ func samplesIn(store run.Store) experiment.Samples {
 	}
 }
 
-// report writes a sweep's results into a folder.
-func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out string) error {
+// report writes a sweep's results into a folder, and returns the pictures there that are of
+// what was there before: those of runs that are not at hand are not drawn again.
+func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out string) (old []string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return err
+		return nil, err
 	}
 	text, err := json.MarshalIndent(rows, "", " ")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(out, "results.json"), append(text, '\n'), 0o644); err != nil {
-		return err
+		return nil, err
 	}
 	shown, err := s.Report(rows, samplesIn(store))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var page strings.Builder
 	fmt.Fprintf(&page, "# %s\n\n%s\n", s.Describe().Name, s.Describe().Summary)
@@ -327,8 +334,17 @@ func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out stri
 	}
 	for name, figure := range shown.Figures {
 		if err := figure.Save(filepath.Join(out, name)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return os.WriteFile(filepath.Join(out, "report.md"), []byte(page.String()), 0o644)
+	if err := os.WriteFile(filepath.Join(out, "report.md"), []byte(page.String()), 0o644); err != nil {
+		return nil, err
+	}
+	found, err := filepath.Glob(filepath.Join(out, "*.png"))
+	for _, path := range found {
+		if name := filepath.Base(path); shown.Figures[name] == nil {
+			old = append(old, name)
+		}
+	}
+	return old, err
 }

@@ -258,11 +258,12 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 		}
 	}
 	made := len(rows)
+	var said, old []string
 	if p.table != nil {
-		if rows, err = p.others.join(rows, p.all); err != nil {
+		if rows, said, err = p.others.join(rows, p.all); err != nil {
 			return err
 		}
-		err = report(p.table, rows, store, out)
+		old, err = report(p.table, rows, store, out)
 	} else {
 		err = p.writeGrid(cmd, runs, rows, out)
 	}
@@ -270,6 +271,12 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%d of %d runs are in %s\n", made, len(p.requests), out)
+	for _, s := range said {
+		fmt.Fprintln(cmd.ErrOrStderr(), s)
+	}
+	if len(old) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "not drawn again, and of what was there before: %s\n", strings.Join(old, ", "))
+	}
 	if p.others != nil {
 		fmt.Fprintf(cmd.OutOrStdout(), "%d rows with those made elsewhere\n", len(rows))
 	}

@@ -67,7 +67,8 @@ func TestRowsMadeElsewhere(t *testing.T) {
 		ids = append(ids, id)
 	}
 	row := func(id string, w2 float64, measured ...experiment.Measured) experiment.Row {
-		return experiment.Row{Run: id, Experiment: "swflow", Metrics: run.Values{"sliced W₂": w2}, Measured: measured}
+		seed := slices.Index(ids, id) + 1
+		return experiment.Row{Run: id, Experiment: "swflow", Version: "9", Seed: uint64(seed), Config: []byte(`{"dataset": "glyphs", "inputs": "` + id + `"}`), Metrics: run.Values{"sliced W₂": w2}, Measured: measured}
 	}
 	fid := func(rows int, value float64) experiment.Measured {
 		return experiment.Measured{Rows: rows, Values: run.Values{"fid": value}}
@@ -83,14 +84,18 @@ func TestRowsMadeElsewhere(t *testing.T) {
 		}
 		return path
 	}
+	earlier := row("swflow-earlier", 5) // of seed 2, before settings had a colour
+	earlier.Seed, earlier.Version = 2, "8"
+	other := row("swflow-other", 6)
+	other.Seed, other.Version, other.Config = 2, "8", []byte(`{"dataset": "letters"}`)
 	read, err := readOthers([]string{
-		write("old.json", []experiment.Row{row("swflow-none", 9), row(ids[2], 3), row(ids[0], 1, fid(100, 7), fid(200, 5))}),
+		write("old.json", []experiment.Row{row("swflow-none", 9), earlier, other, row(ids[2], 3), row(ids[0], 1, fid(100, 7), fid(200, 5))}),
 		write("new.json", []experiment.Row{row(ids[2], 4)}),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := read.join([]experiment.Row{row(ids[1], 2), row(ids[0], 8, fid(100, 6))}, requests)
+	rows, said, err := read.join([]experiment.Row{row(ids[1], 2), row(ids[0], 8, fid(100, 6))}, requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +104,17 @@ func TestRowsMadeElsewhere(t *testing.T) {
 	for _, r := range rows {
 		order, w2 = append(order, r.Run), append(w2, r.Metrics["sliced W₂"])
 	}
-	if !slices.Equal(order, append(slices.Clone(ids), "swflow-none")) || !slices.Equal(w2, []float64{8, 2, 4, 9}) {
+	if !slices.Equal(order, append(slices.Clone(ids), "swflow-none", "swflow-other")) || !slices.Equal(w2, []float64{8, 2, 4, 9, 6}) {
 		t.Errorf("rows %v with %v", order, w2)
+	}
+	if want := []string{"swflow-earlier is left out: " + ids[1] + " has the same settings and seed", "versions of swflow in one table: 8, 9"}; !slices.Equal(said, want) {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+	if err := read.check("a table", requests[:1]); err != nil {
+		t.Error(err)
+	}
+	if err := read.check("a table", []experiment.Request{{Experiment: "dpswflow"}}); err == nil || !strings.Contains(err.Error(), "is a run of swflow, which a table has no runs of") {
+		t.Error(err)
 	}
 	if m := rows[0].Measured; len(m) != 2 || m[0].Values["fid"] != 6 || m[1].Values["fid"] != 5 {
 		t.Errorf("measured %+v", m)

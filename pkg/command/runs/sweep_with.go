@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
+	"strings"
 
 	"molehill/pkg/experiment"
 )
@@ -34,38 +36,32 @@ func readOthers(paths []string) (all others, err error) {
 	return all, nil
 }
 
+// check refuses rows of experiments that a table has no runs of.
+func (o others) check(table string, requests []experiment.Request) error {
+	for _, row := range o {
+		if !slices.ContainsFunc(requests, func(q experiment.Request) bool { return q.Experiment == row.Experiment }) {
+			return fmt.Errorf("--with: %s is a run of %s, which %s has no runs of; give results of the same table", row.Run, row.Experiment, table)
+		}
+	}
+	return nil
+}
+
 // join returns the rows of the runs at hand with the others, in the order of requests and
-// behind them those that no request is for. Of a run that is at hand its own row counts, of
-// several others the last; what has been measured of either is kept.
-func (o others) join(own []experiment.Row, requests []experiment.Request) ([]experiment.Row, error) {
+// behind them those that no request is for. Of rows with the same settings and seed one
+// stays, so that no seed counts twice: the one at hand, or that of a request, or else the
+// last; what has been measured of the same run is kept. What is to be known of that is said.
+func (o others) join(own []experiment.Row, requests []experiment.Request) (rows []experiment.Row, said []string, err error) {
 	var order []string
 	for _, q := range requests {
 		spec, err := q.Spec()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		id, err := spec.ID()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		order = append(order, id)
-	}
-	var rows []experiment.Row
-	for _, row := range slices.Concat(o, own) {
-		same := slices.IndexFunc(rows, func(r experiment.Row) bool { return r.Run == row.Run })
-		if same < 0 {
-			rows = append(rows, row)
-			continue
-		}
-		row.Measured = slices.Clone(row.Measured)
-		for _, m := range rows[same].Measured {
-			if !slices.ContainsFunc(row.Measured, func(own experiment.Measured) bool { // of the same names
-				return own.Rows == m.Rows && maps.EqualFunc(own.Values, m.Values, func(_, _ float64) bool { return true })
-			}) {
-				row.Measured = append(row.Measured, m)
-			}
-		}
-		rows[same] = row
 	}
 	place := func(row experiment.Row) int {
 		if at := slices.Index(order, row.Run); at >= 0 {
@@ -73,6 +69,80 @@ func (o others) join(own []experiment.Row, requests []experiment.Request) ([]exp
 		}
 		return len(order)
 	}
+	rest, asked := others{}, others{}
+	for _, row := range o {
+		if place(row) < len(order) {
+			asked = append(asked, row)
+		} else {
+			rest = append(rest, row)
+		}
+	}
+	for _, row := range slices.Concat(rest, asked, own) {
+		same := slices.IndexFunc(rows, func(r experiment.Row) bool { return r.Run == row.Run || again(r, row) })
+		if same < 0 {
+			rows = append(rows, row)
+			continue
+		}
+		if before := rows[same]; before.Run == row.Run {
+			row.Measured = measuredOf(row, before)
+		} else {
+			said = append(said, fmt.Sprintf("%s is left out: %s has the same settings and seed", before.Run, row.Run))
+		}
+		rows[same] = row
+	}
 	slices.SortStableFunc(rows, func(a, b experiment.Row) int { return place(a) - place(b) })
-	return rows, nil
+	return rows, append(said, versions(rows)...), nil
+}
+
+// again says whether two rows are of the same settings and seed, in two versions perhaps:
+// settings that one of them lacks are not compared, nor the digest of inputs.
+func again(a, b experiment.Row) bool {
+	var of [2]map[string]any
+	for i, row := range []experiment.Row{a, b} {
+		if err := json.Unmarshal(row.Config, &of[i]); err != nil {
+			return false
+		}
+		delete(of[i], "inputs")
+	}
+	for name, value := range of[0] {
+		if other, ok := of[1][name]; ok && !reflect.DeepEqual(value, other) {
+			return false
+		}
+	}
+	return a.Experiment == b.Experiment && a.Seed == b.Seed && a.Research == b.Research
+}
+
+// measuredOf is what has been measured of a run, as its row says, and what only another row
+// of it says.
+func measuredOf(row, other experiment.Row) []experiment.Measured {
+	all := slices.Clone(row.Measured)
+	for _, m := range other.Measured {
+		if !slices.ContainsFunc(all, func(own experiment.Measured) bool { // of the same names
+			return own.Rows == m.Rows && maps.EqualFunc(own.Values, m.Values, func(_, _ float64) bool { return true })
+		}) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// versions says which experiments a table has in several versions.
+func versions(rows []experiment.Row) (said []string) {
+	found := map[string][]string{}
+	for _, row := range rows {
+		version := row.Version
+		if version == "" {
+			version = "not told"
+		}
+		if !slices.Contains(found[row.Experiment], version) {
+			found[row.Experiment] = append(found[row.Experiment], version)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if of := found[name]; len(of) > 1 {
+			slices.Sort(of)
+			said = append(said, fmt.Sprintf("versions of %s in one table: %s", name, strings.Join(of, ", ")))
+		}
+	}
+	return said
 }

@@ -69,7 +69,7 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 		cells[k].rows = append(cells[k].rows, row)
 	}
 	t := viz.Table{Title: "Points on a circle", Header: []string{"experiment", "ε of Z", "ε of X", "as published", "noise", "noise norm", "squared sliced W₂", "steps", "seeds", "seconds"},
-		Caption: "ε is what is proved for the records Z that are to be looked like, and for the sample X that is transformed; as published: ε by 004's own accounting for the same noise. Noise is what each number of a gradient, or of projections, gets at a step; that of a gradient has at most the noise norm with probability 0.95 (Corollary 4.2). The distance is between generated points and new ones of the circle. 004 prints its numbers in figures alone."}
+		Caption: "ε is what is proved for the records Z that are to be looked like, and for the sample X that is transformed; as published: ε by 004's own accounting for the same noise. Noise is what each number of a gradient, or of projections, gets at a step; that of a gradient has at most the noise norm with probability 0.95 (Corollary 4.2). The distance is between generated points and new ones of the circle. At ε = ∞ gradients have no noise and are clipped as the others. 004 prints its numbers in figures alone."}
 	for _, c := range cells {
 		over := func(name string) (mean, deviation float64) {
 			return experiment.OverSeeds(c.rows, experiment.OwnMetric(name))

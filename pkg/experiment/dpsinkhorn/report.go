@@ -209,6 +209,9 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		line[at], line[at+1] = o.fid, o.accuracies()
 		table.Add(line...)
 	}
+	if slices.ContainsFunc(all, func(m measured) bool { return m.published != quoted{} }) {
+		table.Caption += " Published numbers are after the papers' own trainings, 160,000 steps of digits and clothes and 1.7 million of faces, at an ε that they claim: beside trainings as short as these they say where the way leads, not which method is better."
+	}
 	if origin := all[0].rows[0].Computed.Data; origin != "" && origin != dataset {
 		table.Caption += " The data: " + origin + "."
 	}

@@ -92,7 +92,7 @@ func textOf(dataset string, preset experiment.Preset) map[string]string {
 var table1 = table{
 	Info:  plugin.Info{Name: "sinkhorn-table1", Version: "1", Source: "001, Table 1 and Figure 4b", Summary: "private generators of labelled images at equal proved ε, by what their images are good for"},
 	along: "epsilon", axis: "ε, proved", log: true,
-	note: "sinkhorn-sketch and dp-sinkhorn-latent protect the half of the training images that has not trained their autoencoder, under replace-one and add-remove; dp-merf-images protects all of them under replace-one, dp-sinkhorn and 001 under add-remove. Published numbers are for a published ε of that size, with other noise, and for dp-sinkhorn and sinkhorn after 160,000 steps: what the quick preset makes of them in three minutes says what three minutes are worth.",
+	note: "sinkhorn-sketch and dp-sinkhorn-latent protect the half of the training images that has not trained their autoencoder, under replace-one and add-remove; dp-merf-images protects all of them under replace-one, dp-sinkhorn and 001 under add-remove.",
 	lines: func(preset experiment.Preset) (lines []line) {
 		published := map[string]quoted{
 			"mnist sinkhorn inf": {"54.2", "89.0", "89.0", "91.0"}, "mnist dp-sinkhorn 10": {"48.4", "82.8", "82.7", "83.2"}, "mnist dp-merf-images 10": {"116.3", "79.4", "78.3", "82.1"},

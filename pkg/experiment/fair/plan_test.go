@@ -12,7 +12,8 @@ import (
 	"molehill/privacy/accountant"
 )
 
-// The paper's settings, with Table 4's sizes: batches of a tenth of each group, and of
+// The paper's settings, with Table 4's sizes of groups: batches of a tenth of each, which the
+// table rounds to fifties (1500 and 1450; 1050, 400, 450 and 1000), and of
 // Corollary C.1 its sensitivities by hand.
 func TestThePapersSensitivities(t *testing.T) {
 	for _, c := range []struct {

@@ -236,6 +236,25 @@ func TestStepsThatRunAwayAreRefused(t *testing.T) {
 	}
 }
 
+// Settings with which a generator's guide is not finite are refused before anything is paid.
+func TestGuidesThatAreNotFiniteAreRefused(t *testing.T) {
+	dpMERF, err := experiment.Registry.Lookup("dp-merf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := dpMERF.(Experiment).Estimator
+	c := e.Config(experiment.Quick)
+	if err := Rehearse(e, c, 2000, 8, noise.Seeded(1)); err != nil {
+		t.Error(err)
+	}
+	for _, scale := range []float64{1e-38, 1e-300} {
+		c.Scale = scale
+		if err := Rehearse(e, c, 2000, 8, noise.Seeded(1)); err == nil || !strings.Contains(err.Error(), "not finite") {
+			t.Errorf("a scale of %g: %v", scale, err)
+		}
+	}
+}
+
 // Theorem 3 as 003 has it: with its noise on MNIST at λ = 0.1, h = 3 δ falls from 10⁻⁵
 // to 8.3·10⁻⁶ at ε = 10 (docs/diffusion.md).
 func TestTheorem3IsClaimedAsPublished(t *testing.T) {

@@ -152,7 +152,10 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 	x := f.Start(len(records.Labels)+2, dim) // of classes each has a place
 	if c.Learner == Generator {
 		// It has a rate of its own.
-		_, err = guide.Drift(f, x, 0)
+		drift, err := guide.Drift(f, x, 0)
+		if err == nil && (transport.Points{Dim: dim, Data: drift}).Check() != nil {
+			err = fmt.Errorf("with these settings what a generator is to follow is not finite, of random points already; take a scale near 1, if there is one")
+		}
 		return err
 	}
 	for step := range min(c.Steps, rehearsed) {

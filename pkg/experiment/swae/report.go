@@ -123,10 +123,15 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 			if samples == nil {
 				break
 			}
-			if grid, ok := samples(m.rows[0]); ok {
+			for _, row := range m.rows { // the first that is at hand
+				grid, ok := samples(row)
+				if !ok {
+					continue
+				}
 				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset, t.name(m)), columns, 1
 				grid.Caption = "Held-out images, the same reconstructed, and generated ones."
 				r.Figures[file(dataset, t.name(m), "samples")] = grid
+				break
 			}
 		}
 		for _, m := range here {
@@ -138,13 +143,14 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 	return r, nil
 }
 
-// looks adds what a line's first run has left of its codes, if it is at hand: where they
-// lie, and images between them.
+// looks adds what the first of a line's runs that is at hand has left of its codes: where
+// they lie, and images between them.
 func (t table) looks(figures map[string]viz.Figure, m measured) error {
-	one, ok := m.rows[0].Opened()
-	if !ok {
+	at := slices.IndexFunc(m.rows, func(row experiment.Row) bool { _, ok := row.Opened(); return ok })
+	if at < 0 {
 		return nil
 	}
+	one, _ := m.rows[at].Opened()
 	title := fmt.Sprintf("%s, %s", m.config.Dataset, t.name(m))
 	codes, err := CodesOf(one)
 	if err != nil {
@@ -193,7 +199,7 @@ func file(dataset, name, shows string) string {
 // of is the table of a data set's lines.
 func (t table) of(dataset string, all []measured) viz.Table {
 	measures := columnsIn(all)
-	table := viz.Table{Title: dataset, Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them. In brackets from how many generated images. Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from. Noise is the standard deviation of that on each number of a gradient; its norm at a step is at most the noise norm with probability 0.95 (004, Corollary 4.2). As published: the ε that 004's accounting gives for the same noise. " + t.note}
+	table := viz.Table{Title: dataset, Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them. Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from. Noise is the standard deviation of that on each number of a gradient; its norm at a step is at most the noise norm with probability 0.95 (004, Corollary 4.2). As published: the ε that 004's accounting gives for the same noise. At ε = ∞ gradients have no noise and are clipped as the others. " + t.note + learned(all)}
 	if t.axis == ablation.axis {
 		table.Header = append(table.Header, t.axis)
 	}
@@ -217,10 +223,24 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	if t.others {
 		t.quote(&table, dataset, all)
 	}
+	if slices.ContainsFunc(measures, func(c column) bool { return strings.HasPrefix(c.name, "fid-768") }) {
+		table.Caption += " fid-768 is of another network than published FIDs, on another scale, and beside as many held-out images, the first of the file."
+	}
 	if origin := all[0].rows[0].Computed.Data; origin != "" && origin != dataset {
 		table.Caption += " The data: " + origin + "."
 	}
 	return table
+}
+
+// learned says of how many generated images the classifiers of lines learn.
+func learned(all []measured) string {
+	base, text := all[0].config.Samples, ""
+	for _, m := range all {
+		if m.config.Samples != base {
+			text += fmt.Sprintf(", of %s from %d", m.label, m.config.Samples)
+		}
+	}
+	return fmt.Sprintf(" Classifiers learn from %d generated images%s.", base, text)
 }
 
 // quote adds 004's numbers of other methods at the budgets that lines have.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
@@ -57,20 +58,30 @@ func (flows) Report(rows []experiment.Row, samples experiment.Samples) (experime
 // classes is how far generated classes are from real ones.
 const classes = "class total variation"
 
+const aboutClasses = "; classes is the total variation between the classes of generated and held-out latents, both as the public latents around them say. "
+
 func tableOf(dataset string, cells []cell) viz.Table {
 	columns := measured(cells)
 	t := viz.Table{
 		Title:  dataset,
 		Header: []string{"method", "proved ε", "paper's way", "sliced W₂", "1-NN", "classes"},
-		Caption: "Lower is better; 1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, best at 0.5; classes is the total variation between the classes of generated and held-out latents, both as the public latents around them say. " +
+		Caption: "Lower is better; 1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, best at 0.5" + aboutClasses +
 			"The paper's way is the ε that its own accounting gives for the same noise; a published FID is for a published ε of that size, with other noise, and on another scale than fid-768. Seconds are the median.",
+	}
+	withClasses := slices.ContainsFunc(cells, func(c cell) bool { mean, _ := c.metric(classes); return !math.IsNaN(mean) })
+	if !withClasses {
+		t.Header = t.Header[:len(t.Header)-1]
+		t.Caption = strings.Replace(t.Caption, aboutClasses, ". ", 1)
 	}
 	for _, f := range columns {
 		t.Header = append(t.Header, f.String())
 	}
 	t.Header = append(t.Header, "published FID", "seeds", "seconds")
 	for _, c := range cells {
-		line := []any{c.name(), c.proved(), c.paperSays(), experiment.ShowSpread(c.metric("sliced W₂")), experiment.ShowSpread(c.metric("1-NN accuracy")), experiment.ShowSpread(c.metric(classes))}
+		line := []any{c.name(), c.proved(), c.paperSays(), experiment.ShowSpread(c.metric("sliced W₂")), experiment.ShowSpread(c.metric("1-NN accuracy"))}
+		if withClasses {
+			line = append(line, experiment.ShowSpread(c.metric(classes)))
+		}
 		for _, f := range columns {
 			line = append(line, experiment.ShowSpread(c.over(f.of())))
 		}
@@ -90,10 +101,13 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	}
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
 	t.Caption += fmt.Sprintf(" As many real public latents are at %s in sliced W₂, uniform points of the sphere at %.4g.", experiment.ShowSpread(cells[0].metric("sliced W₂ floor")), nothing)
-	if few, of := seedsOf(cells, experiment.OwnMetric(classes)); few < of {
+	if few, of := seedsOf(cells, experiment.OwnMetric(classes)); withClasses && few < of {
 		t.Caption += fmt.Sprintf(" Classes are those of the seeds whose points were still there to count them, %d of %d at least.", few, of)
 	}
 	for _, f := range columns {
+		if strings.HasPrefix(f.name, "fid") {
+			t.Caption += fmt.Sprintf(" %v is beside as many held-out images, the first of the file.", f)
+		}
 		if few, of := seedsOf(cells, f.of()); few < of {
 			t.Caption += fmt.Sprintf(" %v was measured of %d of %d seeds.", f, few, of)
 		}
