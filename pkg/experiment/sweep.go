@@ -121,7 +121,7 @@ func Finished(r *run.Run) (Row, error) {
 	}
 	if len(computed) > 0 {
 		row.Computed = computed[len(computed)-1]
-		row.Computed.Host = "" // as with paths
+		row.Computed.Host, row.Computed.Paid = "", "" // as with paths, of which the ledger's is one
 		if filepath.IsAbs(row.Computed.Data) {
 			row.Computed.Data = filepath.Base(row.Computed.Data)
 		}
