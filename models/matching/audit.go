@@ -23,7 +23,7 @@ type Training struct {
 	// Points says that the record that is looked for is one of the first pair's Fixed
 	// points.
 	Points bool
-	Later  []Later
+	Later  []Later // in the plan's order
 }
 
 // Later are steps of the same plan, behind those before, that release something else of

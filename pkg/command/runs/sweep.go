@@ -48,7 +48,8 @@ noise comes from the seeds, so that anyone can repeat the numbers; or an
 experiment, with --grid for each setting that is to vary.
 
 Runs that are finished are not made again, so the same command goes on after an
-interruption, and --with takes up those of other machines. Ctrl-C interrupts the runs too; with --detach nothing is watched,
+interruption, and --with takes up those of other machines. Ctrl-C interrupts the
+runs too; with --detach nothing is watched,
 and ` + "`molehill watch`, `molehill cancel` and `molehill compare`" + ` take the sweep's ID.
 With --on slurm all runs are one array job. One that fails stops no other.
 
@@ -221,8 +222,8 @@ func sweepRuns(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.L
 	return broken, errors.Join(err, <-made)
 }
 
-// finishedOf returns the finished runs of requests.
-func finishedOf(store run.Store, requests []experiment.Request) (runs []*run.Run, err error) {
+// idsOf are the IDs of the runs that requests are for.
+func idsOf(requests []experiment.Request) (ids []string, err error) {
 	for _, q := range requests {
 		spec, err := q.Spec()
 		if err != nil {
@@ -232,6 +233,18 @@ func finishedOf(store run.Store, requests []experiment.Request) (runs []*run.Run
 		if err != nil {
 			return nil, err
 		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// finishedOf returns the finished runs of requests.
+func finishedOf(store run.Store, requests []experiment.Request) (runs []*run.Run, err error) {
+	ids, err := idsOf(requests)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
 		r, err := run.Open(filepath.Join(store.Dir, id))
 		if err != nil {
 			continue // not made yet

@@ -53,18 +53,12 @@ func TestMeasuresOfASweep(t *testing.T) {
 // run's own row counts, with what has been measured of either.
 func TestRowsMadeElsewhere(t *testing.T) {
 	var requests []experiment.Request
-	var ids []string
 	for seed := range uint64(3) {
 		requests = append(requests, experiment.Request{Experiment: "swflow", Seed: seed + 1, Settings: map[string]string{"dataset": "glyphs"}})
-		spec, err := requests[seed].Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := spec.ID()
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
+	}
+	ids, err := idsOf(requests)
+	if err != nil {
+		t.Fatal(err)
 	}
 	row := func(id string, w2 float64, measured ...experiment.Measured) experiment.Row {
 		seed := slices.Index(ids, id) + 1

@@ -51,17 +51,9 @@ func (o others) check(table string, requests []experiment.Request) error {
 // stays, so that no seed counts twice: the one at hand, or that of a request, or else the
 // last; what has been measured of the same run is kept. What is to be known of that is said.
 func (o others) join(own []experiment.Row, requests []experiment.Request) (rows []experiment.Row, said []string, err error) {
-	var order []string
-	for _, q := range requests {
-		spec, err := q.Spec()
-		if err != nil {
-			return nil, nil, err
-		}
-		id, err := spec.ID()
-		if err != nil {
-			return nil, nil, err
-		}
-		order = append(order, id)
+	order, err := idsOf(requests)
+	if err != nil {
+		return nil, nil, err
 	}
 	place := func(row experiment.Row) int {
 		if at := slices.Index(order, row.Run); at >= 0 {
