@@ -9,7 +9,6 @@ package generator
 import (
 	"fmt"
 
-	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"molehill/models/backend"
@@ -35,9 +34,8 @@ type Generator struct {
 	optimizer     train.Optimizer
 	input, output int
 	trainer       *train.Trainer
-	forward       *train.Program
-	learn         *train.Program
-	learnChanged  *train.GradientStep // the same by a gradient that somebody changes
+	passage       *train.Passage
+	made          int // rows of the last Forward
 	apply         *train.Program
 }
 
@@ -75,17 +73,7 @@ func start(b *backend.Backend, design Design, optimizer train.Optimizer, params 
 	if g.trainer, err = train.NewWith(b, design.Network(), params, optimizer); err != nil {
 		return nil, fmt.Errorf("generator: %w", err)
 	}
-	g.forward, err = g.trainer.Program(func(network train.Apply, in []*graph.Node) ([]*graph.Node, *graph.Node) {
-		return []*graph.Node{network(in[0])}, nil
-	})
-	if err == nil {
-		g.learn, err = g.trainer.Program(func(network train.Apply, in []*graph.Node) ([]*graph.Node, *graph.Node) {
-			return nil, along(network, in)
-		})
-	}
-	if err == nil {
-		g.learnChanged, err = g.trainer.GradientStep(along)
-	}
+	g.passage, err = g.trainer.Passage()
 	if err == nil {
 		if optimizer.Average > 0 {
 			g.apply, err = g.trainer.InferenceOfAverage()
@@ -98,12 +86,6 @@ func start(b *backend.Backend, design Design, optimizer train.Optimizer, params 
 		return nil, fmt.Errorf("generator: %w", err)
 	}
 	return g, nil
-}
-
-// along is the loss that leads along velocities, [n, output], of the network's output:
-// as they are constants, its gradient by the output is −velocity/n.
-func along(network train.Apply, in []*graph.Node) *graph.Node {
-	return graph.Neg(graph.ReduceAllMean(graph.ReduceSum(graph.Mul(network(in[0]), in[1]), 1)))
 }
 
 // Trainer returns what trains the network, for a step that is one graph
@@ -156,15 +138,19 @@ func (g *Generator) Generate(noise transport.Points) (transport.Points, error) {
 
 // run returns the output of a program that maps noise.
 func (g *Generator) run(p *train.Program, noise transport.Points) (transport.Points, error) {
-	x := transport.Points{Dim: g.output}
 	_, out, err := p.Run(0, matrix(noise))
 	if err != nil {
-		return x, fmt.Errorf("generator: %w", err)
+		return transport.Points{}, fmt.Errorf("generator: %w", err)
 	}
-	x.Data, err = tensors.CopyFlatData[float32](out[0])
-	out[0].MustFinalizeAll()
+	return g.points(out[0])
+}
+
+// points takes a result from the backend, and releases it there.
+func (g *Generator) points(made *tensors.Tensor) (transport.Points, error) {
+	values, err := tensors.CopyFlatData[float32](made)
+	made.MustFinalizeAll()
 	if err != nil {
-		return x, fmt.Errorf("generator: %w", err)
+		return transport.Points{}, fmt.Errorf("generator: %w", err)
 	}
-	return x, nil
+	return transport.Points{Dim: g.output, Data: values}, nil
 }

@@ -8,13 +8,13 @@ import (
 
 // Step makes a step of the optimiser: velocity is given the generator's output of
 // noise, [n, input], and returns where each point of it should go, [n, output]: of a
-// loss with gradient G by the output, −n·G.
+// loss with gradient G by the output, −n·G. It must leave the generator as it is.
 func (g *Generator) Step(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error)) error {
-	v, err := g.pull(noise, rate, velocity)
+	byOutput, err := g.pull(noise, rate, velocity)
 	if err != nil {
 		return err
 	}
-	if _, _, err = g.learn.Run(rate, matrix(noise), matrix(v)); err != nil {
+	if err := g.passage.Step(rate, matrix(byOutput)); err != nil {
 		return fmt.Errorf("generator: %w", err)
 	}
 	return nil
@@ -32,11 +32,11 @@ func (g *Generator) Step(noise transport.Points, rate float64, velocity func(x t
 // (layer.BatchNorm, layer.Spectral) need no noise, as they are those of generated
 // rows and of weights alone.
 func (g *Generator) StepByParameters(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error), sanitise func(gradient []float32) error) error {
-	v, err := g.pull(noise, rate, velocity)
+	byOutput, err := g.pull(noise, rate, velocity)
 	if err != nil {
 		return err
 	}
-	if _, err = g.learnChanged.Run(rate, sanitise, matrix(noise), matrix(v)); err != nil {
+	if err := g.passage.StepChanged(rate, matrix(byOutput), sanitise); err != nil {
 		return fmt.Errorf("generator: %w", err)
 	}
 	return nil
@@ -47,12 +47,10 @@ func (g *Generator) StepByParameters(noise transport.Points, rate float64, veloc
 // order, without tracked statistics.
 func (g *Generator) Parameters() int { return g.trainer.Learned() }
 
-// pull returns velocity of what the generator makes of noise in training.
+// pull returns the gradient by the output that velocity of what the generator makes of
+// noise in training stands for, [n, output]: −velocity/n.
 func (g *Generator) pull(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error)) (transport.Points, error) {
-	if err := g.expect(noise); err != nil {
-		return transport.Points{}, err
-	}
-	x, err := g.run(g.forward, noise)
+	x, err := g.Forward(noise)
 	if err != nil {
 		return x, err
 	}
@@ -66,5 +64,9 @@ func (g *Generator) pull(noise transport.Points, rate float64, velocity func(x t
 	if len(v) != len(x.Data) {
 		return x, fmt.Errorf("generator: %d velocities for %d coordinates; give one each", len(v), len(x.Data))
 	}
-	return transport.Points{Dim: x.Dim, Data: v}, nil
+	byOutput, n := transport.NewPoints(x.Len(), x.Dim), float32(x.Len())
+	for i, v := range v {
+		byOutput.Data[i] = -v / n
+	}
+	return byOutput, nil
 }

@@ -245,7 +245,13 @@ func TestByParameters(t *testing.T) {
 		if err := g.Save(&before, 0); err != nil {
 			t.Fatal(err)
 		}
-		got, err := g.ByParameters(z, byOutput)
+		if _, err := g.ByParameters(byOutput); err == nil {
+			t.Error("a gradient by what nobody has made")
+		}
+		if _, err := g.Forward(z); err != nil {
+			t.Fatal(err)
+		}
+		got, err := g.ByParameters(byOutput)
 		if err != nil || len(got) != g.Parameters() {
 			t.Fatalf("%d numbers, %v", len(got), err)
 		}
@@ -273,7 +279,7 @@ func TestByParameters(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("another gradient than that of a step: %v", err)
 		}
-		if _, err := g.ByParameters(z, byOutput[1:]); err == nil {
+		if _, err := g.ByParameters(byOutput[1:]); err == nil {
 			t.Error("a gradient of another shape was taken")
 		}
 	})

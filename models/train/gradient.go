@@ -29,8 +29,13 @@ func (t *Trainer) Inspect(build func(weights, inputs []*graph.Node) []*graph.Nod
 // Gradient builds the gradient of a loss by all parameters in one vector, [Learned]:
 // those of the network in their order, tracked ones left out.
 func (t *Trainer) Gradient(loss *graph.Node, weights []*graph.Node) *graph.Node {
+	return vector(graph.Gradient(loss, learned(t, weights)...))
+}
+
+// vector puts gradients one behind the other.
+func vector(gradients []*graph.Node) *graph.Node {
 	var flat []*graph.Node
-	for _, by := range graph.Gradient(loss, learned(t, weights)...) {
+	for _, by := range gradients {
 		flat = append(flat, graph.Reshape(by, -1))
 	}
 	return graph.Concatenate(flat, 0)
@@ -73,65 +78,11 @@ func (f *Follow) run(rate float64, gradient []float32, tracked []*tensors.Tensor
 		err = fmt.Errorf("it has %d numbers, for %d parameters", len(gradient), want)
 	}
 	if err != nil {
-		for _, t := range tracked {
-			t.MustFinalizeAll()
-		}
+		release(tracked)
 		return fmt.Errorf("train: the gradient on %s: %w", f.trainer.on, err)
 	}
 	_, _, err = f.update.Run(rate, append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(gradient, len(gradient))}, tracked...)...)
 	return err
-}
-
-// GradientStep is a step in two graphs. Between them the gradient is on the host,
-// where it can be clipped and given noise.
-type GradientStep struct {
-	gradient *Program
-	follow   *Follow
-}
-
-// GradientStep compiles a step down a loss, when it first runs. Loss applies the
-// network at most once.
-func (t *Trainer) GradientStep(loss func(network Apply, inputs []*graph.Node) *graph.Node) (*GradientStep, error) {
-	follow, err := t.Follow()
-	if err != nil {
-		return nil, err
-	}
-	s := &GradientStep{&Program{trainer: t, scored: true}, follow}
-	return s, s.gradient.compile("", func(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
-		network, after := t.training(weights)
-		value := loss(network, inputs)
-		outputs := []*graph.Node{value, t.Gradient(value, weights)}
-		follow.tracked = nil
-		for i, spec := range t.specs {
-			if node := (*after)[i]; spec.Tracked && node != nil {
-				follow.tracked, outputs = append(follow.tracked, i), append(outputs, node)
-			}
-		}
-		return outputs
-	})
-}
-
-// Run makes a step on inputs, which it releases, with a learning rate. Change is given
-// the gradient of the loss by all parameters (Trainer.Gradient); the optimiser goes by
-// what change leaves there. Where it fails no parameter moves. Run returns the loss
-// before the step.
-func (s *GradientStep) Run(rate float64, change func(gradient []float32) error, inputs ...*tensors.Tensor) (loss float64, err error) {
-	loss, out, err := s.gradient.Run(rate, inputs...)
-	if err != nil {
-		return 0, err
-	}
-	gradient, err := tensors.CopyFlatData[float32](out[0])
-	out[0].MustFinalizeAll()
-	if err == nil {
-		err = change(gradient)
-	}
-	if err != nil {
-		for _, t := range out[1:] {
-			t.MustFinalizeAll()
-		}
-		return 0, fmt.Errorf("train: the gradient on %s: %w", s.follow.trainer.on, err)
-	}
-	return loss, s.follow.run(rate, gradient, out[1:])
 }
 
 // finite says where a gradient that is to be followed is not.

@@ -23,6 +23,7 @@ type Trainer struct {
 	store     *model.Store
 	first     int // variables that were there before the first step
 	programs  []*Program
+	passages  []*Passage
 }
 
 // New puts params, the parameters of the network, on a backend, to be moved by Adam.
@@ -214,6 +215,9 @@ func (t *Trainer) value(name string) ([]float32, error) {
 
 // Close releases what the trainer holds on the backend.
 func (t *Trainer) Close() {
+	for _, p := range t.passages {
+		p.forget()
+	}
 	for _, p := range t.programs {
 		p.exec.Finalize()
 	}

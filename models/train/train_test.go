@@ -20,6 +20,12 @@ var (
 		layer.Dense{Name: "one", In: 3, Out: 4}, layer.BatchNorm{Name: "norm", Channels: 4}, tanh,
 		layer.Spectral{Layer: layer.Dense{Name: "two", In: 4, Out: 2}},
 	}
+	// nested has sequences in sequences, a layer that is none, and functions at both ends.
+	nested = layer.Sequence{
+		tanh, layer.Sequence{layer.Dense{Name: "one", In: 3, Out: 4}, tanh},
+		layer.Residual{Main: layer.Sequence{layer.BatchNorm{Name: "norm", Channels: 4}, layer.Dense{Name: "main", In: 4, Out: 4}}, Shortcut: layer.Sequence{}},
+		layer.Sequence{tanh, layer.Spectral{Layer: layer.Dense{Name: "two", In: 4, Out: 2}}}, tanh,
+	}
 )
 
 // wave is sin(frequency·k + phase) for k from 0.

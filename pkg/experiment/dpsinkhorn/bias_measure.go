@@ -45,7 +45,7 @@ func biasOf(found experiment.Measured, s *student, seed uint64, say func(run.Eve
 			held[i] = rng.IntN(test.Len())
 		}
 		return Sample{X: Batch{x, labels}, Real: Batch{test, s.rows.Held.Labels}.subset(held), Pull: func(byX []float32) ([]float64, error) {
-			g, err := s.made.ByParameters(z, byX)
+			g, err := s.made.ByParameters(byX)
 			wide := make([]float64, len(g))
 			for i, v := range g {
 				wide[i] = float64(v)

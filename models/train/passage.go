@@ -1,0 +1,136 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"molehill/models/layer"
+)
+
+// Passage is a step in two graphs: forward through the network, and, once somebody has
+// said how the loss varies with its output, backward. Between them the output is on the
+// host, where it can be compared with records, clipped, given noise; what the layers were
+// given stays on the backend, so that nothing large is computed twice.
+type Passage struct {
+	trainer                 *Trainer
+	forward, step, gradient *Program
+	follow                  *Follow
+	inputs                  []*tensors.Tensor // of the network's parts (layer.Forward), from the last Forward
+}
+
+// Passage compiles the graphs, when they first run. The trainer's Close closes it, too.
+func (t *Trainer) Passage() (*Passage, error) {
+	follow, err := t.Follow()
+	p := &Passage{trainer: t, forward: &Program{trainer: t}, step: &Program{trainer: t}, gradient: &Program{trainer: t}, follow: follow}
+	if err == nil {
+		err = p.forward.compile("", func(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
+			y, between := layer.Forward(t.network, inputs[0], weights)
+			return append([]*graph.Node{y}, between[min(1, len(between)):]...)
+		})
+	}
+	if err == nil {
+		err = p.step.compile("", func(scope *model.Scope, rate *graph.Node, weights, in []*graph.Node) []*graph.Node {
+			gradients, after := layer.Backward(t.network, in[1:], weights, in[0])
+			t.move(scope, rate, weights, learned(t, gradients), after)
+			return nil
+		})
+	}
+	if err == nil {
+		err = p.gradient.compile("", func(_ *model.Scope, _ *graph.Node, weights, in []*graph.Node) []*graph.Node {
+			gradients, after := layer.Backward(t.network, in[1:], weights, in[0])
+			outputs := []*graph.Node{vector(learned(t, gradients))}
+			follow.tracked = nil
+			for i, spec := range t.specs {
+				if spec.Tracked && after[i] != nil {
+					follow.tracked, outputs = append(follow.tracked, i), append(outputs, after[i])
+				}
+			}
+			return outputs
+		})
+	}
+	t.passages = append(t.passages, p)
+	return p, err
+}
+
+// Forward runs the network in training on x, which it takes, and returns what it makes.
+func (p *Passage) Forward(x *tensors.Tensor) (y *tensors.Tensor, err error) {
+	p.forget()
+	out, err := p.forward.call(0, []*tensors.Tensor{x})
+	if err != nil {
+		x.MustFinalizeAll()
+		return nil, err
+	}
+	p.inputs = append([]*tensors.Tensor{x}, out[1:]...)
+	return out[0], nil
+}
+
+// Step moves the parameters with a learning rate, by what byY, of the shape of the last
+// Forward's result, says of the loss: its gradient by that. It releases byY. The same
+// Forward serves once, as there are other parameters then.
+func (p *Passage) Step(rate float64, byY *tensors.Tensor) error {
+	if _, err := p.back(p.step, rate, byY); err != nil {
+		return err
+	}
+	p.forget()
+	return nil
+}
+
+// Gradient returns the gradient of the loss by the parameters, [Learned]: those of the
+// network in their order, tracked ones left out. It releases byY, and moves nothing.
+func (p *Passage) Gradient(byY *tensors.Tensor) ([]float32, error) {
+	gradient, tracked, err := p.look(byY)
+	release(tracked)
+	return gradient, err
+}
+
+// StepChanged is Step along what change leaves of the gradient that it is given, so that
+// the optimiser's moments, weight decay and averages come after. Where change fails, or
+// leaves a number that is not finite, no parameter moves.
+func (p *Passage) StepChanged(rate float64, byY *tensors.Tensor, change func(gradient []float32) error) error {
+	gradient, tracked, err := p.look(byY)
+	if err == nil {
+		err = change(gradient)
+	}
+	if err != nil {
+		release(tracked)
+		return fmt.Errorf("train: the gradient on %s: %w", p.trainer.on, err)
+	}
+	p.forget()
+	return p.follow.run(rate, gradient, tracked)
+}
+
+// look returns the gradient and, on the backend, the tracked parameters after the step.
+func (p *Passage) look(byY *tensors.Tensor) (gradient []float32, tracked []*tensors.Tensor, err error) {
+	out, err := p.back(p.gradient, 0, byY)
+	if err != nil {
+		return nil, nil, err
+	}
+	gradient, err = tensors.CopyFlatData[float32](out[0])
+	out[0].MustFinalizeAll()
+	return gradient, out[1:], err
+}
+
+// back runs one of the graphs that go backward.
+func (p *Passage) back(program *Program, rate float64, byY *tensors.Tensor) ([]*tensors.Tensor, error) {
+	defer byY.MustFinalizeAll()
+	if len(p.inputs) == 0 {
+		return nil, errors.New("train: a way back without a Forward before it")
+	}
+	return program.call(rate, append([]*tensors.Tensor{byY}, p.inputs...))
+}
+
+// forget releases what the last Forward has left on the backend.
+func (p *Passage) forget() {
+	release(p.inputs)
+	p.inputs = nil
+}
+
+func release(all []*tensors.Tensor) {
+	for _, t := range all {
+		t.MustFinalizeAll()
+	}
+}
