@@ -156,8 +156,18 @@ func TestRunShowRuns(t *testing.T) {
 	if n := len(again.Computed); n != 1 {
 		t.Errorf("%d processes computed, want one", n)
 	}
-	if out := mustMolehill(t, "show", "five"); !strings.Contains(out, "sliced W₂") || !strings.Contains(out, "finished") {
-		t.Errorf("show says\n%s", out)
+	measures := filepath.Join(s.Dir, "artefacts", "measures")
+	if err := os.MkdirAll(measures, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(measures, "fid-100.json"), []byte(`{"values": {"fid-768": 0.25}, "rows": 100, "note": "of nothing"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := mustMolehill(t, "show", "five")
+	for _, want := range []string{"  fid-768 0.25\n  of 100 generated rows; of nothing\n", "finished", "sliced W₂", "preset quick, seed 1; set directions=10 (not 200), steps=12 (not 200), particles=50 (not 1000)\nsettings: sigma=0 "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("show does not say %q but\n%s", want, out)
+		}
 	}
 	if out := mustMolehill(t, "runs"); !strings.Contains(out, s.ID) {
 		t.Errorf("runs says\n%s", out)

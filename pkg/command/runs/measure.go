@@ -2,8 +2,10 @@ package runs
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -52,23 +54,37 @@ kept with the run, and asked again it is there at once.
 			if asJSON {
 				return cli.JSON(out, found)
 			}
-			for _, name := range slices.Sorted(maps.Keys(found.Values)) {
-				fmt.Fprintf(out, "  %-30s %.5g\n", name, found.Values[name])
-			}
-			fmt.Fprintf(out, "  of %d generated rows", found.Rows)
-			if found.Note != "" {
-				fmt.Fprintf(out, "; %s", found.Note)
-			}
-			fmt.Fprintln(out)
-			if found.NonPrivate {
-				fmt.Fprintln(out, "  NOT PRIVATE: private rows were looked at and no budget was charged; this is for their keeper alone")
-			}
+			tellMeasured(out, found)
 			return nil
 		},
 	}
 	cmd.Flags().IntVar(&rows, "rows", 10_000, "how many generated rows, at most as many as there are")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// tellMeasured prints what a measurement has found.
+func tellMeasured(w io.Writer, found experiment.Measured) {
+	tellValues(w, found.Values)
+	fmt.Fprintf(w, "  of %d generated rows", found.Rows)
+	if found.Note != "" {
+		fmt.Fprintf(w, "; %s", found.Note)
+	}
+	fmt.Fprintln(w)
+	if found.NonPrivate {
+		fmt.Fprintln(w, "  NOT PRIVATE: private rows were looked at and no budget was charged; this is for their keeper alone")
+	}
+}
+
+// tellValues prints values by their names, one below the other.
+func tellValues(w io.Writer, values run.Values) {
+	names, widest := slices.Sorted(maps.Keys(values)), 0
+	for _, name := range names {
+		widest = max(widest, utf8.RuneCountInString(name))
+	}
+	for _, name := range names {
+		fmt.Fprintf(w, "  %-*s %.5g\n", widest, name, values[name])
+	}
 }
 
 // teller shows the progress of the parts of long work, one after the other.

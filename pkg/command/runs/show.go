@@ -1,18 +1,19 @@
 package runs
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/command/internal/cli"
+	"molehill/pkg/experiment"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -20,17 +21,19 @@ import (
 
 // Summary is what `molehill show --json` prints of a run, and `molehill runs --json` of each.
 type Summary struct {
-	ID       string           `json:"id"`
-	Names    []string         `json:"names,omitempty"`
-	Dir      string           `json:"dir"`
-	State    run.State        `json:"state"`
-	Queued   string           `json:"queued,omitempty"` // where it waits, or is computed unseen
-	Spec     run.Spec         `json:"spec"`
-	Metrics  run.Values       `json:"metrics,omitempty"`
-	Note     string           `json:"note,omitempty"`
-	Privacy  json.RawMessage  `json:"privacy,omitempty"`
-	Paid     string           `json:"paid,omitempty"` // what the ledger says of its releases
-	Computed []run.Provenance `json:"provenance,omitempty"`
+	ID      string     `json:"id"`
+	Names   []string   `json:"names,omitempty"`
+	Dir     string     `json:"dir"`
+	State   run.State  `json:"state"`
+	Queued  string     `json:"queued,omitempty"` // where it waits, or is computed unseen
+	Spec    run.Spec   `json:"spec"`
+	Metrics run.Values `json:"metrics,omitempty"`
+	Note    string     `json:"note,omitempty"`
+	// Measured is what it was measured by since, by the name of the artefact.
+	Measured map[string]experiment.Measured `json:"measured,omitempty"`
+	Privacy  json.RawMessage                `json:"privacy,omitempty"`
+	Paid     string                         `json:"paid,omitempty"` // what the ledger says of its releases
+	Computed []run.Provenance               `json:"provenance,omitempty"`
 }
 
 func summarize(r *run.Run) (Summary, error) {
@@ -45,6 +48,9 @@ func summarize(r *run.Run) (Summary, error) {
 			return s, err
 		}
 		s.Metrics, s.Note = result.Metrics, result.Note
+		if s.Measured, err = experiment.AllMeasured(r); err != nil {
+			return s, err
+		}
 	}
 	if names, err := (run.Store{Dir: filepath.Dir(r.Dir)}).Names(); err == nil {
 		s.Names = names[r.ID]
@@ -79,21 +85,17 @@ func Describe(w io.Writer, r *run.Run, asJSON bool) error {
 	if len(s.Names) > 0 {
 		fmt.Fprintln(w, "called", strings.Join(s.Names, ", "))
 	}
-	var settings bytes.Buffer
-	if err := json.Compact(&settings, s.Spec.Config); err != nil {
+	settings, err := tellSettings(s.Spec)
+	if err != nil {
 		return fmt.Errorf("the settings of %s: %w", s.ID, err)
 	}
-	fmt.Fprintf(w, "preset %s, seed %d, settings %s\n", s.Spec.Preset, s.Spec.Seed, &settings)
-	names := make([]string, 0, len(s.Metrics))
-	for name := range s.Metrics {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		fmt.Fprintf(w, "  %-30s %.5g\n", name, s.Metrics[name])
-	}
+	fmt.Fprintln(w, settings)
+	tellValues(w, s.Metrics)
 	if s.Note != "" {
 		fmt.Fprintln(w, " ", s.Note)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Measured)) {
+		tellMeasured(w, s.Measured[name])
 	}
 	if artefacts, err := r.Artefacts(); err == nil && len(artefacts) > 0 {
 		fmt.Fprintln(w, "  artefacts/:", strings.Join(artefacts, ", "))
