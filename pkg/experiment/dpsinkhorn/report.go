@@ -182,6 +182,12 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	for _, c := range measures {
 		table.Header = append(table.Header, c.String())
 	}
+	if slices.ContainsFunc(table.Header, func(name string) bool { return strings.HasPrefix(name, "fid") }) {
+		table.Caption += " Our FID is beside as many held-out images, the first of the file; fid-768 is of another network than published FIDs, on another scale."
+	}
+	if slices.ContainsFunc(all, func(m measured) bool { return len(m.rows) > 1 }) {
+		table.Caption += " ± is the standard deviation over seeds, and what is without it was measured for one."
+	}
 	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps", "seeds", "seconds")
 	for _, m := range all {
 		theirs := ""
