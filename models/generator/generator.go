@@ -36,6 +36,7 @@ type Generator struct {
 	trainer       *train.Trainer
 	passage       *train.Passage
 	made          int // rows of the last Forward
+	forwards      int // how often there was one
 	apply         *train.Program
 }
 

@@ -17,6 +17,7 @@ func (g *Generator) Forward(noise transport.Points) (transport.Points, error) {
 		return transport.Points{}, fmt.Errorf("generator: %w", err)
 	}
 	g.made = noise.Len()
+	g.forwards++
 	return g.points(made)
 }
 

@@ -57,9 +57,13 @@ func (g *Generator) pull(noise transport.Points, rate float64, velocity func(x t
 	if err := x.Check(); err != nil {
 		return x, fmt.Errorf("generator: what it makes is no longer finite (%w); train with a smaller learning rate than %v", err, rate)
 	}
+	seen := g.forwards
 	v, err := velocity(x)
 	if err != nil {
 		return x, err
+	}
+	if g.forwards != seen {
+		return x, fmt.Errorf("generator: the velocity has had the generator make something else; it is for what it is given")
 	}
 	if len(v) != len(x.Data) {
 		return x, fmt.Errorf("generator: %d velocities for %d coordinates; give one each", len(v), len(x.Data))

@@ -22,7 +22,8 @@ func Forward(l Layer, x *Node, weights []*Node) (y *Node, inputs []*Node) {
 // y is what Forward made with these inputs; and the values of Tracked parameters after
 // the step, as Train has them. The inputs may have come from another graph: each part is
 // built on its own input again, of which a compiler leaves what its gradient needs. For
-// a product with a weight that is the input alone, so nothing large is computed twice.
+// a product with a weight that is the input alone, so nothing large is computed twice but
+// inside layers of several, such as Residual.
 func Backward(l Layer, inputs, weights []*Node, byY *Node) (gradients, after []*Node) {
 	all := parts(l)
 	gradients, after = make([]*Node, len(weights)), make([]*Node, len(weights))
@@ -40,7 +41,7 @@ func Backward(l Layer, inputs, weights []*Node, byY *Node) (gradients, after []*
 		if i > 0 {
 			by = append(by, inputs[i])
 		}
-		if len(by) == 0 { // a network without parameters
+		if len(by) == 0 { // the first part learns nothing
 			return gradients, after
 		}
 		found := Gradient(ReduceAllSum(Mul(y, StopGradient(byY))), by...)

@@ -14,7 +14,8 @@ import (
 // Passage is a step in two graphs: forward through the network, and, once somebody has
 // said how the loss varies with its output, backward. Between them the output is on the
 // host, where it can be compared with records, clipped, given noise; what the layers were
-// given stays on the backend, so that nothing large is computed twice.
+// given stays on the backend, so that nothing large is computed twice, but within layers
+// that are no sequence, as layer.Residual.
 type Passage struct {
 	trainer                 *Trainer
 	forward, step, gradient *Program

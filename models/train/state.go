@@ -44,6 +44,9 @@ func (t *Trainer) Restore(r io.Reader, metadata any, check func() error) error {
 	if err := check(); err != nil {
 		return err
 	}
+	for _, p := range t.passages {
+		p.forget() // what other parameters have made
+	}
 	at := 0
 	for v := range t.store.IterVariables() {
 		name := strings.TrimPrefix(v.Path(), "/")

@@ -164,10 +164,16 @@ func TestRunShowRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := mustMolehill(t, "show", "five")
-	for _, want := range []string{"  fid-768 0.25\n  of 100 generated rows; of nothing\n", "finished", "sliced W₂", "preset quick, seed 1; set directions=10 (not 200), steps=12 (not 200), particles=50 (not 1000)\nsettings: sigma=0 "} {
+	for _, want := range []string{"  fid-768 0.25\n  of 100 generated rows; of nothing\n", "finished", "sliced W₂", "preset quick, seed 1; not the preset's: directions=10 (200), steps=12 (200), particles=50 (1000)\nsettings: sigma=0 "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("show does not say %q but\n%s", want, out)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(measures, "mlp-100.json"), []byte(`{"values": {"ml`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := mustMolehill(t, "show", "five"); !strings.Contains(out, "mlp-100.json") || !strings.Contains(out, "sliced W₂") {
+		t.Errorf("with a damaged measure show says\n%s", out)
 	}
 	if out := mustMolehill(t, "runs"); !strings.Contains(out, s.ID) {
 		t.Errorf("runs says\n%s", out)

@@ -75,6 +75,30 @@ func presets(e Experiment) (map[string]any, error) {
 	return all, nil
 }
 
+// Usual returns the settings that the preset of a run has by itself. It fails where the
+// experiment is not in this program, or in another version.
+func Usual(s run.Spec) (json.RawMessage, error) {
+	e, err := lookup(s.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	info, err := describe(e, s.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	if info.Version != s.Version {
+		return nil, fmt.Errorf("%s %q: the run is of version %s, here is %s", kind, s.Experiment, s.Version, info.Version)
+	}
+	if whole, err := (Request{Experiment: s.Experiment, Preset: Preset(s.Preset)}).specOf(e); err == nil {
+		return whole.Config, nil // with what a run fills in
+	}
+	config, err := settings(e, s.Experiment, Preset(s.Preset)) // such as one that asks for data first
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(config)
+}
+
 func describe(e Experiment, name string) (info plugin.Info, err error) {
 	err = plugin.Guard(kind, name, "Describe", func() error {
 		info = e.Describe()

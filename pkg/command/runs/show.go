@@ -31,6 +31,7 @@ type Summary struct {
 	Note    string     `json:"note,omitempty"`
 	// Measured is what it was measured by since, by the name of the artefact.
 	Measured map[string]experiment.Measured `json:"measured,omitempty"`
+	Unread   string                         `json:"unread,omitempty"` // why not all of Measured is here
 	Privacy  json.RawMessage                `json:"privacy,omitempty"`
 	Paid     string                         `json:"paid,omitempty"` // what the ledger says of its releases
 	Computed []run.Provenance               `json:"provenance,omitempty"`
@@ -48,9 +49,14 @@ func summarize(r *run.Run) (Summary, error) {
 			return s, err
 		}
 		s.Metrics, s.Note = result.Metrics, result.Note
-		if s.Measured, err = experiment.AllMeasured(r); err != nil {
-			return s, err
+		all, err := experiment.AllMeasured(r)
+		if err != nil { // one that is damaged hides no run
+			s.Unread = err.Error()
 		}
+		if !s.Spec.Research { // what looked at records is for their keeper, and goes nowhere by itself
+			maps.DeleteFunc(all, func(_ string, found experiment.Measured) bool { return found.NonPrivate })
+		}
+		s.Measured = all
 	}
 	if names, err := (run.Store{Dir: filepath.Dir(r.Dir)}).Names(); err == nil {
 		s.Names = names[r.ID]
@@ -96,6 +102,9 @@ func Describe(w io.Writer, r *run.Run, asJSON bool) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Measured)) {
 		tellMeasured(w, s.Measured[name])
+	}
+	if s.Unread != "" {
+		fmt.Fprintln(w, "  what it was measured by cannot be read:", s.Unread)
 	}
 	if artefacts, err := r.Artefacts(); err == nil && len(artefacts) > 0 {
 		fmt.Fprintln(w, "  artefacts/:", strings.Join(artefacts, ", "))
