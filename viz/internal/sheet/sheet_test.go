@@ -4,9 +4,12 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/image/font/sfnt"
+	"gonum.org/v1/plot/vg"
 )
 
 // TestLetters checks that every letter our figures use has a drawing, bold and regular.
@@ -137,6 +140,24 @@ func TestSeriesDiffer(t *testing.T) {
 		}
 		if seen[s] = i; i < 7 && s.partner != i {
 			t.Errorf("series %d has dashes and marker %d", i, s.partner)
+		}
+	}
+}
+
+func TestWrapKeepsStatements(t *testing.T) {
+	title := "mnist, dp-sinkhorn-latent at ε = 10 ± 1"
+	wide := TitleType.Width(title)
+	for _, test := range []struct {
+		width vg.Length
+		want  []string
+	}{
+		{wide, []string{title}},
+		{wide - 1, []string{"mnist, dp-sinkhorn-latent at", "ε = 10 ± 1"}},
+		{TitleType.Width("ε = 10"), []string{"mnist,", "dp-sinkhorn-latent", "at", "ε = 10", "± 1"}},
+		{TitleType.Width("ε"), strings.Fields(title)},
+	} {
+		if got := TitleType.Wrap(title, test.width); !slices.Equal(got, test.want) {
+			t.Errorf("a width of %.0f gave %q; expected %q", test.width, got, test.want)
 		}
 	}
 }

@@ -55,11 +55,12 @@ func (t Type) Width(text string) vg.Length {
 }
 
 // Wrap breaks text between words into lines no wider than width; a single word may be wider.
+// A statement such as ε = 10 or 3 ± 1 is one word, unless a line is too narrow for it.
 func (t Type) Wrap(text string, width vg.Length) []string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		line := ""
-		for _, word := range strings.Fields(paragraph) {
+		for _, word := range t.words(paragraph, width) {
 			longer := strings.TrimPrefix(line+" "+word, " ")
 			if line != "" && t.Width(longer) > width {
 				lines = append(lines, line)
@@ -72,6 +73,23 @@ func (t Type) Wrap(text string, width vg.Length) []string {
 		}
 	}
 	return lines
+}
+
+// words are those of a paragraph, with both sides of a relation kept together where they fit on a line.
+func (t Type) words(paragraph string, width vg.Length) []string {
+	var words []string
+	fields := strings.Fields(paragraph)
+	for i := 0; i < len(fields); i++ {
+		if last := len(words) - 1; last >= 0 && i+1 < len(fields) && strings.Contains("= ≈ ≤ ≥ < > ±", fields[i]) {
+			if whole := words[last] + " " + fields[i] + " " + fields[i+1]; t.Width(whole) <= width {
+				words[last] = whole
+				i++
+				continue
+			}
+		}
+		words = append(words, fields[i])
+	}
+	return words
 }
 
 // Fit is Wrap, and breaks words as well that are wider than width.
