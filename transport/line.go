@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Line is the transport between two weighted samples of the line, of any sizes
@@ -76,23 +77,16 @@ func checkLine(name string, at, weights []float64) error {
 	return nil
 }
 
+// sorters are kept between lines, which may be many and short.
+var sorters = sync.Pool{New: func() any { return new(Sorter) }}
+
 func rank(name string, at, weights []float64) (ranked, error) {
 	if err := checkLine(name, at, weights); err != nil {
 		return ranked{}, err
 	}
-	r := ranked{at: make([]float64, len(at)), order: make([]int32, len(at))}
-	for i := range r.order {
-		r.order[i] = int32(i)
-	}
-	slices.SortFunc(r.order, func(a, b int32) int {
-		switch {
-		case at[a] < at[b]:
-			return -1
-		case at[a] > at[b]:
-			return 1
-		}
-		return int(a - b)
-	})
+	sorter := sorters.Get().(*Sorter)
+	r := ranked{at: make([]float64, len(at)), order: slices.Clone(sorter.ArgsortDoubles(at))}
+	sorters.Put(sorter)
 	for k, i := range r.order {
 		r.at[k] = at[i]
 	}

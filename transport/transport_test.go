@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,6 +49,46 @@ func TestSortAgreesWithTheStandardLibrary(t *testing.T) {
 			}
 			if rank > 0 && math.Float32bits(values[order[rank-1]]) == math.Float32bits(values[i]) && order[rank-1] > i {
 				t.Fatalf("n = %d: equal values not in the order of their indices", n)
+			}
+		}
+	}
+}
+
+// Doubles that single precision makes equal, infinite or 0 are told apart all the same.
+func TestArgsortDoublesTellsNeighboursApart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	var s Sorter
+	for name, draw := range map[string]func() float64{
+		"normals":    rng.NormFloat64,
+		"next to 1":  func() float64 { return 1 + rng.Float64()*1e-12 },
+		"next to 0":  func() float64 { return rng.NormFloat64() * 1e-300 },
+		"beyond":     func() float64 { return rng.NormFloat64() * 1e300 },
+		"ties":       func() float64 { return float64(rng.IntN(3) - 1) },
+		"both zeros": func() float64 { return math.Copysign(0, rng.NormFloat64()) },
+		"everything": func() float64 { return math.Ldexp(rng.NormFloat64(), rng.IntN(2000)-1000) },
+	} {
+		for _, n := range []int{0, 1, 2, few, few + 1, 3000} {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = draw()
+			}
+			order := s.ArgsortDoubles(values)
+			seen := make([]bool, n)
+			for rank, i := range order {
+				if seen[i] {
+					t.Fatalf("%s: %d twice", name, i)
+				}
+				seen[i] = true
+				if rank == 0 {
+					continue
+				}
+				before := order[rank-1]
+				if values[before] > values[i] || values[before] == values[i] && before > i {
+					t.Fatalf("%s, n = %d: %v of %d stands before %v of %d", name, n, values[before], before, values[i], i)
+				}
+			}
+			if len(order) != n {
+				t.Fatalf("%s: an order of %d for %d values", name, len(order), n)
 			}
 		}
 	}
@@ -179,6 +220,24 @@ func BenchmarkSort(b *testing.B) {
 		var s Sorter
 		for b.Loop() {
 			s.Argsort(values)
+		}
+	})
+	doubles := widened(values)
+	b.Run("argsort of doubles", func(b *testing.B) {
+		var s Sorter
+		for b.Loop() {
+			s.ArgsortDoubles(doubles)
+		}
+	})
+	b.Run("slices.SortFunc of doubles' places", func(b *testing.B) {
+		order := make([]int32, len(doubles))
+		for b.Loop() {
+			for i := range order {
+				order[i] = int32(i)
+			}
+			slices.SortFunc(order, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(doubles[a], doubles[b]), cmp.Compare(a, b))
+			})
 		}
 	})
 }
