@@ -143,6 +143,10 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 			}
 			if grid, ok := samples(m.rows[0]); ok {
 				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.statement().Epsilon()), perClass, 1
+				if t.along != "epsilon" {
+					name, _, _ := strings.Cut(t.axis, ",")
+					grid.Title += fmt.Sprintf(", %s = %v", name, m.number(t.along))
+				}
 				r.Figures[t.file(m)] = grid
 			}
 		}
