@@ -99,6 +99,8 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"expected NAME=VALUE":                {"run", "sketch-flow", "--set", "epsilon"},
 		"ε = 0; it must be above 0":          {"run", "sketch-flow", "--epsilon", "0"},
 		"epsilon cannot be \"-3\"":           {"run", "sketch-flow", "--epsilon", "-3"},
+		"--epsilon is empty":                 {"run", "sketch-flow", "--epsilon", ""},
+		"epsilon cannot be \"\"":             {"run", "sketch-flow", "--set", "epsilon="},
 		"δ = 2":                              {"run", "sketch-flow", "--set", "delta=2"},
 		"no preset is called \"huge\"":       {"run", "sketch-flow", "--preset", "huge"},
 		"did you mean mnist":                 {"data", "fetch", "mnits"},

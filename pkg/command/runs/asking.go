@@ -16,6 +16,7 @@ import (
 type asking struct {
 	preset   string
 	epsilon  string
+	given    func() bool // whether --epsilon is
 	settings []string
 	seed     uint64
 	research bool
@@ -24,6 +25,7 @@ type asking struct {
 func (a *asking) add(flags *pflag.FlagSet) {
 	flags.StringVar(&a.preset, "preset", string(experiment.Quick), "quick: seconds to minutes on two cores; paper: the paper's settings")
 	flags.StringVar(&a.epsilon, "epsilon", "", "the ε to be proved, or inf")
+	a.given = func() bool { return flags.Changed("epsilon") }
 	flags.StringArrayVar(&a.settings, "set", nil, "a setting, NAME=VALUE (repeatable)")
 	flags.Uint64Var(&a.seed, "seed", 1, "of everything random but a release's noise")
 	flags.BoolVar(&a.research, "research", false, "noise from the seed: repeatable by anyone, no promise to anybody")
@@ -39,12 +41,16 @@ func (a *asking) request(name string) (experiment.Request, error) {
 		}
 		q.Settings[name] = value
 	}
-	if _, twice := q.Settings["epsilon"]; twice && a.epsilon != "" {
+	if !a.given() {
+		return q, nil
+	}
+	if strings.TrimSpace(a.epsilon) == "" { // of an unset variable, say: the preset's would be paid for
+		return q, fmt.Errorf("--epsilon is empty; give the ε to be proved, or inf, or leave the flag out for the preset's")
+	}
+	if _, twice := q.Settings["epsilon"]; twice {
 		return q, fmt.Errorf("--epsilon %s and --set epsilon=%s; give one of them", a.epsilon, q.Settings["epsilon"])
 	}
-	if a.epsilon != "" {
-		q.Settings["epsilon"] = plainEpsilon(a.epsilon)
-	}
+	q.Settings["epsilon"] = plainEpsilon(a.epsilon)
 	return q, nil
 }
 
