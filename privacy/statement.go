@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,6 +116,9 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 		s.Sensitivity.Value, s.Sensitivity.Source, s.Randomness, s.Research = 0, "not bounded, as nothing is protected", "none in a release", false
 		s.Claims = []Claim{{Label: "as proved", Accountant: "none", Epsilon: Epsilon(math.Inf(1)), Sound: true, Note: "no noise, no privacy"}}
 		return s, nil
+	}
+	if p.Budget.Delta*float64(p.Records) >= 1 {
+		s.NotCovered = append(slices.Clip(s.NotCovered), fmt.Sprintf("a δ that says little: %g is not below 1/%d, and so allows a method that publishes a record now and then; take a smaller one", p.Budget.Delta, p.Records))
 	}
 	s.NoiseMultiplier = p.NoiseMultiplier()
 	results, err := accountant.Sound(p.Event(), p.Sensitivity.Relation, p.Budget.Delta)

@@ -60,6 +60,29 @@ func TestStatementSaysBothClaims(t *testing.T) {
 
 // Being in a Poisson batch may move a coupled query as far as any two answers
 // are apart, of which replace-one says nothing.
+// A δ of one over the number of records allows a method that publishes one of
+// them outright: a statement must say so, and not of a small one.
+func TestStatementSaysThatADeltaIsLarge(t *testing.T) {
+	p, err := Calibrate(example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for delta, large := range map[float64]bool{0.1 / float64(p.Records): false, 1 / float64(p.Records): true, 0.5: true} {
+		p.Budget.Delta = delta
+		notCovered := append(make([]string, 0, 8), "tuning")
+		s, err := p.Statement(noise.Seeded(1), nil, notCovered...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(s.String(), "a δ that says little"); got != large {
+			t.Errorf("δ = %g of %d records: said to be large: %v, expected %v", delta, p.Records, got, large)
+		}
+		if notCovered[:2][1] != "" {
+			t.Error("the caller's slice was written to")
+		}
+	}
+}
+
 func TestPoissonSamplesUnderReplaceOneAskForSumsOverRecords(t *testing.T) {
 	p := Plan{
 		Sensitivity: Sensitivity{Value: 2, Relation: ReplaceOne, Query: "a coupled gradient"},

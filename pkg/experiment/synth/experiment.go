@@ -230,7 +230,7 @@ const TimeLeftOut = "how long it took, in all and step by step: times are record
 
 // notCovered is what the promise leaves out.
 func (c *Config) notCovered(t *table.Table, name string) []string {
-	out := []string{
+	return []string{
 		fmt.Sprintf("the number of rows, %d, which is public", t.Len()),
 		"the schema: its columns, ranges, decimals and categories were declared public by whoever confirmed it",
 		"people with several rows: the promise is for a row; for k rows of one person ε is up to k times as large, and δ larger too",
@@ -241,10 +241,6 @@ func (c *Config) notCovered(t *table.Table, name string) []string {
 		TimeLeftOut,
 		"the choice of settings, made on public data",
 	}
-	if c.Delta*float64(t.Len()) >= 1 {
-		out = append(out, fmt.Sprintf("δ = %g is not below 1/%d: it allows a method that publishes a row now and then; take a smaller one", c.Delta, t.Len()))
-	}
-	return out
 }
 
 // Statement returns what a run promises.
