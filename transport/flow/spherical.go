@@ -37,6 +37,49 @@ func (t *Spherical) At(step int) (sliced.Directions, []transport.Quantile, error
 // Records off the sphere are moved to the nearest point of it, and those without
 // a direction to its first basis vector.
 func NewSpherical(records transport.Points, degree int, directions Directions, release *privacy.Releaser) (*Spherical, error) {
+	basis, err := SphericalBasis(records.Dim, degree, directions.Random)
+	if err != nil {
+		return nil, err
+	}
+	sketch, err := releasedSketch(records, basis, release)
+	if err != nil {
+		return nil, err
+	}
+	return &Spherical{Density: sketch.Density(release.NoiseStd(), directions.Random.Stream("atoms", 0)), Directions: directions}, nil
+}
+
+// NewSphericalBeside is NewSpherical with a prior of public points, which everybody may
+// know: what is released, its sensitivity and its noise are the same, and only what is
+// made of it differs (harmonic.Sketch.DensityBeside). Public points are moved to the
+// sphere as records are.
+func NewSphericalBeside(public, records transport.Points, degree int, directions Directions, release *privacy.Releaser) (*Spherical, error) {
+	if public.Len() == 0 || public.Dim != records.Dim {
+		return nil, fmt.Errorf("flow: a prior of %d points of dimension %d for records of dimension %d; give public points like the records, or none with NewSpherical", public.Len(), public.Dim, records.Dim)
+	}
+	highest, err := harmonic.Degree(public.Dim, public.Len(), 0) // all that points without noise can tell
+	if err != nil {
+		return nil, err
+	}
+	basis, err := SphericalBasis(records.Dim, max(degree, highest), directions.Random)
+	if err != nil {
+		return nil, err
+	}
+	onSphere := public.Clone()
+	onSphere.OnSphere()
+	prior, err := harmonic.NewPrior(onSphere, basis)
+	if err != nil {
+		return nil, err
+	}
+	sketch, err := releasedSketch(records, basis.UpTo(degree), release)
+	if err != nil {
+		return nil, err
+	}
+	density, err := sketch.DensityBeside(prior, release.NoiseStd(), directions.Random.Stream("atoms", 0))
+	return &Spherical{Density: density, Directions: directions}, err
+}
+
+// releasedSketch is that of all records, with the noise of a plan for it.
+func releasedSketch(records transport.Points, basis *harmonic.Basis, release *privacy.Releaser) (*harmonic.Sketch, error) {
 	rows, err := release.Draw(0)
 	if err != nil {
 		return nil, err
@@ -44,11 +87,7 @@ func NewSpherical(records transport.Points, degree int, directions Directions, r
 	if len(rows) != records.Len() {
 		return nil, fmt.Errorf("flow: a plan that draws %d of %d records; means of harmonics are released of all", len(rows), records.Len())
 	}
-	sensitivity, err := harmonic.Sensitivity(records.Dim, degree, records.Len())
-	if err != nil {
-		return nil, err
-	}
-	basis, err := SphericalBasis(records.Dim, degree, directions.Random)
+	sensitivity, err := harmonic.Sensitivity(records.Dim, basis.Degree, records.Len())
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +97,7 @@ func NewSpherical(records transport.Points, degree int, directions Directions, r
 	if err != nil {
 		return nil, err
 	}
-	if err := release.Release(sketch.Means, sensitivity, 0); err != nil {
-		return nil, err
-	}
-	return &Spherical{Density: sketch.Density(release.NoiseStd(), directions.Random.Stream("atoms", 0)), Directions: directions}, nil
+	return sketch, release.Release(sketch.Means, sensitivity, 0)
 }
 
 // SphericalBasis is the basis of NewSpherical for directions drawn from public.

@@ -121,3 +121,69 @@ func TestSphericalBoundsWildRecords(t *testing.T) {
 		t.Errorf("a plan for samples: %v", err)
 	}
 }
+
+// With a prior particles find what is private where it differs from what is public, on
+// degrees that are released; a prior that is not like the records is refused before
+// anything is released.
+func TestSphericalFlowBesideAPrior(t *testing.T) {
+	cap := func(seed uint64, by float32) transport.Points {
+		x := sphere(seed, 4000, 4)
+		for i := range x.Len() {
+			x.Row(i)[0] += by
+		}
+		x.OnSphere()
+		return x
+	}
+	records, public := cap(4, 1.2), cap(8, 1)
+	directions := Directions{Count: 20, Stack: true, Random: noise.Seeded(1)}
+	plan := sphericalPlan(t, records, 3, 0.1)
+	landed := func(target *Spherical) float64 {
+		f := Flow{StepSize: 2, Random: noise.Seeded(5)}
+		x := f.Start(4000, 4)
+		for step := range 60 {
+			if err := f.Step(x, Slices{target}, step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.OnSphere()
+		d, err := sliced.SW2(x, records, sliced.Orthonormal(4, 20, noise.Seeded(6).Stream("score", 0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Value
+	}
+	basis, err := SphericalBasis(4, 6, directions.Random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := harmonic.NewSketch(public, basis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior := landed(&Spherical{known.Density(0, nil), directions})
+	var released, both float64
+	const times = 5
+	for seed := range uint64(times) {
+		alone, err := NewSpherical(records, 3, directions, plan.Releaser(noise.Seeded(20+seed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside, err := NewSphericalBeside(public, records, 3, directions, plan.Releaser(noise.Seeded(20+seed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		released += landed(alone) / times
+		both += landed(beside) / times
+	}
+	t.Logf("%.4f from the records with the release alone, %.4f with the prior alone, %.4f with both", released, prior, both)
+	if both > 0.95*min(released, prior) {
+		t.Error("want both to come at least a twentieth nearer")
+	}
+	for name, wrong := range map[string]transport.Points{"none": {Dim: 4}, "other dimension": sphere(1, 10, 3)} {
+		release := plan.Releaser(noise.Seeded(3))
+		release.Keep(func(int, []float64) error { t.Errorf("%s: something was released", name); return nil })
+		if _, err := NewSphericalBeside(wrong, records, 3, directions, release); err == nil || !strings.Contains(err.Error(), "prior") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -50,23 +50,38 @@ func (s *Sketch) jointly(noiseStd float64, d *Density, rng *rand.Rand) *atoms {
 	for l, w := range s.Weights {
 		variances[l] = noiseStd * noiseStd / (w * w)
 	}
-	a := &atoms{sketch: s, n: atomCount, x: d.projectedNormal(atomCount, rng)}
-	a.weights, a.logs, a.pull, a.kernel = make([]float64, a.n), make([]float64, a.n), make([]float64, a.n), make([]float64, a.n*a.n)
+	a := newAtoms(s, d.projectedNormal(atomCount, rng))
 	for round, noises := range schedule {
 		if round > 0 {
 			a.resample(rng)
 		}
-		last := variances[len(variances)-1]
-		for _, least := range noises {
-			v := make([]float64, len(variances))
-			for l := range v {
-				v[l] = max(variances[l], least*last)
-			}
-			a.load(v)
-			a.fit()
-		}
+		a.anneal(variances, noises)
 	}
 	return a
+}
+
+// newAtoms has atoms at x, [n, dim], of equal weights.
+func newAtoms(s *Sketch, x []float64) *atoms {
+	a := &atoms{sketch: s, n: len(x) / s.Basis.Dim, x: x}
+	a.weights, a.logs, a.pull, a.kernel = make([]float64, a.n), make([]float64, a.n), make([]float64, a.n), make([]float64, a.n*a.n)
+	for i := range a.weights {
+		a.weights[i] = 1 / float64(a.n)
+	}
+	return a
+}
+
+// anneal fits the weights to means of given variances, [Degree], through larger ones
+// (schedule).
+func (a *atoms) anneal(variances, noises []float64) {
+	last := variances[len(variances)-1]
+	for _, least := range noises {
+		v := make([]float64, len(variances))
+		for l := range v {
+			v[l] = max(variances[l], least*last)
+		}
+		a.load(v)
+		a.fit()
+	}
 }
 
 // moments2 returns mean and second moments of the density, [Dim] and [Dim, Dim].
@@ -284,9 +299,8 @@ func (a *atoms) fit() {
 	}
 }
 
-// means of the harmonics of the atoms, by degree, orthonormal.
-func (a *atoms) means() [][]float64 {
-	b := a.sketch.Basis
+// means of the harmonics of b of the atoms, by degree, orthonormal.
+func (a *atoms) means(b *Basis) [][]float64 {
 	all := make([][]float64, b.Degree)
 	for i, part := range b.degrees {
 		r, sums := newRecurrence(b.Dim, i+1), make([]float64, part.size)

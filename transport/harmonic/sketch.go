@@ -125,7 +125,7 @@ func (s *Sketch) refine(d *Density, noiseStd float64, rng *rand.Rand) {
 	if s.Basis.Degree < 3 {
 		return
 	}
-	fitted := s.jointly(noiseStd, d, rng).means()
+	fitted := s.jointly(noiseStd, d, rng).means(s.Basis)
 	s.each(func(l int, means []float64) {
 		part, w := s.Basis.degrees[l-1], s.Weights[l-1]
 		mean, beyond := fitted[l-1], make([]float64, part.size)

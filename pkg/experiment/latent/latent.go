@@ -79,12 +79,7 @@ func LoadLabelled(ctx context.Context, name, label, weights string, say func(run
 	}
 	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: splits.Train.Classes}
 	encode := func(images *dataset.Dataset, rows []int) (transport.Points, error) {
-		latents, err := gallery{images, rows, model.Shape.Side}.latents(ctx, b, model, say)
-		codes := transport.Points{Dim: model.Shape.Code, Data: latents}
-		if err == nil && model.save == nil {
-			codes.OnSphere() // where those of the autoencoder lie: like is compared with like
-		}
-		return codes, err
+		return gallery{images, rows, model.Shape.Side}.codes(ctx, b, model, say)
 	}
 	// The images for training, most of what there is, are not needed once they are
 	// encoded: nothing below holds on to them.
@@ -106,6 +101,25 @@ func LoadLabelled(ctx context.Context, name, label, weights string, say func(run
 	d.HeldOut = d.images(SampleImages).X
 	d.NotCovered = []string{learned, fmt.Sprintf("the held-out images of %s, which measure the result and count as public", name)}
 	return d, nil
+}
+
+// PublicHalf encodes the whole public half, which Data.Public is some of, where Load has
+// found it to be public.
+func PublicHalf(ctx context.Context, name, weights string, say func(run.Event)) (transport.Points, error) {
+	model, err := openNetwork(name, weights)
+	if err != nil {
+		return transport.Points{}, err
+	}
+	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed})
+	if err != nil {
+		return transport.Points{}, err
+	}
+	b, err := backend.Open()
+	if err != nil {
+		return transport.Points{}, err
+	}
+	rows := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed).Public
+	return gallery{splits.Train, rows, model.Shape.Side}.codes(ctx, b, model, say)
 }
 
 // anywhere draws at most n of rows, in their order, the same ones always. The first ones

@@ -2,11 +2,8 @@ package privateflow
 
 import (
 	"fmt"
-	"slices"
 
-	"molehill/models"
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/latent"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
 	"molehill/privacy/noise"
@@ -88,27 +85,4 @@ func labelsOf(guide flow.Guide, n int) []int {
 		return c.Labels(n)
 	}
 	return nil
-}
-
-// records returns the private rows, with labels if the settings have classes.
-func (c *Config) records(d *latent.Data) (Records, error) {
-	if c.Classes == 0 {
-		return Records{Points: d.Private}, nil
-	}
-	if d.Labels.Private == nil || d.Labels.Test == nil || len(d.Classes) != c.Classes {
-		return Records{}, fmt.Errorf("classes is %d, and the rows of %s have labels of %d classes; set classes to that, or take harmonic-flow, which needs none", c.Classes, c.Dataset, len(d.Classes))
-	}
-	return Records{Points: d.Private, Labels: d.Labels.Private}, nil
-}
-
-// notCovered is what the privacy of a release leaves out.
-func (c *Config) notCovered(d *latent.Data) []string {
-	open := slices.Clone(d.NotCovered)
-	if model, err := models.Registry.Lookup(c.Weights); c.Weights != "" && err == nil {
-		open = append(open, fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises", model.Describe().Name))
-	}
-	if c.Classes == 0 {
-		return open
-	}
-	return append(open, experiment.ClassesLeftOut(c.Classes))
 }

@@ -31,14 +31,29 @@ type Estimator interface {
 	Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error)
 }
 
+// Informed is an estimator that reads its release beside public records.
+type Informed interface {
+	Estimator
+	NeedsPublic() bool
+}
+
+func needsPublic(e Estimator) bool {
+	if g, ok := e.(generated); ok {
+		e = g.Estimator
+	}
+	i, ok := e.(Informed)
+	return ok && i.NeedsPublic()
+}
+
 // Records are the private rows.
 type Records struct {
-	transport.Points       // latents, [n, dim]
-	Labels           []int // [n], for Config.Classes; nil without
+	transport.Points                  // latents, [n, dim]
+	Labels           []int            // [n], for Config.Classes; nil without
+	Public           transport.Points // [m, dim], latents of the public half, for who is Informed; none for others
 }
 
 func init() {
-	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}, normal{}, embedded{}, dpswgen, once21, merf, harmonicGenerator, sketchGenerator, classes{}, classesGenerator} {
+	for _, e := range []Estimator{open{}, resampled{}, presampled{}, sketched{}, spherical{}, informed{}, normal{}, embedded{}, dpswgen, once21, merf, harmonicGenerator, sketchGenerator, classes{}, classesGenerator} {
 		Register(e)
 	}
 }

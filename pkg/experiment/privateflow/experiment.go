@@ -46,9 +46,7 @@ const checkpointEvery = 2 * time.Second
 // curve "sliced W₂".
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	data, err := latent.Load(ctx, c.Dataset, c.Weights, func(e run.Event) {
-		_ = r.Emit(e) // progress that cannot be told is no reason to stop
-	})
+	data, err := latent.Load(ctx, c.Dataset, c.Weights, telling(r))
 	if err != nil {
 		return result, err
 	}
@@ -93,6 +91,9 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
 	public := noise.Seeded(r.Spec.Seed)
 	records, err := c.records(data)
+	if err == nil {
+		records, err = e.withPublic(ctx, r, c, records)
+	}
 	if err != nil {
 		return nil, plan, paid, err
 	}
@@ -103,7 +104,7 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *laten
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	release, paid, err := experiment.Promise(ctx, r, c.Dataset, plan, records.Data, records.Labels, published, c.notCovered(data)...)
+	release, paid, err := experiment.Promise(ctx, r, c.Dataset, plan, records.Data, records.Labels, published, e.notCovered(c, data)...)
 	if err != nil {
 		return nil, plan, paid, err
 	}
@@ -132,6 +133,9 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 	}
 	points.OnSphere()
 	records := Records{Points: points}
+	if needsPublic(e) {
+		records.Public = points
+	}
 	if c.Classes > 0 {
 		for i := range points.Len() {
 			records.Labels = append(records.Labels, i%c.Classes)

@@ -56,10 +56,14 @@ func (c *Config) take(of *Config) error {
 	return nil
 }
 
-// source is the estimator that releases: a generator's is the one it follows.
+// source is the estimator that releases: a generator's is the one it follows, and what
+// reads a release beside public records leaves the release as it is.
 func source(e Estimator) Estimator {
 	if g, ok := e.(generated); ok {
-		return g.Estimator
+		e = g.Estimator
+	}
+	if i, ok := e.(informed); ok {
+		return i.spherical
 	}
 	return e
 }
@@ -105,7 +109,7 @@ func openEarlier(store run.Store, id string, e Estimator) (*earlier, error) {
 
 // again returns the guide of an earlier run's release, made without a look at the
 // records: the estimator gets zeros in their place.
-func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
+func (e Experiment) again(ctx context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
 	from, err := openEarlier(run.Store{Dir: filepath.Dir(r.Dir)}, c.Release, e.Estimator)
 	if err != nil {
 		return nil, plan, paid, err
@@ -131,7 +135,11 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent
 		return nil, plan, paid, err
 	}
 	zeros := transport.NewPoints(data.Private.Len(), data.Private.Dim)
-	guide, err = e.Guide(c, Records{Points: zeros, Labels: make([]int, zeros.Len())}, release, public)
+	records, err := e.withPublic(ctx, r, c, Records{Points: zeros, Labels: make([]int, zeros.Len())})
+	if err != nil {
+		return nil, plan, paid, err
+	}
+	guide, err = e.Guide(c, records, release, public)
 	return guide, plan, paid, err
 }
 

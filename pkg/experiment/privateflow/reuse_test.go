@@ -67,9 +67,10 @@ func TestAGuideIsMadeOfItsReleaseAlone(t *testing.T) {
 			}
 			tested++
 			var kept []float64
+			known := onSphere(n/2, dim, 5) // not the records: of Informed estimators alone
 			release := plan.Releaser(noise.Seeded(2))
 			release.Keep(func(_ int, released []float64) error { kept = slices.Clone(released); return nil })
-			guide, err := e.Guide(c, Records{onSphere(n, dim, 3), inTurn(n, 10)}, release, public)
+			guide, err := e.Guide(c, Records{onSphere(n, dim, 3), inTurn(n, 10), known}, release, public)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,11 +78,11 @@ func TestAGuideIsMadeOfItsReleaseAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := e.Guide(c, Records{transport.NewPoints(n, dim), make([]int, n)}, replay, public)
+			again, err := e.Guide(c, Records{transport.NewPoints(n, dim), make([]int, n), known}, replay, public)
 			if err != nil {
 				t.Fatal(err)
 			}
-			blind, err := e.Guide(c, Records{onSphere(n, dim, 4), inTurn(n, 7)}, plan.Releaser(noise.Seeded(2)), public)
+			blind, err := e.Guide(c, Records{onSphere(n, dim, 4), inTurn(n, 7), known}, plan.Releaser(noise.Seeded(2)), public)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,8 +104,8 @@ func TestAGuideIsMadeOfItsReleaseAlone(t *testing.T) {
 			}
 		}
 	}
-	if tested < 14 {
-		t.Errorf("%d estimators and budgets were tested, want both of at least seven", tested)
+	if tested < 16 {
+		t.Errorf("%d estimators and budgets were tested, want both of at least eight", tested)
 	}
 }
 

@@ -40,7 +40,7 @@ func (t flows) Describe() plugin.Info {
 // methods in the order of the table: those without privacy, ours, baselines, and
 // the papers'.
 var methods = []string{
-	"swflow", "harmonic-flow", "harmonic-classes", "harmonic-generator", "sketch-flow",
+	"swflow", "harmonic-flow", "harmonic-prior", "harmonic-classes", "harmonic-generator", "sketch-flow",
 	"private-normal", "dp-merf", "sw-generator", "dpswflow-r", "dpswflow", "dpswgen",
 }
 
@@ -114,7 +114,7 @@ func faces(method string, preset experiment.Preset) map[string]string {
 		settings["directions"], settings["step_size"] = whole(paper.Resampled), "5"
 	case "dpswflow", "sw-generator":
 		settings["directions"], settings["per_step"], settings["step_size"] = whole(paper.Fixed), whole(paper.FixedPerStep), "5"
-	case "harmonic-flow", "sketch-flow", "private-normal":
+	case "harmonic-flow", "harmonic-prior", "sketch-flow", "private-normal":
 		settings["step_size"] = "36"
 	}
 	if preset == experiment.Quick {
