@@ -27,8 +27,12 @@ func (d Directions) Draw(dim, step int) (sliced.Directions, error) {
 		return sliced.Uniform(dim, d.Count, rng), nil
 	}
 	if d.Count%dim != 0 {
-		return sliced.Directions{}, fmt.Errorf("flow: %d directions do not stack into orthonormal bases of dimension %d; use %d or %d",
-			d.Count, dim, d.Count/dim*dim, (d.Count/dim+1)*dim)
+		bases := d.Count / dim
+		nearest := fmt.Sprint((bases + 1) * dim)
+		if bases > 0 {
+			nearest = fmt.Sprintf("%d or %s", bases*dim, nearest)
+		}
+		return sliced.Directions{}, fmt.Errorf("flow: %d directions do not stack into orthonormal bases of dimension %d; use %s", d.Count, dim, nearest)
 	}
 	return sliced.Orthonormal(dim, d.Count/dim, rng), nil
 }

@@ -159,9 +159,11 @@ func TestSketchedFlowLandsOnItsTarget(t *testing.T) {
 }
 
 func TestDirectionsThatDoNotStack(t *testing.T) {
-	_, err := Directions{Count: 70, Stack: true, Random: noise.Seeded(1)}.Draw(8, 0)
-	if err == nil || !strings.Contains(err.Error(), "64 or 72") {
-		t.Errorf("70 stacked directions in R⁸: %v, want 64 or 72 suggested", err)
+	for count, want := range map[int]string{70: "use 64 or 72", 1: "use 8"} {
+		_, err := Directions{Count: count, Stack: true, Random: noise.Seeded(1)}.Draw(8, 0)
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%d stacked directions in R⁸: %v, want %q", count, err, want)
+		}
 	}
 }
 

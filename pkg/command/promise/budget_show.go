@@ -48,6 +48,9 @@ func printStatus(out io.Writer, s ledger.Status) error {
 	fmt.Fprintln(w, s.Dataset)
 	if s.Budget == nil {
 		line("budget", "none; every run is recorded, none refused")
+		if s.Runs == 0 {
+			line("known", "nothing: no run of a data set of this name has paid here (`molehill doctor` says which ledger this is)")
+		}
 	} else {
 		line("budget", "%v", *s.Budget)
 		if s.Note != "" {
