@@ -135,6 +135,7 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 		"NAME=VALUE":             {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "sweeps"},
 		"did you mean":           {"synth", "--data", data, "--out", out, "--epsilon", "1", "--method", "pair"},
 		"give one of them":       {"synth", "--data", data, "--out", out, "--epsilon", "1", "--test", data, "--no-keeper"},
+		"records themselves":     {"synth", "--data", data, "--out", out, "--epsilon", "1", "--test", data},
 		"must be above 0":        {"synth", "--data", data, "--out", out, "--epsilon", "0"},
 		"no column is called":    {"schema", "confirm", schema, "agee"},
 		"not both":               {"schema", "confirm", schema, "age", "--all"},

@@ -191,6 +191,9 @@ func (s *synthesis) checkTest() error {
 	if s.test == "" {
 		return nil
 	}
+	if same(s.test, s.data) {
+		return errors.New("these are the records themselves, which would praise a copy of them; give records that were held out, or leave it away")
+	}
 	if s.images {
 		schema, err := pictures.ReadSchema(s.schema)
 		if err != nil {
