@@ -68,7 +68,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 }
 
 func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
-	latents, err := latent.LoadLabelled(ctx, c.Dataset, c.Label, c.Weights, say)
+	latents, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label}, say)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
-	"molehill/transport"
 )
 
 // gallery is some of a data set's images as a network takes them: in pieces, as a
@@ -50,17 +49,6 @@ func padded(images *dataset.Dataset, side int) *dataset.Dataset {
 		return images
 	}
 	return images.Pad(side, side)
-}
-
-// codes are the latents as points where those of the autoencoder lie, the sphere: like
-// is compared with like.
-func (g gallery) codes(ctx context.Context, b *backend.Backend, model *network, say func(run.Event)) (transport.Points, error) {
-	latents, err := g.latents(ctx, b, model, say)
-	codes := transport.Points{Dim: model.Shape.Code, Data: latents}
-	if err == nil && model.save == nil {
-		codes.OnSphere()
-	}
-	return codes, err
 }
 
 // latents encodes the images, or finds their latents in the user's cache: a file

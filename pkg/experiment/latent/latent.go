@@ -20,6 +20,7 @@ import (
 type Data struct {
 	Private    transport.Points // [n, dim], latents of the private half, on the unit sphere
 	Public     transport.Points // latents of as many public images as there are held-out ones, of anywhere in the file
+	PublicHalf transport.Points // latents of all public images, if they were asked for
 	Test       transport.Points // latents of the held-out images
 	HeldOut    []float32        // [SampleImages, Pixels], held-out images to compare with
 	Classes    []string         // what labels name, nil if the rows have none
@@ -41,17 +42,23 @@ type Labels struct{ Private, Public, Test []int }
 // weights is a file of `molehill run autoencoder`, a registered model, or "" for the
 // one that ships.
 func Load(ctx context.Context, name, weights string, say func(run.Event)) (*Data, error) {
-	return LoadLabelled(ctx, name, "", weights, say)
+	return LoadWith(ctx, name, Options{Weights: weights}, say)
 }
 
-// LoadLabelled is Load where the class of a row is an attribute, label, of several
-// (dataset.Labelled); "" elsewhere.
-func LoadLabelled(ctx context.Context, name, label, weights string, say func(run.Event)) (*Data, error) {
-	model, err := openNetwork(name, weights)
+// Options are what to load of a data set.
+type Options struct {
+	Weights    string // as Load takes them
+	Label      string // which of several attributes is the class of a row (dataset.Labelled); "" where there is one
+	PublicHalf bool   // all of the public half, too
+}
+
+// LoadWith is Load with options.
+func LoadWith(ctx context.Context, name string, o Options, say func(run.Event)) (*Data, error) {
+	model, err := openNetwork(name, o.Weights)
 	if err != nil {
 		return nil, err
 	}
-	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed, Label: label})
+	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed, Label: o.Label})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +86,12 @@ func LoadLabelled(ctx context.Context, name, label, weights string, say func(run
 	}
 	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: splits.Train.Classes}
 	encode := func(images *dataset.Dataset, rows []int) (transport.Points, error) {
-		return gallery{images, rows, model.Shape.Side}.codes(ctx, b, model, say)
+		latents, err := gallery{images, rows, model.Shape.Side}.latents(ctx, b, model, say)
+		codes := transport.Points{Dim: model.Shape.Code, Data: latents}
+		if err == nil && model.save == nil {
+			codes.OnSphere() // where those of the autoencoder lie: like is compared with like
+		}
+		return codes, err
 	}
 	// The images for training, most of what there is, are not needed once they are
 	// encoded: nothing below holds on to them.
@@ -92,6 +104,11 @@ func LoadLabelled(ctx context.Context, name, label, weights string, say func(run
 	if d.Public, err = encode(train, public); err != nil {
 		return nil, err
 	}
+	if o.PublicHalf {
+		if d.PublicHalf, err = encode(train, partition.Public); err != nil {
+			return nil, err
+		}
+	}
 	if d.Test, err = encode(d.test, nil); err != nil {
 		return nil, err
 	}
@@ -101,25 +118,6 @@ func LoadLabelled(ctx context.Context, name, label, weights string, say func(run
 	d.HeldOut = d.images(SampleImages).X
 	d.NotCovered = []string{learned, fmt.Sprintf("the held-out images of %s, which measure the result and count as public", name)}
 	return d, nil
-}
-
-// PublicHalf encodes the whole public half, which Data.Public is some of, where Load has
-// found it to be public.
-func PublicHalf(ctx context.Context, name, weights string, say func(run.Event)) (transport.Points, error) {
-	model, err := openNetwork(name, weights)
-	if err != nil {
-		return transport.Points{}, err
-	}
-	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed})
-	if err != nil {
-		return transport.Points{}, err
-	}
-	b, err := backend.Open()
-	if err != nil {
-		return transport.Points{}, err
-	}
-	rows := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed).Public
-	return gallery{splits.Train, rows, model.Shape.Side}.codes(ctx, b, model, say)
 }
 
 // anywhere draws at most n of rows, in their order, the same ones always. The first ones

@@ -46,7 +46,9 @@ const checkpointEvery = 2 * time.Second
 // curve "sliced W₂".
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	data, err := latent.Load(ctx, c.Dataset, c.Weights, telling(r))
+	data, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, PublicHalf: needsPublic(e.Estimator)}, func(e run.Event) {
+		_ = r.Emit(e) // progress that cannot be told is no reason to stop
+	})
 	if err != nil {
 		return result, err
 	}
@@ -91,9 +93,6 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
 	public := noise.Seeded(r.Spec.Seed)
 	records, err := c.records(data)
-	if err == nil {
-		records, err = e.withPublic(ctx, r, c, records)
-	}
 	if err != nil {
 		return nil, plan, paid, err
 	}

@@ -109,7 +109,7 @@ func openEarlier(store run.Store, id string, e Estimator) (*earlier, error) {
 
 // again returns the guide of an earlier run's release, made without a look at the
 // records: the estimator gets zeros in their place.
-func (e Experiment) again(ctx context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
+func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
 	from, err := openEarlier(run.Store{Dir: filepath.Dir(r.Dir)}, c.Release, e.Estimator)
 	if err != nil {
 		return nil, plan, paid, err
@@ -135,11 +135,7 @@ func (e Experiment) again(ctx context.Context, r *run.Run, c *Config, data *late
 		return nil, plan, paid, err
 	}
 	zeros := transport.NewPoints(data.Private.Len(), data.Private.Dim)
-	records, err := e.withPublic(ctx, r, c, Records{Points: zeros, Labels: make([]int, zeros.Len())})
-	if err != nil {
-		return nil, plan, paid, err
-	}
-	guide, err = e.Guide(c, records, release, public)
+	guide, err = e.Guide(c, Records{Points: zeros, Labels: make([]int, zeros.Len()), Public: data.PublicHalf}, release, public)
 	return guide, plan, paid, err
 }
 
