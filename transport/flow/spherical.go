@@ -56,11 +56,7 @@ func NewSphericalBeside(public, records transport.Points, degree int, directions
 	if public.Len() == 0 || public.Dim != records.Dim {
 		return nil, fmt.Errorf("flow: a prior of %d points of dimension %d for records of dimension %d; give public points like the records, or none with NewSpherical", public.Len(), public.Dim, records.Dim)
 	}
-	highest, err := harmonic.Degree(public.Dim, public.Len(), 0) // all that points without noise can tell
-	if err != nil {
-		return nil, err
-	}
-	basis, err := SphericalBasis(records.Dim, max(degree, highest), directions.Random)
+	basis, err := SphericalBasis(records.Dim, max(degree, harmonic.PriorDegree(public.Dim, public.Len())), directions.Random)
 	if err != nil {
 		return nil, err
 	}

@@ -218,3 +218,13 @@ func TestAPriorOnAnotherBasisIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// 8 dimensions have 112, 294, 672, 1386 and 2640 harmonics of degrees 3 to 7, and more than
+// a basis takes of 8; 48 have 1175 of degree 2 and 19,552 of 3.
+func TestAPriorsDegree(t *testing.T) {
+	for _, c := range []struct{ dim, m, want int }{{8, 1, 1}, {8, 28, 3}, {8, 200, 5}, {8, 659, 6}, {8, 660, 7}, {8, 30_000, 7}, {48, 293, 1}, {48, 294, 2}, {48, 81_385, 2}} {
+		if got := PriorDegree(c.dim, c.m); got != c.want {
+			t.Errorf("%d public points of %d dimensions: degree %d, want %d", c.m, c.dim, got, c.want)
+		}
+	}
+}

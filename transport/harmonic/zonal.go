@@ -196,6 +196,21 @@ func Farthest(dim, degree int) float64 {
 // their factorisation takes minutes and hundreds of megabytes.
 const MaxSize = 3000
 
+// What degrees are taken to carry of latents of images, ‖E Y‖², and the highest that is
+// looked at.
+const energy, highest = 4, 12
+
+// PriorDegree returns the degree up to which the means of m public points, which have no
+// noise, tell more than sampling blurs: a degree of N harmonics strays by N/m, and is
+// taken to carry an energy of 4.
+func PriorDegree(dim, m int) int {
+	degree := 1
+	for degree < highest && Count(dim, degree+1) <= min(MaxSize, energy*float64(m)) {
+		degree++
+	}
+	return degree
+}
+
 // Degree returns the degree up to which it pays to release the means of n
 // records with noise of the given multiplier (the noise's standard deviation over
 // the sensitivity): the one with the least predicted error of SW₂², from noise
@@ -212,7 +227,6 @@ func degreeFor(dim, n int, noiseMultiplier, exponent float64) (int, error) {
 	if dim < 2 || n < 1 || !(noiseMultiplier >= 0) {
 		return 0, fmt.Errorf("harmonic: %d records of dimension %d with noise %v; need at least 1, of at least 2 dimensions, with noise of at least 0", n, dim, noiseMultiplier)
 	}
-	const energy, highest = 4, 12
 	best, least := 1, math.Inf(1)
 	for degree := 1; degree <= highest && Count(dim, degree) <= MaxSize; degree++ {
 		weights := falling(dim, degree, exponent)

@@ -133,7 +133,7 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 	points.OnSphere()
 	records := Records{Points: points}
 	if needsPublic(e) {
-		records.Public = points
+		records.Public = transport.Points{Dim: dim, Data: points.Data[:min(100, n)*dim]} // few tell of few degrees, soon
 	}
 	if c.Classes > 0 {
 		for i := range points.Len() {

@@ -24,7 +24,7 @@ func (c *Config) records(d *latent.Data) (Records, error) {
 func (e Experiment) notCovered(c *Config, d *latent.Data) []string {
 	open := slices.Clone(d.NotCovered)
 	if needsPublic(e.Estimator) {
-		open = append(open, fmt.Sprintf("the public half of %s, beside which the release is read", c.Dataset))
+		open = append(open, readBeside(c))
 	}
 	if model, err := models.Registry.Lookup(c.Weights); c.Weights != "" && err == nil {
 		open = append(open, fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises", model.Describe().Name))
@@ -33,4 +33,8 @@ func (e Experiment) notCovered(c *Config, d *latent.Data) []string {
 		return open
 	}
 	return append(open, experiment.ClassesLeftOut(c.Classes))
+}
+
+func readBeside(c *Config) string {
+	return fmt.Sprintf("the public half of %s, beside which the release is read", c.Dataset)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
@@ -131,6 +132,9 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent
 	}
 	statement := from.statement
 	statement.Mechanism += fmt.Sprintf("; released by %s and used again here, which costs nothing more", from.ID)
+	if beside := readBeside(c); needsPublic(e.Estimator) && !slices.Contains(statement.NotCovered, beside) {
+		statement.NotCovered = append(statement.NotCovered, beside)
+	}
 	if err := r.WritePrivacy(statement); err != nil {
 		return nil, plan, paid, err
 	}

@@ -164,6 +164,14 @@ func TestAReleaseIsUsedAgain(t *testing.T) {
 	if err := json.Unmarshal(third.Spec.Config, &c); err != nil || c.Release != first.ID {
 		t.Errorf("released by %s (%v), want %s", c.Release, err, first.ID)
 	}
+	// Read beside the public half it is the same release, and the statement says so.
+	beside, err := made(t, store, "harmonic-prior", map[string]string{"release": first.ID, "steps": "3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := beside.Privacy(); err != nil || !strings.Contains(string(text), first.ID) || !strings.Contains(string(text), "public half of glyphs, beside which") {
+		t.Errorf("%v: the statement does not name the run that released, or what it is read beside:\n%s", err, text)
+	}
 	for _, bad := range []struct {
 		method, setting, value, want string
 	}{
