@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
-	"time"
 
 	"molehill/transport"
 )
@@ -226,18 +224,16 @@ func TestCopiesShow(t *testing.T) {
 	}
 }
 
-func TestDurationOfNeighbours(t *testing.T) {
-	if os.Getenv("MOLEHILL_THOROUGH") == "" {
-		t.Skip("a measurement; set MOLEHILL_THOROUGH")
-	}
-	rng := rand.New(rand.NewPCG(7, 1))
-	for _, dim := range []int{8, 1024} {
-		x, y := normals(rng, 5000, dim), normals(rng, 5000, dim)
-		start := time.Now()
-		r, err := NearestNeighbourTest(x, y, rng)
-		if err != nil || math.Abs(r.Accuracy-r.Ideal) > 6*0.0065 {
-			t.Errorf("%+v, %v", r, err)
-		}
-		t.Logf("5,000 + 5,000 points of dimension %d: %v", dim, time.Since(start))
+func BenchmarkNearestNeighbour(b *testing.B) {
+	for _, dim := range []int{8, 48, 1024} {
+		b.Run(fmt.Sprintf("%d dimensions", dim), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(7, 1))
+			x, y := normals(rng, 5000, dim), normals(rng, 5000, dim)
+			for b.Loop() {
+				if _, err := NearestNeighbourTest(x, y, rng); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

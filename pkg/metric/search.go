@@ -21,10 +21,10 @@ type neighbour struct {
 // among equally near ones those that come first in the set. If the set is the
 // queries themselves, without each query itself.
 //
-// It is exact: products of blocks of points in single precision find the pairs
-// that can be among the nearest, given a bound on their rounding, and only
-// those are measured, in double precision. Time is that of the products, 2·dim
-// operations for each pair.
+// It is exact: ⟨x, y⟩ − ½‖y‖² of blocks of points, products in single precision
+// with one more coordinate, finds the pairs that can be among the nearest, given
+// a bound on its rounding, and only those are measured, in double precision. Time
+// is that of the products, 2·dim operations for each pair.
 func nearest(queries, set transport.Points, k int, itself bool) ([][]neighbour, error) {
 	if queries.Dim != set.Dim {
 		return nil, fmt.Errorf("metric: points of dimensions %d and %d; need the same on both sides", queries.Dim, set.Dim)
@@ -41,26 +41,36 @@ func nearest(queries, set transport.Points, k int, itself bool) ([][]neighbour, 
 	if s.here = s.there; !itself {
 		s.here = centredOn(queries, centre)
 	}
-	s.tiles = make([]float32, len(s.there.largest)*tileRows*set.Dim)
+	size := set.Dim + 1 // numbers a point takes
+	s.tiles = make([]float32, len(s.there.largest)*tileRows*size)
 	for t := range s.there.largest {
-		turn(s.tile(t), s.there.Points, t*tileRows, tileRows)
+		tile, from := s.tile(t), t*tileRows
+		turn(tile, s.there.Points, from, tileRows)
+		last := tile[tileRows*set.Dim:]
+		for i, square := range s.there.squares[from:min(from+tileRows, set.Len())] {
+			last[i] = float32(-square / 2)
+		}
 	}
 	var next atomic.Int64
 	var workers errgroup.Group
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() error {
-			panels := make([]float32, block*set.Dim)
+			panels := make([]float32, block*size)
 			for {
 				from := int(next.Add(block)) - block
 				if from >= queries.Len() {
 					return nil
 				}
 				for at := 0; at < block; at += panelRows {
-					turn(panels[at*set.Dim:(at+panelRows)*set.Dim], s.here.Points, from+at, panelRows)
+					panel := panels[at*size : (at+panelRows)*size]
+					turn(panel, s.here.Points, from+at, panelRows)
+					for i := range panelRows {
+						panel[panelRows*set.Dim+i] = 1
+					}
 				}
 				for t := range s.there.largest {
 					for at := 0; at < block && from+at < queries.Len(); at += panelRows {
-						s.compare(from+at, t, panels[at*set.Dim:(at+panelRows)*set.Dim])
+						s.compare(from+at, t, panels[at*size:(at+panelRows)*size])
 					}
 				}
 			}
@@ -75,13 +85,13 @@ const block = 64
 type search struct {
 	queries, set transport.Points
 	here, there  centred
-	tiles        []float32 // of there, [tiles, dim, tileRows]
+	tiles        []float32 // of there, and −½‖y‖², [tiles, dim+1, tileRows]
 	itself       bool
 	found        [][]neighbour
 }
 
 func (s *search) tile(t int) []float32 {
-	size := tileRows * s.set.Dim
+	size := tileRows * (s.set.Dim + 1)
 	return s.tiles[t*size : (t+1)*size]
 }
 
@@ -126,35 +136,34 @@ func (s *search) compare(first, t int, panel []float32) {
 	var table [panelRows * tileRows]float32
 	products(table[:], panel, s.tile(t))
 	to := t * tileRows
-	squares := s.there.squares[to:min(to+tileRows, s.set.Len())]
 	for r := range min(panelRows, s.queries.Len()-first) {
 		at := first + r
 		found := s.found[at]
-		limit := s.limit(at, t)
-		row := table[r*tileRows:]
-		for i, square := range squares {
-			if square-2*float64(row[i]) > limit || s.itself && at == to+i {
+		least := s.least(at, t)
+		for i, closeness := range table[r*tileRows:][:min(tileRows, s.set.Len()-to)] {
+			if closeness < least || s.itself && at == to+i {
 				continue
 			}
 			if insert(found, neighbour{to + i, squaredDistance(s.queries.Row(at), s.set.Row(to+i))}) {
-				limit = s.limit(at, t)
+				least = s.least(at, t)
 			}
 		}
 	}
 }
 
-// limit is the largest ‖y‖² − 2⟨x, y⟩, as computed, of a point y of tile t
-// that may be among the nearest of query x: what is found so far, and the
-// rounding of centring (2⁻²⁴ of each norm) and of the product ((dim+2)·2⁻²⁴
-// times the product of the norms, Higham 2002, Section 3.1), all doubled.
-func (s *search) limit(at, t int) float64 {
+// least is the smallest ⟨x, y⟩ − ½‖y‖² = ½(‖x‖² − ‖x − y‖²), as computed, of a
+// point y of tile t that may be among the nearest of query x: what is found so
+// far, and the rounding of centring (2⁻²⁴ of each norm), of ½‖y‖² and of the
+// product ((dim+3)·2⁻²⁴ times the product of the norms, Higham 2002, Section 3.1),
+// all doubled.
+func (s *search) least(at, t int) float32 {
 	worst := s.found[at][len(s.found[at])-1].squared
 	if worst == 0 {
-		return math.Inf(-1) // none is nearer, and an equal one comes later
+		return float32(math.Inf(1)) // none is nearer, and an equal one comes later
 	}
 	norms := math.Sqrt(s.here.squares[at]) + s.there.largest[t]
-	slack := (float64(s.set.Dim) + 8) * norms * norms * 0x1p-23
-	return worst - s.here.squares[at] + slack
+	slack := (float64(s.set.Dim) + 9) * norms * norms * 0x1p-23
+	return math.Nextafter32(float32((s.here.squares[at]-worst-slack)/2), float32(math.Inf(-1)))
 }
 
 // insert puts n where it belongs among the nearest found, behind equally near

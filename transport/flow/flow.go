@@ -13,9 +13,11 @@ package flow
 import (
 	"fmt"
 	"math"
+	"runtime"
 
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/internal/tile"
 	"molehill/transport/sliced"
 )
 
@@ -161,11 +163,16 @@ func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transpo
 			return nil, fmt.Errorf("flow: a target of no points has no quantiles; give it at least one")
 		}
 	}
-	n := x.Len()
+	n, workers := x.Len(), runtime.GOMAXPROCS(0)
 	block := min(directionsAtOnce, u.Count)
-	pull := sliced.NewTable(block, n) // −ψ′ by direction and particle
-	noisy := make([]float32, block*n)
-	drift := make([]float32, len(x.Data))
+	particles, sum := tile.New(n, x.Dim), tile.New(n, x.Dim)
+	origin := make([]float32, x.Dim)
+	particles.Each(workers, func(t int) { particles.Pack(t, x.Data, origin) })
+	along := make([]float32, tile.Rows(block)*particles.Stride()) // by direction and particle: where it is, then −ψ′
+	var noisy []float32
+	if f.Smoothing > 0 {
+		noisy = make([]float32, block*n)
+	}
 	for from := 0; from < u.Count; from += block {
 		part := u.Slice(from, min(from+block, u.Count))
 		if f.Smoothing > 0 {
@@ -173,37 +180,42 @@ func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transpo
 				return nil, err
 			}
 		}
-		transport.Parallel(part.Count, newLine(n), func(l *line, j int) {
-			f.pullOn(l, pull[j], noisy[j*n:(j+1)*n], x, part.Row(j), quantiles[from+j])
+		there, back := tile.ForProject(part.Data, part.Count, part.Dim), tile.ForAdd(part.Data, part.Count, part.Dim)
+		particles.Each(workers, func(t int) { particles.Project(t, there, along) })
+		transport.ParallelOn(workers, part.Count, newLine(n), func(l *line, j int) {
+			var noise []float32
+			if f.Smoothing > 0 {
+				noise = noisy[j*n : (j+1)*n]
+			}
+			f.pullOn(l, along[j*particles.Stride():][:n], noise, quantiles[from+j])
 		})
-		addAlong(drift, pull[:part.Count], part, 1/float32(u.Count))
+		sum.Each(workers, func(t int) { sum.Add(t, back, along) })
 	}
+	drift := make([]float32, len(x.Data))
+	sum.Each(workers, func(t int) { sum.Unpack(t, drift, 1/float32(u.Count)) })
 	return drift, nil
 }
 
 // line is the scratch memory of one core for one direction.
 type line struct {
-	z, sorted []float32
-	levels    []float64
-	own, all  transport.Sorter
+	sorted   []float32
+	levels   []float64
+	own, all transport.Sorter
 }
 
 func newLine(n int) func() *line {
 	return func() *line {
-		return &line{z: make([]float32, n), sorted: make([]float32, n), levels: make([]float64, n)}
+		return &line{sorted: make([]float32, n), levels: make([]float64, n)}
 	}
 }
 
-// pullOn writes −ψ′ of every particle on one direction: F_ν⁻¹(F_μ(z)) − z. The
-// noise is what smooths F_μ; without smoothing it is not read.
-func (f Flow) pullOn(l *line, pull, noise []float32, x transport.Points, direction []float32, q transport.Quantile) {
-	sliced.ProjectOn(l.z, x, direction)
-	if f.Smoothing > 0 {
-		for i, z := range l.z {
-			noise[i] += z
-		}
+// pullOn puts −ψ′ of every particle on one direction, F_ν⁻¹(F_μ(z)) − z, in the place
+// of its projection z. The noise is what smooths F_μ; without smoothing there is none.
+func (f Flow) pullOn(l *line, along, noise []float32, q transport.Quantile) {
+	for i := range noise {
+		noise[i] += along[i]
 	}
-	at := l.z // where ψ′ is taken
+	at := along // where ψ′ is taken
 	if f.Smoothing > 0 && f.NoisyEvaluation {
 		at = noise
 	}
@@ -217,34 +229,13 @@ func (f Flow) pullOn(l *line, pull, noise []float32, x transport.Points, directi
 		l.all.Sort(noise)
 		transport.CDFs(l.levels, noise, queries)
 		for rank, i := range order {
-			pull[i] = q.At(l.levels[rank]) - at[i]
+			along[i] = q.At(l.levels[rank]) - at[i]
 		}
 		return
 	}
 	// F_μ at its own sample is the rank.
 	scale := 1 / float64(max(1, len(order)-1))
 	for rank, i := range order {
-		pull[i] = q.At(float64(rank)*scale) - at[i]
+		along[i] = q.At(float64(rank)*scale) - at[i]
 	}
-}
-
-// addAlong adds weight·Σ_j pull_j(i)·θ_j to the drift of every particle, the
-// directions in order, so that the sum does not depend on the number of cores.
-func addAlong(drift []float32, pull [][]float32, u sliced.Directions, weight float32) {
-	const particlesAtOnce = 1024
-	n := len(pull[0])
-	transport.Parallel((n+particlesAtOnce-1)/particlesAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, chunk int) {
-		from := chunk * particlesAtOnce
-		to := min(from+particlesAtOnce, n)
-		for j, row := range pull {
-			direction := u.Row(j)
-			for i := from; i < to; i++ {
-				force := weight * row[i]
-				v := drift[i*u.Dim : (i+1)*u.Dim]
-				for c, along := range direction {
-					v[c] += force * along
-				}
-			}
-		}
-	})
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"molehill/transport"
-	"molehill/transport/sliced/internal/tile"
+	"molehill/transport/internal/tile"
 )
 
 // directionsAtOnce is how many directions are projected on together. It bounds
@@ -82,7 +82,7 @@ func newSide(m transport.Measure, u Directions, center []float32, workers int) *
 		s.shares = m.Shares()
 	}
 	s.table = make([]float32, tile.Rows(min(directionsAtOnce, u.Count))*s.points.Stride())
-	s.eachTile(func(t int) { s.points.Pack(t, m.Data, center) })
+	s.points.Each(s.workers, func(t int) { s.points.Pack(t, m.Data, center) })
 	return s
 }
 
@@ -129,16 +129,6 @@ func checkMeasure(m transport.Measure, u Directions) error {
 	return u.check(m.Dim)
 }
 
-// eachTile calls work for every tile.
-func (s *side) eachTile(work func(t int)) {
-	const atOnce = 16 // enough to occupy a core
-	transport.ParallelOn(s.workers, (s.points.Tiles()+atOnce-1)/atOnce, none, func(_ struct{}, chunk int) {
-		for t := chunk * atOnce; t < min((chunk+1)*atOnce, s.points.Tiles()); t++ {
-			work(t)
-		}
-	})
-}
-
 func none() struct{} { return struct{}{} }
 
 // run returns W_p on every direction, and leaves the gradients of W_p^p if pull
@@ -155,7 +145,7 @@ func (s *pairing) run(u Directions, pull bool) []float64 {
 		part := u.Slice(from, min(from+directionsAtOnce, u.Count))
 		there := tile.ForProject(part.Data, part.Count, part.Dim)
 		for _, side := range sides {
-			side.eachTile(func(t int) { side.points.Project(t, there, side.table) })
+			side.points.Each(s.workers, func(t int) { side.points.Project(t, there, side.table) })
 		}
 		transport.ParallelOn(s.workers, part.Count, none, func(_ struct{}, j int) {
 			if s.smoothing > 0 {
@@ -172,7 +162,7 @@ func (s *pairing) run(u Directions, pull bool) []float64 {
 		}
 		back := tile.ForAdd(part.Data, part.Count, part.Dim)
 		for _, side := range sides {
-			side.eachTile(func(t int) { side.sum.Add(t, back, side.table) })
+			side.points.Each(s.workers, func(t int) { side.sum.Add(t, back, side.table) })
 		}
 	}
 	return distances
@@ -269,7 +259,7 @@ func (s *side) gradient(directions int) ([]float32, error) {
 	n, dim := s.points.N, s.points.Dim
 	by := make([]float32, n*dim)
 	factor := float32(1 / (float64(n) * float64(directions)))
-	s.eachTile(func(t int) { s.sum.Unpack(t, by, factor) })
+	s.points.Each(s.workers, func(t int) { s.sum.Unpack(t, by, factor) })
 	for i, v := range by {
 		if v-v != 0 { // NaN or infinite
 			return nil, fmt.Errorf("sliced: the derivative by point %d is %v; divide the points by a constant", i/dim, v)

@@ -3,6 +3,8 @@
 // as vectors, and everything is padded so that kernels have no remainders.
 package tile
 
+import "molehill/transport"
+
 // Width is how many points a tile holds, and Height how many rows a kernel
 // computes at a time.
 const (
@@ -33,6 +35,17 @@ func (p Points) Stride() int { return up(p.N, Width) }
 func Rows(count int) int { return up(count, Height) }
 
 func up(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
+
+// Each calls work for every tile, on so many goroutines.
+func (p Points) Each(workers int, work func(t int)) {
+	const atOnce = 16 // enough to occupy a core
+	none := func() struct{} { return struct{}{} }
+	transport.ParallelOn(workers, (p.Tiles()+atOnce-1)/atOnce, none, func(_ struct{}, chunk int) {
+		for t := chunk * atOnce; t < min((chunk+1)*atOnce, p.Tiles()); t++ {
+			work(t)
+		}
+	})
+}
 
 func (p Points) tile(t int) []float32 {
 	size := up(p.Dim, Height) * Width
