@@ -194,6 +194,9 @@ func (c *seenColumn) draft(name string, rows int) Column {
 			day = format
 		}
 	}
+	// A few texts among numbers are slips of who wrote them down.
+	others := c.others()
+	numbers := 10*c.numbers >= 9*present && different-len(others) > draftChoices
 	switch {
 	case present == 0:
 		column.Kind, column.Missing, column.Note = Exclude, false, "it has no values"
@@ -207,10 +210,10 @@ func (c *seenColumn) draft(name string, rows int) Column {
 	case c.numbers == present && different <= draftChoices:
 		column.Kind, column.Values = Categorical, c.names()
 		column.Note = "the values are those of the records: write all that are possible; " + confirm
-	case c.numbers == present && column.identifies(c, different, present):
+	case numbers && column.identifies(c, different, present):
 		column.Kind, column.Missing = Exclude, false
 		column.Note = "(nearly) every row has another whole number, as identifiers do, which must not be in synthetic data; if it is a quantity, write \"kind\": \"numeric\" with low and high"
-	case c.numbers == present:
+	case numbers:
 		low, high := widen(c.low, c.high)
 		column.Kind, column.Decimals, column.Low, column.High = Numeric, c.decimals, &low, &high
 		for column.Decimals > 0 && max(-low, high)*math.Pow10(column.Decimals) > mostSteps {
@@ -223,6 +226,10 @@ func (c *seenColumn) draft(name string, rows int) Column {
 		if c.low >= 0 && c.skewed() {
 			column.Scale = "log"
 			column.Note = "most values are small and some large, hence the log scale; " + column.Note
+		}
+		if slips := present - c.numbers; slips > 0 {
+			column.Missing = true
+			column.Note = fmt.Sprintf("%d of %d values are not numbers, such as %q, and would count as missing; %s", slips, present, append(others, "")[0], column.Note)
 		}
 	case !c.many && different <= draftCategories && different <= max(2, present/2):
 		column.Kind, column.Values = Categorical, c.names()
@@ -252,6 +259,14 @@ func (c *seenColumn) names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// others are the texts of the column that are not numbers, sorted.
+func (c *seenColumn) others() []string {
+	return slices.DeleteFunc(c.names(), func(text string) bool {
+		v, err := strconv.ParseFloat(text, 64)
+		return err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+	})
 }
 
 // skewed reports whether nine in ten values lie in the lowest fiftieth of the range.

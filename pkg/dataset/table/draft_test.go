@@ -59,6 +59,44 @@ func TestADraftIsNeverPublic(t *testing.T) {
 	}
 }
 
+// One text in a column of numbers does not make it one of names.
+func TestADraftForgivesSlips(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		value func(i int) string
+		kind  Kind
+		note  string
+	}{
+		{"some numbers", func(i int) string { return fmt.Sprint(20 + i%30) }, Numeric, `1 of 200 values are not numbers, such as "forty", and would count as missing`},
+		{"many numbers", func(i int) string { return fmt.Sprint(float64(i) / 4) }, Numeric, "would count as missing"},
+		{"identifiers", func(i int) string { return fmt.Sprint(1000 + i) }, Exclude, "identifiers"},
+		{"a choice", func(i int) string { return fmt.Sprint(i % 2) }, Categorical, "write all that are possible"},
+		{"half names", func(i int) string { return []string{"a", "7", "8", "9"}[i%4] }, Categorical, "write all that are possible"},
+	} {
+		var b strings.Builder
+		b.WriteString("a,b\n")
+		for i := range 200 {
+			text := test.value(i)
+			if i == 100 {
+				text = "forty"
+			}
+			fmt.Fprintf(&b, "%s,\n", text)
+		}
+		source, err := newCSV(strings.NewReader(b.String()), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Draft(t.Context(), "x", source, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Columns[0]
+		if c.Kind != test.kind || !strings.Contains(c.Note, test.note) || c.Missing != (test.kind == Numeric) {
+			t.Errorf("%s with a slip are drafted as %+v; want %s, and %q", test.name, c, test.kind, test.note)
+		}
+	}
+}
+
 // A draft of a long table remembers no more than it needs.
 func TestADraftOfManyRowsIsBounded(t *testing.T) {
 	c := newSeenColumn()
