@@ -26,6 +26,7 @@ func TestSearchIsExact(t *testing.T) {
 		{"many dimensions", 100, 300, 200, 2, 1, 3, 0},
 		{"few points", 3, 2, 4, 2, 1, 0, 0},
 		{"all equal", 300, 300, 3, 2, 0, 1, 0},
+		{"huge", 300, 300, 3, 2, 1e20, 0, 0},
 	} {
 		make := func(n int) transport.Points {
 			p := normals(rng, n, c.dim)

@@ -162,6 +162,9 @@ func (s *search) least(at, t int) float32 {
 		return float32(math.Inf(1)) // none is nearer, and an equal one comes later
 	}
 	norms := math.Sqrt(s.here.squares[at]) + s.there.largest[t]
+	if norms*norms > math.MaxFloat32 {
+		return float32(math.Inf(-1)) // products may overflow: all are measured
+	}
 	slack := (float64(s.set.Dim) + 9) * norms * norms * 0x1p-23
 	return math.Nextafter32(float32((s.here.squares[at]-worst-slack)/2), float32(math.Inf(-1)))
 }
