@@ -14,6 +14,12 @@ func (s *Sum) Add(v float64) {
 	s.value = next
 }
 
+// Join adds what another sum has come to.
+func (s *Sum) Join(other Sum) {
+	s.Add(other.value)
+	s.Add(other.lost)
+}
+
 // Value is the sum.
 func (s *Sum) Value() float64 { return s.value + s.lost }
 

@@ -18,6 +18,7 @@ func lonely(t *testing.T) {
 	t.Setenv("GOMLX_BACKEND", "")
 	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", "")
 	t.Setenv("VIRTUAL_ENV", "")
+	t.Setenv("MOLEHILL_ROOT", "")
 	t.Chdir(t.TempDir())
 }
 
@@ -137,11 +138,21 @@ func TestPluginsAreFoundInWheels(t *testing.T) {
 	if err := os.Symlink(plugin, filepath.Join(folder, "xla_cpu_pjrt.so")); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(below)
-	found := backend.Found()
-	if found[0].Kind != "cpu" || !strings.Contains(found[0].Source, "xla_cpu_pjrt") {
-		t.Errorf("the project's own environment is not searched: %v", found)
+	look := func(of string) {
+		t.Helper()
+		found := backend.Found()
+		if found[0].Kind != "cpu" || !strings.Contains(found[0].Source, "xla_cpu_pjrt") {
+			t.Errorf("the environment of %s is not searched: %v", of, found)
+		}
 	}
+	t.Chdir(below)
+	look("the working folder's project")
+	t.Chdir(t.TempDir()) // a notebook kept elsewhere
+	if found := backend.Found(); found[0].Kind != "go" {
+		t.Errorf("nothing names the project, whose environment is searched: %v", found)
+	}
+	t.Setenv("MOLEHILL_ROOT", project)
+	look("MOLEHILL_ROOT")
 }
 
 func TestAsyncPreemptOffReadsGODEBUG(t *testing.T) {

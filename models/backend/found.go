@@ -138,25 +138,43 @@ func wheels() []Candidate {
 }
 
 // environments lists the Python virtual environments to look into: the active
-// one, and .molehill/venv of the module that holds the working folder (a
-// notebook runs in a folder below it).
+// one, and .molehill/venv of the module that holds the working folder (a notebook
+// runs in a folder below it), of the one that MOLEHILL_ROOT names (set for notebooks
+// kept elsewhere), and of the one that this program was built in.
 func environments() []string {
 	var venvs []string
 	if active := os.Getenv("VIRTUAL_ENV"); active != "" {
 		venvs = append(venvs, active)
 	}
-	folder, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(folder, "go.mod")); missing == nil {
-			return append(venvs, filepath.Join(folder, ".molehill", "venv"))
+	add := func(root string) { venvs = append(venvs, filepath.Join(root, ".molehill", "venv")) }
+	if folder, err := os.Getwd(); err == nil {
+		if root, ok := module(folder); ok {
+			add(root)
+		}
+	}
+	if root := os.Getenv("MOLEHILL_ROOT"); root != "" {
+		add(root)
+	}
+	if program, err := os.Executable(); err == nil {
+		if root, ok := module(filepath.Dir(program)); ok { // .molehill/bin of its module
+			add(root)
+		}
+	}
+	return venvs
+}
+
+// module is the folder, or the nearest above it, that has a go.mod.
+func module(folder string) (root string, ok bool) {
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder, true
 		}
 		parent := filepath.Dir(folder)
 		if parent == folder {
-			break
+			return "", false
 		}
 		folder = parent
 	}
-	return venvs
 }
 
 // kindOf guesses from its name which device a plugin drives.

@@ -66,6 +66,16 @@ func (g *Generator) Restart(b *backend.Backend) (*Generator, error) {
 	return start(b, g.design, g.optimizer, params)
 }
 
+// Reset draws weights from seed, as New does, and forgets what the optimiser remembers:
+// g is then as New returns it, but that its graphs are compiled.
+func (g *Generator) Reset(seed uint64) error {
+	if err := g.trainer.Reset(layer.Init(g.design.Network(), seed)); err != nil {
+		return fmt.Errorf("generator: %w", err)
+	}
+	g.made, g.forwards = 0, 0
+	return nil
+}
+
 // start returns a generator with parameters.
 func start(b *backend.Backend, design Design, optimizer train.Optimizer, params layer.Params) (*Generator, error) {
 	g := &Generator{design: design, optimizer: optimizer.Complete()}

@@ -86,6 +86,22 @@ func TestGeneratorFollowsVelocitiesAndContinues(t *testing.T) {
 		if !slices.Equal(x.Data, again.Data) {
 			t.Error("a training that was interrupted went another way")
 		}
+		// Whatever it has learned, a generator that is reset is as a new one.
+		if err := first.Reset(1); err != nil {
+			t.Fatal(err)
+		}
+		for k := range steps {
+			step(first, k)
+		}
+		if again, err = first.Generate(z); err != nil || !slices.Equal(x.Data, again.Data) {
+			t.Errorf("a generator that was reset went another way (%v)", err)
+		}
+		if err := first.Reset(2); err != nil {
+			t.Fatal(err)
+		}
+		if again, err = first.Generate(z); err != nil || slices.Equal(x.Data, again.Data) {
+			t.Errorf("another seed makes the same weights (%v)", err)
+		}
 		var mean, squares [2]float64
 		for i, v := range x.Data {
 			d := float64(v) - []float64{1, -2}[i%2]

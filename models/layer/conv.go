@@ -50,13 +50,11 @@ func (c Conv2D) Apply(x *Node, weights []*Node) *Node {
 // convolve is Apply without bias.
 func (c Conv2D) convolve(x, weight *Node) *Node {
 	if !c.native(x) {
-		return c.products(pad(x, c.Padding), weight)
+		return c.products(pad(x, c.Padding, c.Padding, 1, 2), weight)
 	}
 	padding := [2]int{c.Padding, c.Padding}
 	if c.Kernel%2 == 0 { // see Native
-		for _, axis := range []int{0, 1} {
-			weight = Concatenate([]*Node{weight, zerosBeside(weight, axis, 1)}, axis)
-		}
+		weight = pad(weight, 0, 1, 0, 1)
 		padding[1]++
 	}
 	return Convolve(x, weight).Strides(c.Stride).PaddingPerDim([][2]int{padding, padding}).Done()
@@ -124,26 +122,6 @@ func (c Conv2D) sum(x *Node, axis int) *Node {
 func (c Conv2D) window(i, size int) SliceAxisSpec {
 	last := (size-c.Kernel)/c.Stride*c.Stride + i
 	return AxisRange(i, last+1).Stride(c.Stride)
-}
-
-// pad adds zeros around height and width. It concatenates because GoMLX's Pad
-// has no gradient.
-func pad(x *Node, width int) *Node {
-	if width == 0 {
-		return x
-	}
-	for _, axis := range []int{1, 2} {
-		zeros := zerosBeside(x, axis, width)
-		x = Concatenate([]*Node{zeros, x, zeros}, axis)
-	}
-	return x
-}
-
-// zerosBeside is what to concatenate x with to extend it by width along axis.
-func zerosBeside(x *Node, axis, width int) *Node {
-	shape := x.Shape().Clone()
-	shape.Dimensions[axis] = width
-	return Zeros(x.Graph(), shape)
 }
 
 // onGoBackend says whether the graph of x runs on GoMLX's Go backend.

@@ -3,6 +3,7 @@ package layer_test
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -12,6 +13,11 @@ import (
 	"molehill/models/backend/backendtest"
 	"molehill/models/layer"
 )
+
+func TestMain(m *testing.M) {
+	backendtest.CompileFast()
+	os.Exit(m.Run())
+}
 
 // evaluation is a compiled layer: it maps an input and parameters to the
 // layer's value. With a cotangent, it also returns the gradient of ⟨value,

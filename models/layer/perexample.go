@@ -50,7 +50,7 @@ func (c Conv2D) Factors(x, gradient *Node) []Factors {
 // patches returns what the kernel sees at each place, [n, h', w', Kernel·Kernel·In].
 func (c Conv2D) patches(x *Node) *Node {
 	const width, height = 2, 1
-	return c.shifts(c.shifts(pad(x, c.Padding), width), height)
+	return c.shifts(c.shifts(pad(x, c.Padding, c.Padding, 1, 2), width), height)
 }
 
 // Factors implements PerExample. The transpose of a convolution has its gradient

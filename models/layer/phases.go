@@ -30,8 +30,7 @@ func (c ConvTranspose2D) multiplies() bool {
 // at a quarter of its width as long as before.
 func (c ConvTranspose2D) phases(x, weight *Node) *Node {
 	n, h, w := x.Shape().Dimensions[0], x.Shape().Dimensions[1], x.Shape().Dimensions[2]
-	zeros := zerosBeside(x, 2, c.taps()-1)
-	padded := Concatenate([]*Node{zeros, x, zeros}, 2)
+	padded := pad(x, c.taps()-1, c.taps()-1, 2)
 	columns := make([]*Node, c.Stride) // [n, h, w, Kernel·Out]: what each row of weights gives
 	for i := range columns {
 		var views, weights []*Node
@@ -60,12 +59,9 @@ func (c ConvTranspose2D) sumRows(y *Node, taps []tap) (sum *Node) {
 		if max(t.back, -t.back) >= h {
 			continue // falls outside
 		}
+		down, up := max(t.back, 0), max(-t.back, 0)
 		part := SliceAxis(y, 3, AxisRange(t.index*c.Out, (t.index+1)*c.Out))
-		if t.back > 0 {
-			part = Concatenate([]*Node{zerosBeside(part, 1, t.back), SliceAxis(part, 1, AxisRange(0, h-t.back))}, 1)
-		} else if t.back < 0 {
-			part = Concatenate([]*Node{SliceAxis(part, 1, AxisRange(-t.back, h)), zerosBeside(part, 1, -t.back)}, 1)
-		}
+		part = pad(SliceAxis(part, 1, AxisRange(up, h-down)), down, up, 1)
 		if sum == nil {
 			sum = part
 		} else {

@@ -72,9 +72,7 @@ func (c ConvTranspose2D) size(side int) int { return (side-1)*c.Stride - 2*c.Pad
 // blocks: [taps, taps, In, Stride·Stride·Out], in which a counts down.
 func (c ConvTranspose2D) blockWeight(weight *Node) *Node {
 	for _, axis := range []int{1, 2} {
-		if lacking := c.taps()*c.Stride - c.Kernel; lacking > 0 {
-			weight = Concatenate([]*Node{weight, zerosBeside(weight, axis, lacking)}, axis)
-		}
+		weight = pad(weight, 0, c.taps()*c.Stride-c.Kernel, axis)
 		if c.taps() == 1 {
 			continue
 		}

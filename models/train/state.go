@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 
+	"molehill/models/layer"
 	"molehill/pkg/npy"
 )
 
@@ -31,6 +32,29 @@ func (t *Trainer) Save(w io.Writer, metadata any) error {
 	// The order in which variables came about is another after Restore.
 	slices.SortFunc(arrays, func(a, b npy.Array[float32]) int { return strings.Compare(a.Name, b.Name) })
 	return npy.WriteArchive(w, metadata, arrays)
+}
+
+// Reset puts params, which are of the network, in the place of what was learned, and
+// forgets what the optimiser remembers: as a new trainer, but that its programs are
+// compiled. On the same backend its steps have the results of a new one's to the last
+// bit.
+func (t *Trainer) Reset(params layer.Params) error {
+	if err := t.put(params); err != nil {
+		return err
+	}
+	for _, p := range t.passages {
+		p.forget() // what other parameters have made
+	}
+	at := 0
+	for v := range t.store.IterVariables() {
+		if late := at >= t.first; late && v.DType() == dtypes.Float32 {
+			if err := t.set(strings.TrimPrefix(v.Path(), "/"), v.Shape().Dimensions, make([]float32, v.Shape().Size())); err != nil {
+				return err
+			}
+		}
+		at++
+	}
+	return nil
 }
 
 // Restore continues from what Save has written of the same network and optimiser, if

@@ -73,6 +73,20 @@ func continues(t *testing.T, b *backend.Backend, o Optimizer) {
 	ends("used", whole, p, 0)
 	fresh := made(t, b, normed, layer.Init(normed, 2), o)
 	ends("fresh", fresh, steps(t, fresh), half)
+
+	// A trainer that is reset goes the way of a new one.
+	if err := whole.Reset(layer.Init(normed, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for k := range total {
+		step(t, p, 0.03, batch(k))
+	}
+	if !bytes.Equal(state(t, whole, total), states[total]) {
+		t.Error("a trainer that was reset went another way")
+	}
+	if err := whole.Reset(layer.Init(plain, 1)); err == nil {
+		t.Error("a trainer was reset to the parameters of another network")
+	}
 }
 
 func state(t *testing.T, trainer *Trainer, metadata int) []byte {

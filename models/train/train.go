@@ -38,24 +38,28 @@ func NewWith(b *backend.Backend, network layer.Layer, params layer.Params, o Opt
 		return nil, err
 	}
 	t := &Trainer{on: b, network: network, optimizer: o, specs: network.Params(), store: model.NewStore()}
-	if len(params) != len(t.specs) {
-		return nil, fmt.Errorf("train: %d parameters for a network of %d", len(params), len(t.specs))
-	}
-	for i, p := range params {
-		if p.Name != t.specs[i].Name || len(p.Value) != t.specs[i].Size() {
-			return nil, fmt.Errorf("train: parameter %d is %s of %d values; the network has %s of %d", i, p.Name, len(p.Value), t.specs[i].Name, t.specs[i].Size())
-		}
-		if err := t.set(p.Name, t.specs[i].Shape, p.Value); err != nil {
-			t.Close()
-			return nil, err
-		}
-	}
-	if err := t.remember(params); err != nil {
+	if err := t.put(params); err != nil {
 		t.Close()
 		return nil, err
 	}
 	t.first = t.store.NumVariables()
 	return t, nil
+}
+
+// put gives parameters, and what the optimiser remembers of them, their first values.
+func (t *Trainer) put(params layer.Params) error {
+	if len(params) != len(t.specs) {
+		return fmt.Errorf("train: %d parameters for a network of %d", len(params), len(t.specs))
+	}
+	for i, p := range params {
+		if p.Name != t.specs[i].Name || len(p.Value) != t.specs[i].Size() {
+			return fmt.Errorf("train: parameter %d is %s of %d values; the network has %s of %d", i, p.Name, len(p.Value), t.specs[i].Name, t.specs[i].Size())
+		}
+		if err := t.set(p.Name, t.specs[i].Shape, p.Value); err != nil {
+			return err
+		}
+	}
+	return t.remember(params)
 }
 
 // set gives a variable a value, and makes it if there is none.

@@ -18,6 +18,8 @@ type Labelled struct {
 	Frequencies []float64           // [classes], of sum 1
 	Densities   []*harmonic.Density // [classes]
 	Directions  Directions          // of a step, the same for all classes
+
+	known recurring
 }
 
 // Classes is how many there are.
@@ -67,11 +69,7 @@ func (t *Labelled) Drift(f Flow, x transport.Points, step int) ([]float32, error
 	if x.Dim != t.Densities[0].Dim() {
 		return nil, fmt.Errorf("flow: particles of dimension %d for densities of dimension %d; they must agree", x.Dim, t.Densities[0].Dim())
 	}
-	u, err := t.Directions.Draw(x.Dim, step)
-	if err != nil {
-		return nil, err
-	}
-	quantiles, err := harmonic.Quantiles(t.Densities, u, sphericalKnots)
+	now, err := t.known.at(t.Densities, t.Directions, step)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +82,7 @@ func (t *Labelled) Drift(f Flow, x transport.Points, step int) ([]float32, error
 		if len(rows) == 0 {
 			continue
 		}
-		its, err := f.Drift(x.Subset(rows), u, quantiles[class], step)
+		its, err := f.Drift(x.Subset(rows), now.on, now.quantiles[class], step)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +110,7 @@ func NewLabelled(records transport.Points, labels []int, classes, degree int, di
 	if err != nil {
 		return nil, err
 	}
-	basis, err := SphericalBasis(records.Dim, degree, directions.Random)
+	basis, err := harmonic.NewBasis(records.Dim, degree)
 	if err != nil {
 		return nil, err
 	}

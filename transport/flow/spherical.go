@@ -4,32 +4,27 @@ import (
 	"fmt"
 
 	"molehill/privacy"
-	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/harmonic"
 	"molehill/transport/sliced"
 )
 
 // Spherical is a target that was released once, as means of spherical harmonics:
-// unlike Released it has quantile functions on every direction there is, and each
-// step takes fresh ones.
+// unlike Released it has quantile functions on every direction there is.
 type Spherical struct {
 	Density    *harmonic.Density
 	Directions Directions // of a step
-}
 
-// sphericalKnots is how many levels stand for a quantile function. A density of
-// low degree is smooth, so that these are more than it can use.
-const sphericalKnots = 256
+	known recurring
+}
 
 // At implements Target.
 func (t *Spherical) At(step int) (sliced.Directions, []transport.Quantile, error) {
-	u, err := t.Directions.Draw(t.Density.Dim(), step)
+	now, err := t.known.at([]*harmonic.Density{t.Density}, t.Directions, step)
 	if err != nil {
-		return u, nil, err
+		return now.on, nil, err
 	}
-	quantiles, err := t.Density.Quantiles(u, sphericalKnots)
-	return u, quantiles, err
+	return now.on, now.quantiles[0], nil
 }
 
 // NewSpherical releases the means of the harmonics up to a degree of records on
@@ -37,7 +32,7 @@ func (t *Spherical) At(step int) (sliced.Directions, []transport.Quantile, error
 // Records off the sphere are moved to the nearest point of it, and those without
 // a direction to its first basis vector.
 func NewSpherical(records transport.Points, degree int, directions Directions, release *privacy.Releaser) (*Spherical, error) {
-	basis, err := SphericalBasis(records.Dim, degree, directions.Random)
+	basis, err := harmonic.NewBasis(records.Dim, degree)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +51,7 @@ func NewSphericalBeside(public, records transport.Points, degree int, directions
 	if public.Len() == 0 || public.Dim != records.Dim {
 		return nil, fmt.Errorf("flow: a prior of %d points of dimension %d for records of dimension %d; give public points like the records, or none with NewSpherical", public.Len(), public.Dim, records.Dim)
 	}
-	basis, err := SphericalBasis(records.Dim, max(degree, harmonic.PriorDegree(public.Dim, public.Len())), directions.Random)
+	basis, err := harmonic.NewBasis(records.Dim, max(degree, harmonic.PriorDegree(public.Dim, public.Len())))
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +89,4 @@ func releasedSketch(records transport.Points, basis *harmonic.Basis, release *pr
 		return nil, err
 	}
 	return sketch, release.Release(sketch.Means, sensitivity, 0)
-}
-
-// SphericalBasis is the basis of NewSpherical for directions drawn from public.
-func SphericalBasis(dim, degree int, public noise.Source) (*harmonic.Basis, error) {
-	return harmonic.NewBasis(dim, degree, public.Stream("harmonics", 0))
 }

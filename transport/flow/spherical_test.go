@@ -56,6 +56,21 @@ func TestSphericalFlowLandsOnItsTarget(t *testing.T) {
 	if other, _, _ := target.At(4); slices.Equal(other.Data, u.Data) {
 		t.Error("two steps have the same directions")
 	}
+	directions.Rounds = 3 // directions that come again, with the same quantiles
+	round := &Spherical{Density: target.Density, Directions: directions}
+	for step := range 7 {
+		v, its, err := round.At(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, fresh, err := target.At(step % 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(v.Data, u.Data) || !slices.EqualFunc(its, fresh, func(a, b transport.Quantile) bool { return slices.Equal(a.Values, b.Values) }) {
+			t.Errorf("step %d does not go by what step %d would", step, step%3)
+		}
+	}
 	f := Flow{StepSize: 2, Random: noise.Seeded(5)}
 	x := f.Start(4000, 4)
 	for step := range 80 {
@@ -152,7 +167,7 @@ func TestSphericalFlowBesideAPrior(t *testing.T) {
 		}
 		return d.Value
 	}
-	basis, err := SphericalBasis(4, 6, directions.Random)
+	basis, err := harmonic.NewBasis(4, 6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +175,7 @@ func TestSphericalFlowBesideAPrior(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prior := landed(&Spherical{known.Density(0, nil), directions})
+	prior := landed(&Spherical{Density: known.Density(0, nil), Directions: directions})
 	var released, both float64
 	const times = 5
 	for seed := range uint64(times) {

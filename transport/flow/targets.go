@@ -15,12 +15,20 @@ type Directions struct {
 	Count  int  // N_θ
 	Stack  bool // orthonormal bases, Count a multiple of the dimension; else independent
 	Random noise.Source
+
+	// Rounds is after how many steps the same ones come again; 0 takes fresh ones at
+	// each. Particles need fresh ones: those that they have moved along before tell
+	// them nothing of what lies between.
+	Rounds int
 }
 
 // Draw returns the directions of a step.
 func (d Directions) Draw(dim, step int) (sliced.Directions, error) {
 	if d.Count < 1 {
 		return sliced.Directions{}, fmt.Errorf("flow: %d directions; draw at least one", d.Count)
+	}
+	if d.Rounds > 0 {
+		step %= d.Rounds
 	}
 	rng := d.Random.Stream("directions", step)
 	if !d.Stack {

@@ -3,6 +3,7 @@ package graph_test
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
@@ -10,8 +11,14 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"molehill/models/backend"
+	"molehill/models/backend/backendtest"
 	"molehill/transport"
 )
+
+func TestMain(m *testing.M) {
+	backendtest.CompileFast()
+	os.Exit(m.Run())
+}
 
 // array is a float64 tensor on the host.
 type array struct {

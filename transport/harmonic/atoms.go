@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"molehill/transport"
@@ -88,19 +89,19 @@ func (a *atoms) anneal(variances, noises []float64) {
 func (d *Density) moments2() ([]float64, *mat.SymDense) {
 	dim := d.Dim()
 	mean, second := make([]float64, dim), mat.NewSymDense(dim, nil)
-	theta, c := make([]float64, dim), [][]float64{make([]float64, d.basis.Degree)}
+	theta, c, harmonics := make([]float64, dim), make([]float64, d.basis.Degree), d.basis.values()
 	along := func(i, j int) float64 { // E⟨x, θ⟩² from P_2 = (dim·t² − 1)/(dim − 1)
 		clear(theta)
 		theta[i]++
 		if j != i {
 			theta[i], theta[j] = math.Sqrt2/2, math.Sqrt2/2
 		}
-		moments(c, []*Density{d}, theta)
-		return (float64(dim-1)*c[0][1] + 1) / float64(dim)
+		d.moments(c, harmonics.at(theta))
+		return (float64(dim-1)*c[1] + 1) / float64(dim)
 	}
 	for i := range dim {
 		second.SetSym(i, i, along(i, i))
-		mean[i] = c[0][0]
+		mean[i] = c[0]
 	}
 	for i := range dim {
 		for j := range i {
@@ -172,17 +173,20 @@ func (a *atoms) resample(rng *rand.Rand) {
 // load makes kernel and pull for variances v, [Degree].
 func (a *atoms) load(v []float64) {
 	b := a.sketch.Basis
-	scaled, squares := &Density{basis: b}, make([]float64, b.Degree)
+	var towards []float64 // ĉ_l/v_l
+	squares := make([]float64, b.Degree)
 	a.sketch.each(func(l int, means []float64) {
 		squares[l-1] = Count(b.Dim, l) / v[l-1]
-		scaled.zonal = append(scaled.zonal, b.degrees[l-1].coefficients(means, squares[l-1]/a.sketch.Weights[l-1]))
+		for _, m := range means {
+			towards = append(towards, m/a.sketch.Weights[l-1]/v[l-1])
+		}
 	})
 	type scratch struct {
+		*values
 		p []float64
-		c [][]float64
 	}
 	transport.Parallel(a.n, func() scratch {
-		return scratch{make([]float64, b.Degree+1), [][]float64{make([]float64, b.Degree)}}
+		return scratch{b.values(), make([]float64, b.Degree+1)}
 	}, func(s scratch, i int) {
 		at := a.x[i*b.Dim : (i+1)*b.Dim]
 		for j := range i + 1 {
@@ -190,11 +194,7 @@ func (a *atoms) load(v []float64) {
 			value := dot(squares, s.p[1:])
 			a.kernel[i*a.n+j], a.kernel[j*a.n+i] = value, value
 		}
-		moments(s.c, []*Density{scaled}, at)
-		a.pull[i] = 0
-		for _, m := range s.c[0] {
-			a.pull[i] += m
-		}
+		a.pull[i] = floats.Dot(towards, s.at(at))
 	})
 }
 
@@ -300,20 +300,11 @@ func (a *atoms) fit() {
 }
 
 // means of the harmonics of b of the atoms, by degree, orthonormal.
-func (a *atoms) means(b *Basis) [][]float64 {
-	all := make([][]float64, b.Degree)
-	for i, part := range b.degrees {
-		r, sums := newRecurrence(b.Dim, i+1), make([]float64, part.size)
-		transport.Parallel(part.size, func() struct{} { return struct{}{} }, func(_ struct{}, j int) {
-			point := part.points[j*b.Dim : (j+1)*b.Dim]
-			for k, w := range a.weights {
-				if w > 0 {
-					sums[j] += w * r.last(dot(a.x[k*b.Dim:(k+1)*b.Dim], point))
-				}
-			}
-			sums[j] *= math.Sqrt(float64(part.size))
-		})
-		all[i] = part.orthonormal(sums)
-	}
+func (a *atoms) means(b *Basis) (all [][]float64) {
+	sums := b.sums(a.n, func(i int, x []float64) float64 {
+		copy(x, a.x[i*b.Dim:])
+		return a.weights[i]
+	})
+	b.each(sums, func(_ int, means []float64) { all = append(all, means) })
 	return all
 }

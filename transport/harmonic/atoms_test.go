@@ -38,9 +38,8 @@ func TestJointFitFindsWhatNoiseHides(t *testing.T) {
 	}
 	alone := &Density{basis: b}
 	noisy.each(func(l int, means []float64) {
-		part := b.degrees[l-1]
-		kept := exceeding(dot(means, means), std*std*float64(part.size))
-		alone.zonal = append(alone.zonal, part.coefficients(means, kept/noisy.Weights[l-1]))
+		kept := exceeding(dot(means, means), std*std*float64(len(means)))
+		alone.add(means, kept/noisy.Weights[l-1], kept, 0)
 	})
 	before, after := distances(alone, truth), distances(noisy.Density(std, rng), truth)
 	for l := range before {

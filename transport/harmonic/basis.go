@@ -3,52 +3,77 @@ package harmonic
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/floats"
 
 	"molehill/transport"
 )
 
-// Basis is an orthonormal basis of the harmonics of degrees 1 to Degree on the
-// sphere of R^Dim, with the uniform distribution for measure.
-//
-// It is made from random points of the sphere rather than from formulas with
-// angles: as many points θ_j as there are harmonics, whose zonal functions
-// x ↦ P_l(⟨θ_j, x⟩) are a basis with probability one, and the Cholesky factor of
-// their inner products, which makes it orthonormal.
+// Basis is the orthonormal basis of the harmonics of degrees 1 to Degree on the
+// sphere of R^Dim, with the uniform distribution for measure, that one gets by
+// splitting off one coordinate after the other (Avery 1989, Hyperspherical Harmonics,
+// Chapter 3). It is the same for everybody, and that of a lower degree is its beginning.
 type Basis struct {
 	Dim, Degree int
-	degrees     []degree // of l = 1 … Degree
+	levels      []level // of the coordinates 2 … Dim−1
 }
 
-type degree struct {
-	points []float64     // θ_j, [size, Dim]
-	factor *mat.TriDense // C of C·Cᵀ = (P_l(⟨θ_i, θ_j⟩)), [size, size], lower
-	size   int
+// level makes the harmonics of j coordinates from those of the first j−1: for each of
+// degree k ≤ l one of degree l, its product with a polynomial of the last coordinate.
+// On points inside of the unit sphere they are homogeneous polynomials, so that no radius
+// has to be divided by.
+type level struct {
+	before, here []int     // where the harmonics of each degree begin, [Degree+2], of j−1 and of j coordinates
+	first        []float64 // the polynomial of degree 0 beside k, [Degree+1]
+	rise, fall   []float64 // p_n+1 = rise·t·p_n − fall·r²·p_n−1, [Degree+1, Degree+1] by k and n
 }
 
-// NewBasis draws a basis. The same state of rng gives the same one, which is
-// public: it never depends on a record.
-func NewBasis(dim, highest int, rng *rand.Rand) (*Basis, error) {
+// NewBasis returns the basis.
+func NewBasis(dim, highest int) (*Basis, error) {
 	if err := checkDegree(dim, highest); err != nil {
 		return nil, err
 	}
 	b := &Basis{Dim: dim, Degree: highest}
-	for l := 1; l <= highest; l++ {
-		count := Count(dim, l)
-		d, ok := newDegree(dim, l, int(count), rng)
-		for tries := 1; !ok && tries < 20; tries++ {
-			d, ok = newDegree(dim, l, int(count), rng)
-		}
-		if !ok {
-			return nil, fmt.Errorf("harmonic: no points were found that tell the %.0f harmonics of degree %d in %d dimensions apart; take a lower degree", count, l, dim)
-		}
-		b.degrees = append(b.degrees, d)
+	for j := 3; j <= dim; j++ {
+		b.levels = append(b.levels, newLevel(j, highest))
 	}
 	return b, nil
+}
+
+// newLevel has polynomials of t that are orthonormal with respect to the uniform
+// distribution's projection, of density ∝ (1−t²)^((j−3)/2), and the square of what
+// a harmonic of degree k is smaller by inside of the sphere, (1−t²)^k: Gegenbauer's with
+// λ = k + (j−2)/2.
+func newLevel(j, degree int) level {
+	of := level{before: starts(j-1, degree), here: starts(j, degree), first: make([]float64, degree+1),
+		rise: make([]float64, (degree+1)*(degree+1)), fall: make([]float64, (degree+1)*(degree+1))}
+	mass := 1. // E(1−t²)^k, of a beta distribution
+	for k := range degree + 1 {
+		of.first[k] = 1 / math.Sqrt(mass)
+		mass *= (float64(j-1)/2 + float64(k)) / (float64(j)/2 + float64(k))
+		lambda := float64(k) + float64(j-2)/2
+		coupling := func(n float64) float64 { // t·p_n has so much of p_n−1
+			return math.Sqrt(n * (n + 2*lambda - 1) / (4 * (n + lambda) * (n + lambda - 1)))
+		}
+		for n := range degree - k {
+			at := k*(degree+1) + n
+			of.rise[at] = 1 / coupling(float64(n+1))
+			if n > 0 {
+				of.fall[at] = of.rise[at] * coupling(float64(n))
+			}
+		}
+	}
+	return of
+}
+
+// starts returns where the harmonics of degree 0, 1, … of j coordinates begin, and
+// where those of the last degree end.
+func starts(j, degree int) []int {
+	at := make([]int, degree+2)
+	for l := range degree + 1 {
+		at[l+1] = at[l] + int(Count(j, l))
+	}
+	return at
 }
 
 // checkDegree refuses a degree that a basis cannot have. Of lower degrees there are no
@@ -63,58 +88,76 @@ func checkDegree(dim, highest int) error {
 	return nil
 }
 
-// worstCondition of the inner products of a basis' points: with it orthonormality
-// holds to 10⁻⁵, a tenth of what Sensitivity adds for rounding. Points drawn at
-// random have 10⁴ to 10¹⁰ or so.
-const worstCondition = 1e11
-
-// newDegree draws points, and says whether they will do.
-func newDegree(dim, l, size int, rng *rand.Rand) (degree, bool) {
-	d := degree{points: make([]float64, size*dim), size: size}
-	for i := range size {
-		row := d.points[i*dim : (i+1)*dim]
-		var squares float64
-		for squares == 0 {
-			for c := range row {
-				row[c] = rng.NormFloat64()
-				squares += row[c] * row[c]
-			}
-		}
-		for c := range row {
-			row[c] /= math.Sqrt(squares)
-		}
-	}
-	gram := mat.NewSymDense(size, nil)
-	r := newRecurrence(dim, l)
-	transport.Parallel(size, func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
-		for j := i; j < size; j++ {
-			gram.SetSym(i, j, r.last(dot(d.points[i*dim:(i+1)*dim], d.points[j*dim:(j+1)*dim])))
-		}
-	})
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(gram) || !(cholesky.Cond() < worstCondition) {
-		return d, false
-	}
-	d.factor = mat.NewTriDense(size, mat.Lower, nil)
-	cholesky.LTo(d.factor)
-	return d, true
-}
-
 // Size is the number of harmonics.
-func (b *Basis) Size() int {
-	size := 0
-	for _, d := range b.degrees {
-		size += d.size
+func (b *Basis) Size() int { return Size(b.Dim, b.Degree) }
+
+// UpTo returns the basis of the degrees 1 to degree of b.
+func (b *Basis) UpTo(degree int) *Basis {
+	shorter, err := NewBasis(b.Dim, min(degree, b.Degree))
+	if err != nil {
+		panic(err) // a basis has lower degrees
 	}
-	return size
+	return shorter
 }
 
 // each calls visit with the part of values, [Size], that every degree has.
 func (b *Basis) each(values []float64, visit func(l int, part []float64)) {
 	from := 0
-	for i, d := range b.degrees {
-		visit(i+1, values[from:from+d.size])
-		from += d.size
+	for l := 1; l <= b.Degree; l++ {
+		to := from + int(Count(b.Dim, l))
+		visit(l, values[from:to])
+		from = to
+	}
+}
+
+// values evaluates harmonics, one point after the other.
+type values struct {
+	*Basis
+	here, before []float64 // degree 0 first
+	polynomial   []float64 // [Degree+1]
+}
+
+func (b *Basis) values() *values {
+	all := 1 + b.Size()
+	return &values{b, make([]float64, all), make([]float64, all), make([]float64, b.Degree+1)}
+}
+
+// at returns the harmonics at x, a point of norm 1, [Size] until the next call.
+func (v *values) at(x []float64) []float64 {
+	// Of two coordinates: the real and imaginary parts of powers of x₁ + i·x₂.
+	v.here[0] = 1
+	re, im := 1., 0.
+	for l := 1; l <= v.Degree; l++ {
+		re, im = re*x[0]-im*x[1], re*x[1]+im*x[0]
+		v.here[2*l-1], v.here[2*l] = math.Sqrt2*re, math.Sqrt2*im
+	}
+	squared := x[0]*x[0] + x[1]*x[1]
+	for i, of := range v.levels {
+		t := x[i+2]
+		squared += t * t
+		v.here, v.before = v.before, v.here
+		v.rise(of, t, squared)
+	}
+	return v.here[1:]
+}
+
+// rise makes here of before, for a last coordinate t of points of squared norm.
+func (v *values) rise(of level, t, squared float64) {
+	for k := range v.Degree + 1 {
+		p := v.polynomial[:v.Degree+1-k]
+		rise, fall := of.rise[k*(v.Degree+1):], of.fall[k*(v.Degree+1):]
+		p[0] = of.first[k]
+		if len(p) > 1 {
+			p[1] = rise[0] * t * p[0]
+		}
+		for n := 1; n+1 < len(p); n++ {
+			p[n+1] = rise[n]*t*p[n] - fall[n]*squared*p[n-1]
+		}
+		factors := v.before[of.before[k]:of.before[k+1]]
+		for n, scale := range p {
+			from := of.here[k+n] + of.before[k]
+			floats.ScaleTo(v.here[from:from+len(factors)], scale, factors)
+		}
 	}
 }
 
@@ -125,53 +168,48 @@ func (b *Basis) Means(x transport.Points) ([]float64, error) {
 	if err := b.check(x); err != nil {
 		return nil, err
 	}
-	means := make([]float64, 0, b.Size())
-	for i, d := range b.degrees {
-		sums := d.sums(x, i+1)
-		for j := range sums {
-			sums[j] *= math.Sqrt(float64(d.size)) / float64(x.Len())
-		}
-		means = append(means, d.orthonormal(sums)...)
-	}
+	means := b.sums(x.Len(), func(i int, row []float64) float64 {
+		unit(row, x.Row(i))
+		return 1
+	})
+	floats.Scale(1/float64(x.Len()), means)
 	return means, nil
 }
 
-// orthonormal makes of sums over the zonal functions of d, times √size, those over
-// its orthonormal harmonics, in place.
-func (d degree) orthonormal(sums []float64) []float64 {
-	blas64.Trsv(blas.NoTrans, d.factor.RawTriangular(), blas64.Vector{N: d.size, Data: sums, Inc: 1})
-	return sums
-}
-
-// sums returns Σ_i P_l(⟨θ_j, x_i⟩), [size]. Each core takes some of the θ_j, so
-// the order of every sum is that of the records.
-func (d degree) sums(x transport.Points, l int) []float64 {
-	const pointsAtOnce = 64
-	sums := make([]transport.Sum, d.size)
-	dim := x.Dim
-	r := newRecurrence(dim, l)
-	transport.Parallel((d.size+pointsAtOnce-1)/pointsAtOnce, func() []float64 {
-		return make([]float64, dim)
-	}, func(row []float64, block int) {
-		from, to := block*pointsAtOnce, min((block+1)*pointsAtOnce, d.size)
-		for i := range x.Len() {
-			unit(row, x.Row(i))
-			j := from
-			for ; j+4 <= to; j += 4 {
-				t0, t1, t2, t3 := dot4(row, d.points[j*dim:(j+4)*dim])
-				p0, p1, p2, p3 := r.last4(t0, t1, t2, t3)
-				four := sums[j:][:4]
-				four[0].Add(p0)
-				four[1].Add(p1)
-				four[2].Add(p2)
-				four[3].Add(p3)
+// sums returns Σ_i weight_i·Y(x_i), [Size]; point writes x_i and returns its weight. The
+// points are cut into parts that no number of cores changes, so that sums are always made
+// in the same order. Only the sums of a few points are plain ones: what rounding does there
+// does not grow with n.
+func (b *Basis) sums(n int, point func(i int, x []float64) (weight float64)) []float64 {
+	const parts, few = 32, 16
+	type scratch struct {
+		*values
+		x []float64
+	}
+	sums := make([][]transport.Sum, min(parts, n))
+	transport.Parallel(len(sums), func() scratch {
+		return scratch{b.values(), make([]float64, b.Dim)}
+	}, func(s scratch, part int) {
+		sum, plain := make([]transport.Sum, b.Size()), make([]float64, b.Size())
+		to := (part + 1) * n / len(sums)
+		for from := part * n / len(sums); from < to; from += few {
+			clear(plain)
+			for i := from; i < min(from+few, to); i++ {
+				floats.AddScaled(plain, point(i, s.x), s.at(s.x))
 			}
-			for ; j < to; j++ {
-				sums[j].Add(r.last(dot(row, d.points[j*dim:(j+1)*dim])))
+			for m, v := range plain {
+				sum[m].Add(v)
 			}
 		}
+		sums[part] = sum
 	})
-	return transport.SumValues(sums)
+	total := make([]transport.Sum, b.Size())
+	for _, part := range sums {
+		for m := range total {
+			total[m].Join(part[m])
+		}
+	}
+	return transport.SumValues(total)
 }
 
 // unit writes x, scaled to norm 1 in double precision, to dst: single precision
@@ -193,16 +231,6 @@ func dot(a, b []float64) float64 {
 		sum += v * b[c]
 	}
 	return sum
-}
-
-// dot4 is dot of a with four vectors, one after the other in b.
-func dot4(a, b []float64) (s0, s1, s2, s3 float64) {
-	n := len(a)
-	b0, b1, b2, b3 := b[:n], b[n:][:n], b[2*n:][:n], b[3*n:][:n]
-	for c, v := range a {
-		s0, s1, s2, s3 = s0+v*b0[c], s1+v*b1[c], s2+v*b2[c], s3+v*b3[c]
-	}
-	return s0, s1, s2, s3
 }
 
 // check returns an error unless x are points of the sphere.

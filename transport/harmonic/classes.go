@@ -22,11 +22,13 @@ func (s *Labelled) Densities(noiseStd float64) ([]float64, []*Density) {
 		densities[c] = &Density{basis: s.Basis}
 	}
 	from := 1
-	for i, part := range s.Basis.degrees {
-		to, n := from+part.size, float64(part.size)
+	for i := range s.Basis.Degree {
+		n := Count(s.Basis.Dim, i+1)
+		size := int(n)
+		to := from + size
 		noise := noiseStd / s.Weights[i+1]
 		noise *= noise // variance of a mean over a class as a part of all
-		all := make([]float64, part.size)
+		all := make([]float64, size)
 		for c := range s.Classes {
 			floats.AddScaled(all, 1/s.Weights[i+1], s.row(c)[from:to])
 		}
@@ -34,20 +36,18 @@ func (s *Labelled) Densities(noiseStd float64) ([]float64, []*Density) {
 		keptOfAll := exceeding(floats.Dot(all, all), n*noiseOfAll)
 		for c, d := range densities {
 			// apart is the mean of (1{y = c} − p)·Y.
-			p, apart := frequencies[c], make([]float64, part.size)
+			p, apart := frequencies[c], make([]float64, size)
 			floats.AddScaledTo(apart, apart, 1/s.Weights[i+1], s.row(c)[from:to])
 			floats.AddScaled(apart, -p, all)
 			noiseApart := noise * (1 - 2*p + p*p*float64(s.Classes))
 			kept := exceeding(floats.Dot(apart, apart), n*noiseApart)
-			mean, variance := make([]float64, part.size), keptOfAll*noiseOfAll
+			mean, variance := make([]float64, size), keptOfAll*noiseOfAll
 			floats.AddScaled(mean, keptOfAll, all)
 			if p > 0 {
 				floats.AddScaled(mean, kept/p, apart)
 				variance += kept * noiseApart / (p * p)
 			}
-			d.kept = append(d.kept, kept)
-			d.errors = append(d.errors, variance/n+leastVariance)
-			d.zonal = append(d.zonal, part.coefficients(mean, 1))
+			d.add(mean, 1, kept, variance/n)
 		}
 		from = to
 	}

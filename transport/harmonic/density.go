@@ -2,10 +2,8 @@ package harmonic
 
 import (
 	"fmt"
-	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 
 	"molehill/transport"
 	"molehill/transport/sliced"
@@ -15,7 +13,7 @@ import (
 // their harmonics up to a degree, and how sure they are.
 type Density struct {
 	basis  *Basis
-	zonal  [][]float64 // of each degree, coefficients of P_l(⟨θ_j, ·⟩), [size]
+	means  [][]float64 // of each degree's orthonormal harmonics, divided by their number
 	kept   []float64
 	errors []float64 // variances of the moments on a direction, [Degree]
 }
@@ -27,41 +25,28 @@ func (d *Density) Dim() int { return d.basis.Dim }
 // to 1; after a joint fit that of what the fit does not explain.
 func (d *Density) Kept() []float64 { return append([]float64(nil), d.kept...) }
 
-// coefficients returns a with Σ_m y_m·Y_m = Count·Σ_j a_j·P_l(⟨θ_j, ·⟩) for means y
-// = scale·means of orthonormal harmonics.
-func (d degree) coefficients(means []float64, scale float64) []float64 {
-	a := make([]float64, d.size)
-	for j, m := range means {
-		a[j] = m * scale / math.Sqrt(float64(d.size))
-	}
-	blas64.Trsv(blas.Trans, d.factor.RawTriangular(), blas64.Vector{N: d.size, Data: a, Inc: 1})
-	return a
+// add gives d the means of the next degree, scale·means, whose moments on a direction
+// have an error of a variance.
+func (d *Density) add(means []float64, scale, kept, variance float64) {
+	d.kept = append(d.kept, kept)
+	d.errors = append(d.errors, variance+leastVariance)
+	d.means = append(d.means, nil)
+	d.set(len(d.means), means, scale)
 }
 
-// moments writes the means of P_1(⟨x, θ⟩) … P_L(⟨x, θ⟩) of each density to its
-// row of c, [len(all)][Degree], θ of norm 1. The densities have one basis, whose
-// zonal functions are the work.
-func moments(c [][]float64, all []*Density, theta []float64) {
-	b := all[0].basis
-	for i, part := range b.degrees {
-		for k := range all {
-			c[k][i] = 0
-		}
-		r, j := newRecurrence(b.Dim, i+1), 0
-		for ; j+4 <= part.size; j += 4 {
-			t0, t1, t2, t3 := dot4(theta, part.points[j*b.Dim:(j+4)*b.Dim])
-			p0, p1, p2, p3 := r.last4(t0, t1, t2, t3)
-			for k, d := range all {
-				a := d.zonal[i][j : j+4]
-				c[k][i] += a[0]*p0 + a[1]*p1 + a[2]*p2 + a[3]*p3
-			}
-		}
-		for ; j < part.size; j++ {
-			p := r.last(dot(theta, part.points[j*b.Dim:(j+1)*b.Dim]))
-			for k, d := range all {
-				c[k][i] += d.zonal[i][j] * p
-			}
-		}
+// set gives d other means of degree l, scale·means.
+func (d *Density) set(l int, means []float64, scale float64) {
+	d.means[l-1] = floats.ScaleTo(make([]float64, len(means)), scale/float64(len(means)), means)
+}
+
+// moments writes the means of P_1(⟨x, θ⟩) … P_L(⟨x, θ⟩) to c, [Degree], by the addition
+// theorem. The harmonics at θ are those of d's basis.
+func (d *Density) moments(c, harmonics []float64) {
+	from := 0
+	for i, means := range d.means {
+		to := from + len(means)
+		c[i] = floats.Dot(means, harmonics[from:to])
+		from = to
 	}
 }
 
@@ -81,14 +66,14 @@ func (d *Density) Quantiles(u sliced.Directions, knots int) ([]transport.Quantil
 
 // Quantiles returns those of several densities that have one basis, such as those
 // of the classes of a labelled sketch, [len(densities)][u.Count], in less time
-// than one by one.
+// than one by one: harmonics are the work.
 func Quantiles(densities []*Density, u sliced.Directions, knots int) ([][]transport.Quantile, error) {
 	if len(densities) == 0 {
 		return nil, nil
 	}
 	b := densities[0].basis
 	for _, d := range densities {
-		if d.basis != b {
+		if d.basis.Dim != b.Dim || d.basis.Degree != b.Degree {
 			return nil, fmt.Errorf("harmonic: densities of several bases; take those of one sketch together")
 		}
 	}
@@ -104,21 +89,18 @@ func Quantiles(densities []*Density, u sliced.Directions, knots int) ([][]transp
 		quantiles[k] = make([]transport.Quantile, u.Count)
 	}
 	type scratch struct {
-		theta []float64
-		c     [][]float64
-		tilt  *tilt
+		*values
+		theta, c []float64
+		tilt     *tilt
 	}
 	transport.Parallel(u.Count, func() scratch {
-		s := scratch{make([]float64, u.Dim), make([][]float64, len(densities)), newTilt(fit, read)}
-		for k := range s.c {
-			s.c[k] = make([]float64, b.Degree)
-		}
-		return s
+		return scratch{b.values(), make([]float64, u.Dim), make([]float64, b.Degree), newTilt(fit, read)}
 	}, func(s scratch, j int) {
 		unit(s.theta, u.Row(j))
-		moments(s.c, densities, s.theta)
+		harmonics := s.at(s.theta)
 		for k, d := range densities {
-			s.tilt.fit(s.c[k], d.errors)
+			d.moments(s.c, harmonics)
+			s.tilt.fit(s.c, d.errors)
 			quantiles[k][j] = transport.BinQuantile(s.tilt.invert(knots))
 		}
 	})

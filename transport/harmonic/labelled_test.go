@@ -107,7 +107,7 @@ func TestDensitiesHaveTheMomentsOfTheirClasses(t *testing.T) {
 		theta, row, p, c := make([]float64, dim), make([]float64, dim), make([]float64, degree+1), make([]float64, degree)
 		for j := range u.Count {
 			unit(theta, u.Row(j))
-			moments([][]float64{c}, densities[class:class+1], theta)
+			densities[class].moments(c, s.Basis.values().at(theta))
 			for l := 1; l <= degree; l++ {
 				var want float64
 				for _, i := range members {
@@ -227,7 +227,7 @@ func TestQuantilesTogether(t *testing.T) {
 
 func TestBadLabels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 31))
-	b, other := basis(t, 3, 2), basis(t, 3, 2)
+	b, other := basis(t, 3, 2), basis(t, 3, 1)
 	x := sphere(rng, 4, 3)
 	_, first := labelled(t, x, make([]int, 4), 2, b).Densities(0)
 	_, others := labelled(t, x, make([]int, 4), 2, other).Densities(0)

@@ -29,8 +29,8 @@ func NewPrior(x transport.Points, b *Basis) (*Prior, error) {
 }
 
 // DensityBeside estimates where the records' population is from a sketch whose means
-// carry Gaussian noise of standard deviation noiseStd, and from a prior, whose basis is
-// the sketch's or one that goes on from it to higher degrees.
+// carry Gaussian noise of standard deviation noiseStd, and from a prior, of as many
+// degrees or more.
 //
 // Of a degree with N harmonics let q and p be the means that were released and those of
 // the prior. Around what the populations have they stray by sampling, by about
@@ -50,8 +50,8 @@ func NewPrior(x transport.Points, b *Basis) (*Prior, error) {
 //
 // It reads what was released and what is public, and no record. rng is public.
 func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64, rng *rand.Rand) (*Density, error) {
-	if !s.Basis.begins(prior.Basis) {
-		return nil, fmt.Errorf("harmonic: a prior on another basis than the sketch's; take the sketch's basis from the prior's (Basis.UpTo)")
+	if s.Basis.Dim != prior.Basis.Dim || s.Basis.Degree > prior.Basis.Degree {
+		return nil, fmt.Errorf("harmonic: a prior up to degree %d in %d dimensions beside a sketch up to degree %d in %d; the prior's degree must be as high at least", prior.Basis.Degree, prior.Basis.Dim, s.Basis.Degree, s.Basis.Dim)
 	}
 	d := &Density{basis: prior.Basis}
 	means, points := prior.Means, float64(prior.Points.Len())
@@ -59,17 +59,13 @@ func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64, rng *rand.Rand) (
 		means, points = s.lean(prior, noiseStd, rng)
 	}
 	prior.Basis.each(means, func(l int, p []float64) {
-		part := prior.Basis.degrees[l-1]
-		size := float64(part.size)
 		one := variance(p)
 		mean, kept, variance := p, 0., one/points
 		if l <= s.Basis.Degree {
 			mean, kept, variance = s.between(l, p, one/float64(s.Records), variance, noiseStd)
 		}
-		d.kept = append(d.kept, kept)
 		// A moment is the mean of Y(θ)·Y(x)/Count with ‖Y(θ)‖² = Count.
-		d.errors = append(d.errors, variance/size+leastVariance)
-		d.zonal = append(d.zonal, part.coefficients(mean, 1))
+		d.add(mean, 1, kept, variance/float64(len(p)))
 	})
 	return d, nil
 }
@@ -148,14 +144,4 @@ func (s *Sketch) of(l int) (means []float64) {
 		}
 	})
 	return means
-}
-
-// UpTo returns the basis of the degrees 1 to degree of b.
-func (b *Basis) UpTo(degree int) *Basis {
-	return &Basis{Dim: b.Dim, Degree: degree, degrees: b.degrees[:degree]}
-}
-
-// begins reports whether b is a basis that longer goes on from.
-func (b *Basis) begins(longer *Basis) bool {
-	return b.Dim == longer.Dim && b.Degree <= longer.Degree && &b.degrees[0] == &longer.degrees[0]
 }

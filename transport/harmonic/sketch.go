@@ -47,9 +47,8 @@ func (s *Sketch) each(visit func(l int, means []float64)) { s.Basis.each(s.Means
 //	‖φ(x) − φ(x′)‖² = 2·(K(1) − K(⟨x, x′⟩)) ≤ 2·(K(1) − min K),
 //
 // which is attained, by points as far apart as the minimum says. The minimum is
-// bounded from below (kernel.lowest), and a part in 10⁴ is added for rounding:
-// the factorisation of a basis loses no more than its condition times 10⁻¹⁶, and
-// the condition is checked.
+// bounded from below (kernel.lowest), and a part in 10⁴ is added for rounding, of which
+// harmonics and their compensated sums have far less.
 func Sensitivity(dim, degree, n int) (privacy.Sensitivity, error) {
 	return sensitivityOf(dim, degree, n, crowded)
 }
@@ -88,13 +87,11 @@ const leastVariance = 1e-8
 func (s *Sketch) Density(noiseStd float64, rng *rand.Rand) *Density {
 	d := &Density{basis: s.Basis}
 	s.each(func(l int, means []float64) {
-		part := s.Basis.degrees[l-1]
-		kept := exceeding(dot(means, means), noiseStd*noiseStd*float64(part.size))
-		d.kept = append(d.kept, kept)
+		size := float64(len(means))
+		kept := exceeding(dot(means, means), noiseStd*noiseStd*size)
 		// A moment is the mean of Y(θ)·Y(x)/Count with ‖Y(θ)‖² = Count.
-		variance := noiseStd * noiseStd / (s.Weights[l-1] * s.Weights[l-1] * float64(part.size))
-		d.errors = append(d.errors, kept*variance+leastVariance)
-		d.zonal = append(d.zonal, part.coefficients(means, kept/s.Weights[l-1]))
+		variance := noiseStd * noiseStd / (s.Weights[l-1] * s.Weights[l-1] * size)
+		d.add(means, kept/s.Weights[l-1], kept, kept*variance)
 	})
 	if d.noise() > plainNoise {
 		s.refine(d, noiseStd, rng)
@@ -111,8 +108,8 @@ const plainNoise = 0.005
 // distribution (Weights).
 func (d *Density) noise() float64 {
 	var squares float64
-	for i, part := range d.basis.degrees {
-		squares += (d.errors[i] - leastVariance) * float64(part.size) / eigenvalue(d.Dim(), i+1)
+	for i, variance := range d.errors {
+		squares += (variance - leastVariance) * Count(d.Dim(), i+1) / eigenvalue(d.Dim(), i+1)
 	}
 	return math.Sqrt(max(0, squares))
 }
@@ -127,13 +124,13 @@ func (s *Sketch) refine(d *Density, noiseStd float64, rng *rand.Rand) {
 	}
 	fitted := s.jointly(noiseStd, d, rng).means(s.Basis)
 	s.each(func(l int, means []float64) {
-		part, w := s.Basis.degrees[l-1], s.Weights[l-1]
-		mean, beyond := fitted[l-1], make([]float64, part.size)
+		w := s.Weights[l-1]
+		mean, beyond := fitted[l-1], make([]float64, len(means))
 		for j, m := range means {
 			beyond[j] = m/w - mean[j]
 		}
-		d.kept[l-1] = exceeding(dot(beyond, beyond), noiseStd*noiseStd/(w*w)*float64(part.size))
+		d.kept[l-1] = exceeding(dot(beyond, beyond), noiseStd*noiseStd/(w*w)*float64(len(means)))
 		floats.AddScaled(mean, d.kept[l-1], beyond)
-		d.zonal[l-1] = part.coefficients(mean, 1)
+		d.set(l, mean, 1)
 	})
 }

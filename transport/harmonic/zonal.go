@@ -69,42 +69,6 @@ func zonal(p []float64, dim int, t float64) {
 	}
 }
 
-// recurrence has the coefficients with which P_l+1 = rise_l·t·P_l − fall_l·P_l−1.
-type recurrence struct{ rise, fall []float64 }
-
-func newRecurrence(dim, degree int) recurrence {
-	r := recurrence{make([]float64, degree), make([]float64, degree)}
-	for l := 1; l < degree; l++ {
-		whole := float64(l + dim - 2)
-		r.rise[l], r.fall[l] = (whole+float64(l))/whole, float64(l)/whole
-	}
-	return r
-}
-
-// last returns P_l(t) of the degree l ≥ 1 that r was made for.
-func (r recurrence) last(t float64) float64 {
-	before, here := 1., t
-	for l := 1; l < len(r.rise); l++ {
-		before, here = here, r.rise[l]*t*here-r.fall[l]*before
-	}
-	return here
-}
-
-// last4 is last at four places, whose turns fill the time that each step of a
-// single one waits for the step before.
-func (r recurrence) last4(t0, t1, t2, t3 float64) (p0, p1, p2, p3 float64) {
-	q0, q1, q2, q3 := 1., 1., 1., 1.
-	p0, p1, p2, p3 = t0, t1, t2, t3
-	for l := 1; l < len(r.rise); l++ {
-		rise, fall := r.rise[l], r.fall[l]
-		q0, p0 = p0, rise*t0*p0-fall*q0
-		q1, p1 = p1, rise*t1*p1-fall*q1
-		q2, p2 = p2, rise*t2*p2-fall*q2
-		q3, p3 = p3, rise*t3*p3-fall*q3
-	}
-	return p0, p1, p2, p3
-}
-
 // eigenvalue is that of the sphere's Laplacian, l·(l+dim−2).
 func eigenvalue(dim, l int) float64 { return float64(l) * float64(l+dim-2) }
 
@@ -192,8 +156,7 @@ func Farthest(dim, degree int) float64 {
 	return at
 }
 
-// MaxSize is the most harmonics of a single degree that a basis has: beyond it
-// their factorisation takes minutes and hundreds of megabytes.
+// MaxSize is the most harmonics of a single degree that a basis has.
 const MaxSize = 3000
 
 // What degrees are taken to carry of latents of images, ‖E Y‖², and the highest that is

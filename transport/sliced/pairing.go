@@ -28,6 +28,8 @@ type pairing struct {
 	smoothing float64
 	seeds     []uint64
 
+	reference *Reference // whose projections stand for y's, which there is none of then
+
 	workers int // the cores it may use
 
 	// relative pulls are of a size of their own on each direction, which keeps
@@ -135,7 +137,10 @@ func none() struct{} { return struct{}{} }
 // says so.
 func (s *pairing) run(u Directions, pull bool) []float64 {
 	distances := make([]float64, u.Count)
-	sides := [2]*side{s.x, s.y}
+	sides := []*side{s.x, s.y}
+	if s.reference != nil {
+		sides = sides[:1]
+	}
 	if pull {
 		for _, side := range sides {
 			side.sum = tile.New(side.points.N, side.points.Dim)
@@ -154,8 +159,13 @@ func (s *pairing) run(u Directions, pull bool) []float64 {
 				addNoise(s.y.row(j), s.smoothing, rng)
 			}
 			worker := s.scratch.Get().(*scratch)
+			defer s.scratch.Put(worker)
+			if s.reference != nil {
+				worker.x.Sort(s.x.row(j))
+				distances[from+j], _ = s.distance(s.plan, s.x.row(j), s.reference.inOrder[from+j], nil, nil)
+				return
+			}
 			distances[from+j] = s.direction(worker, s.x.row(j), s.y.row(j), pull)
-			s.scratch.Put(worker)
 		})
 		if !pull {
 			continue

@@ -2,6 +2,7 @@
 package backendtest
 
 import (
+	"os"
 	"testing"
 
 	"molehill/models/backend"
@@ -21,5 +22,13 @@ func Each(t *testing.T, test func(t *testing.T, b *backend.Backend)) {
 			t.Logf("on %s: %s", b, b.Why)
 			test(t, b)
 		})
+	}
+}
+
+// CompileFast has XLA compile without optimising, unless XLA_FLAGS is set: in half the
+// time, for tests of many small programs. Call it in TestMain.
+func CompileFast() {
+	if _, set := os.LookupEnv("XLA_FLAGS"); !set {
+		os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0")
 	}
 }
