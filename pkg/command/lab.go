@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,6 +87,8 @@ func notebooks() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notebooks [FILE...]",
 		Short: "execute notebooks in place (default: all lessons), and write the page of lessons",
+		Long: `Executes notebooks in place, up to the first cell that fails. It fails where one does not show
+what its metadata.molehill promises, and says where one took longer than that expects of two cores.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			root, err := repository()
 			if err != nil {
@@ -102,16 +105,27 @@ func notebooks() *cobra.Command {
 				files = slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == kernel.Index })
 				slices.Sort(files)
 			}
+			promised, err := expectations(files)
+			if err != nil {
+				return err
+			}
 			env, err := kernel.Setup(cmd.Context(), kernel.Options{Root: root, Out: cmd.OutOrStdout()})
 			if err != nil {
 				return err
 			}
-			for _, file := range files {
+			var missing []error
+			for i, file := range files {
 				result, err := kernel.Execute(cmd.Context(), env, file, kernel.ExecuteOptions{InPlace: true, Out: cmd.OutOrStdout()})
 				if err != nil {
 					return err
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s executed in %.0f s\n", filepath.Base(file), result.Elapsed.Seconds())
+				if late := promised[i].Late(result); late != "" {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s is late: %s\n", filepath.Base(file), late)
+				}
+				for _, line := range promised[i].Check(result) {
+					missing = append(missing, fmt.Errorf("%s: %s (metadata.molehill of the notebook)", filepath.Base(file), line))
+				}
 			}
 			if slices.ContainsFunc(files, func(file string) bool { return sameFolder(file, folder) }) {
 				if err := lessons.Write(folder); err != nil {
@@ -119,7 +133,7 @@ func notebooks() *cobra.Command {
 				}
 			}
 			if !html {
-				return nil
+				return errors.Join(missing...)
 			}
 			if page := filepath.Join(folder, kernel.Index); len(files) > 1 {
 				files = append(files, page) // whose links lead to the others' pages
@@ -128,12 +142,28 @@ func notebooks() *cobra.Command {
 			for _, page := range pages {
 				fmt.Fprintln(cmd.OutOrStdout(), page)
 			}
-			return err
+			return errors.Join(append(missing, err)...)
 		},
 	}
 	cmd.Flags().BoolVar(&html, "html", false, "export them as HTML to exports/ too: pages that open offline")
 	cmd.Flags().BoolVar(&index, "index", false, "execute nothing, only write the page of lessons, notebooks/"+kernel.Index)
 	return cmd
+}
+
+// expectations are what notebooks promise to show, and in what time.
+func expectations(files []string) (all []kernel.Expectation, err error) {
+	for _, file := range files {
+		nb, err := kernel.ReadNotebook(file)
+		if err != nil {
+			return nil, err
+		}
+		x, err := nb.Expectation()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, x)
+	}
+	return all, nil
 }
 
 // sameFolder reports whether file lies in folder.

@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"molehill/pkg/dataset/idx"
 	"molehill/pkg/plugin"
@@ -159,10 +159,10 @@ func (s *Splits) CheckImages() error {
 		}
 		s.Train = &train
 	}
-	rows, seed, text := map[uint64]bool{}, maphash.MakeSeed(), []byte{}
+	rows, seed := map[uint64]bool{}, maphash.MakeSeed()
 	sum := func(d *Dataset, i int) uint64 {
-		text, _ = binary.Append(text[:0], binary.LittleEndian, d.Row(i)) // no error of numbers
-		return maphash.Bytes(seed, text)
+		row := d.Row(i)
+		return maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), 4*len(row)))
 	}
 	for i := range s.Train.Len() {
 		rows[sum(s.Train, i)] = true

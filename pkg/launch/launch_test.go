@@ -19,11 +19,18 @@ import (
 	"molehill/pkg/run"
 )
 
-// This test binary stands in for the molehill command: "compute DIR" computes.
+// This test binary stands in for the molehill command: "compute DIR" computes, and
+// "compute --more DIR" what comes after.
 // With $MOLEHILL_TEST_STORE it is a process that starts a run there and says
 // what became of it, as a notebook cell would.
 func TestMain(m *testing.M) {
 	switch store := os.Getenv("MOLEHILL_TEST_STORE"); {
+	case len(os.Args) == 4 && os.Args[1] == "compute" && os.Args[2] == "--more":
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		if err := Serve(ctx, os.Args[3], compute); err != nil {
+			os.Exit(1)
+		}
 	case len(os.Args) >= 3 && os.Args[1] == "compute":
 		for _, dir := range slices.DeleteFunc(os.Args[2:], func(word string) bool { return word == "--in-job" }) {
 			if err := compute(dir); err != nil {
@@ -73,6 +80,8 @@ func compute(dir string) error {
 	}
 	fmt.Fprintf(mark, "pid=%d sid=%d GODEBUG=%s\n", os.Getpid(), sid, os.Getenv("GODEBUG"))
 	switch r.Spec.Experiment {
+	case "loud":
+		fmt.Printf("this is %d\n", r.Spec.Seed)
 	case "fails":
 		return r.Fail(errors.New("the loss is NaN"))
 	case "slow":

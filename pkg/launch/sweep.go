@@ -13,8 +13,8 @@ import (
 	"molehill/pkg/run"
 )
 
-// Sweep makes the runs of a sweep, jobs at a time, in this process; the runs
-// themselves have processes of their own. tell is called with each that has come
+// Sweep makes the runs of a sweep, jobs at a time, for this process; the runs themselves
+// are computed by jobs others, each of which computes one after the other. tell is called with each that has come
 // to its end, nil if it is finished. One that fails does not stop the others. When
 // ctx ends those that are computed are interrupted. It returns run.ErrBusy while
 // another process makes them.
@@ -23,6 +23,8 @@ func (l Local) Sweep(ctx context.Context, w *run.Sweep, runs []*run.Run, jobs in
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Release()) }()
+	workers := pool{local: l}
+	defer workers.dismiss()
 	var group errgroup.Group
 	group.SetLimit(max(jobs, 1))
 	for _, r := range runs {
@@ -30,13 +32,14 @@ func (l Local) Sweep(ctx context.Context, w *run.Sweep, runs []*run.Run, jobs in
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			_, err := l.Resume(ctx, r)
+			worker, err := workers.resume(ctx, r)
 			if err == nil {
 				err = Await(ctx, r, func(string) {})
 			}
 			if err == nil {
 				_, err = r.Wait(ctx)
 			}
+			workers.back(ctx, worker)
 			if ctx.Err() != nil {
 				return errors.Join(ctx.Err(), stop(r))
 			}
@@ -74,15 +77,15 @@ func (l Local) StartSweep(ctx context.Context, w *run.Sweep, jobs int) (err erro
 			return err
 		}
 	}
-	p, err := l.spawn(w.LogPath(), "compute-sweep", w.Dir, "--jobs", strconv.Itoa(jobs))
+	p, err := l.spawn(w.LogPath(), false, "compute-sweep", w.Dir, "--jobs", strconv.Itoa(jobs))
 	if err != nil {
 		return err
 	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		select {
-		case exit := <-p.ended: // it may have had nothing to do
-			if exit != nil {
-				return fmt.Errorf("launch: the process that was to make the runs of %s ended at once: %w\nit printed, to %s:\n%s", w.ID, exit, w.LogPath(), logTail(w.LogPath(), p.log))
+		case exit := <-p.ends: // it may have had nothing to do
+			if exit.err != nil {
+				return fmt.Errorf("launch: the process that was to make the runs of %s ended at once: %w\nit printed, to %s:\n%s", w.ID, exit.err, w.LogPath(), logTail(w.LogPath(), p.log))
 			}
 			return nil
 		case <-time.After(pause):

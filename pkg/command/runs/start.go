@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/launch"
 	"molehill/pkg/run"
 )
 
@@ -118,22 +119,29 @@ func resume() *cobra.Command {
 // compute is what a started process runs: it computes the runs of directories, one
 // after the other.
 func compute() *cobra.Command {
-	var inJob bool
+	var inJob, more bool
 	cmd := &cobra.Command{
 		Use:    "compute DIRECTORY...",
 		Hidden: true,
 		Args:   cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := experiment.Keeping(cmd.Context())
+			if more {
+				return launch.Serve(ctx, args[0], func(dir string) error {
+					return computeIn(ctx, cmd.ErrOrStderr(), dir, false)
+				})
+			}
 			var failed []error
 			for _, dir := range args {
-				if err := cmd.Context().Err(); err != nil {
+				if err := ctx.Err(); err != nil {
 					return errors.Join(append(failed, err)...)
 				}
-				failed = append(failed, computeIn(cmd.Context(), cmd.ErrOrStderr(), dir, inJob && requeued()))
+				failed = append(failed, computeIn(ctx, cmd.ErrOrStderr(), dir, inJob && requeued()))
 			}
 			return errors.Join(failed...)
 		},
 	}
+	cmd.Flags().BoolVar(&more, "more", false, "compute further runs, which standard input names")
 	cmd.Flags().BoolVar(&inJob, "in-job", false, "this process is a job of Slurm's")
 	return cmd
 }

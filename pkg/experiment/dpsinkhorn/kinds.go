@@ -45,7 +45,7 @@ var kinds = []*kind{
 	{Info: plugin.Info{Name: "dp-sinkhorn-latent", Version: "1", Source: "Molehill: the loss of 001 between latents",
 		Summary: "private generator of labelled images: dp-sinkhorn between latents of an autoencoder that has seen public images only"},
 		config: latents, prepare: onRecords},
-	{Info: plugin.Info{Name: "sinkhorn-sketch", Version: "1", Source: "Molehill: docs/harmonic-sketch.md, and the loss of 001",
+	{Info: plugin.Info{Name: "sinkhorn-sketch", Version: "2", Source: "Molehill: docs/harmonic-sketch.md, and the loss of 001",
 		Summary: "private generator of labelled images: the Sinkhorn loss against particles made of one release, the one of harmonic-classes"},
 		config: sketch, prepare: onSketch, check: inLatents},
 	{Info: plugin.Info{Name: "dp-merf-images", Version: "2", Source: "Harder et al. 2021",

@@ -30,6 +30,7 @@ func twoClassData() *Data {
 	d.Test, d.Labels.Test = twoClasses(rng, 600)
 	d.Public, d.Labels.Public = twoClasses(rng, 600)
 	d.Private, d.Labels.Private = twoClasses(rng, 600)
+	d.known = newKnown(d.Test)
 	return d
 }
 

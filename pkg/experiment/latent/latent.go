@@ -32,6 +32,7 @@ type Data struct {
 
 	model *network
 	test  *dataset.Dataset // all held-out images, as they were loaded
+	known *known
 }
 
 // Labels are the classes of the rows of Data, numbers below len(Classes).
@@ -52,8 +53,41 @@ type Options struct {
 	PublicHalf bool   // all of the public half, too
 }
 
-// LoadWith is Load with options.
+// LoadWith is Load with options. Of runs of one process that ask for the same data, one
+// after the other, the first one loads them (experiment.Last).
 func LoadWith(ctx context.Context, name string, o Options, say func(run.Event)) (*Data, error) {
+	type loaded struct {
+		name    string
+		options Options
+		data    *Data
+	}
+	serves := func(last loaded) bool {
+		had := last.options
+		had.PublicHalf = had.PublicHalf && o.PublicHalf
+		return last.name == name && had == o
+	}
+	last, _, err := experiment.Last(ctx, "latents", serves, func() (loaded, error) {
+		data, err := load(ctx, name, o, say)
+		return loaded{name, o, data}, err
+	}, func(loaded) {})
+	if err != nil {
+		return nil, err
+	}
+	return last.data.copy(o), nil
+}
+
+// copy returns latents of its own, which a run may change, and none of the public half
+// unless they are asked for.
+func (d *Data) copy(o Options) *Data {
+	c := *d
+	c.Private, c.Public, c.Test = d.Private.Clone(), d.Public.Clone(), d.Test.Clone()
+	if c.PublicHalf = (transport.Points{}); o.PublicHalf {
+		c.PublicHalf = d.PublicHalf.Clone()
+	}
+	return &c
+}
+
+func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Data, error) {
 	model, err := openNetwork(name, o.Weights)
 	if err != nil {
 		return nil, err
@@ -112,6 +146,7 @@ func LoadWith(ctx context.Context, name string, o Options, say func(run.Event)) 
 	if d.Test, err = encode(d.test, nil); err != nil {
 		return nil, err
 	}
+	d.known = newKnown(d.Test)
 	// A latent is on the sphere already; this bounds the ones that are not
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()

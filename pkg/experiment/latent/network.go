@@ -3,6 +3,7 @@ package latent
 import (
 	"io"
 	"os"
+	"sync"
 
 	"molehill/models"
 	"molehill/models/autoencoder"
@@ -21,9 +22,12 @@ func openNetwork(name, weights string) (*network, error) {
 		model, err := models.Checked(weights)
 		return &network{Guarded: model}, err
 	}
-	a, err := autoencoder.Default(name)
-	if weights != "" {
-		a, err = load(name, weights)
+	var a *autoencoder.Autoencoder
+	var err error
+	if weights == "" {
+		a, err = shipped(name)
+	} else {
+		a, err = loadWeights(name, weights)
 	}
 	if err != nil {
 		return nil, err
@@ -32,13 +36,22 @@ func openNetwork(name, weights string) (*network, error) {
 	return &network{model, a.Save}, err
 }
 
+// shipped returns the autoencoder that ships for a data set, the same one each time, so
+// that a process compiles it once.
+func shipped(name string) (*autoencoder.Autoencoder, error) {
+	open, _ := opened.LoadOrStore(name, sync.OnceValues(func() (*autoencoder.Autoencoder, error) { return autoencoder.Default(name) }))
+	return open.(func() (*autoencoder.Autoencoder, error))()
+}
+
+var opened sync.Map // of such functions, by data set
+
 // registered reports whether weights names a registered model.
 func registered(weights string) bool {
 	_, err := models.Registry.Lookup(weights)
 	return err == nil
 }
 
-func load(name, weights string) (*autoencoder.Autoencoder, error) {
+func loadWeights(name, weights string) (*autoencoder.Autoencoder, error) {
 	file, err := os.Open(weights)
 	if err != nil {
 		return nil, missingWeights(name, err)

@@ -1,8 +1,6 @@
 package latent
 
 import (
-	"slices"
-
 	"molehill/transport"
 	"molehill/viz"
 )
@@ -30,17 +28,23 @@ func (d *Data) Samples(x transport.Points, labels []int) (grid viz.Images, err e
 // classSamples decodes the first points of each class, [classes·SamplesOfClass,
 // Pixels]; a class with fewer of them is filled up with black.
 func (d *Data) classSamples(x transport.Points, labels []int) ([]float32, error) {
-	images := make([]float32, len(d.Classes)*SamplesOfClass*d.Pixels)
+	var rows, places []int // of points, and where their images go
 	for class := range d.Classes {
-		rows := members(labels, class)
-		if len(rows) == 0 {
-			continue
+		first := members(labels, class)
+		for i, row := range first[:min(SamplesOfClass, len(first))] {
+			rows, places = append(rows, row), append(places, class*SamplesOfClass+i)
 		}
-		decoded, err := d.Decode(x.Subset(slices.Clip(rows[:min(SamplesOfClass, len(rows))])).Data)
-		if err != nil {
-			return nil, err
-		}
-		copy(images[class*SamplesOfClass*d.Pixels:], decoded)
+	}
+	images := make([]float32, len(d.Classes)*SamplesOfClass*d.Pixels)
+	if len(rows) == 0 {
+		return images, nil
+	}
+	decoded, err := d.Decode(x.Subset(rows).Data)
+	if err != nil {
+		return nil, err
+	}
+	for k, place := range places {
+		copy(images[place*d.Pixels:(place+1)*d.Pixels], decoded[k*d.Pixels:])
 	}
 	return images, nil
 }

@@ -2,16 +2,62 @@ package latent
 
 import (
 	"math/rand/v2"
+	"sync"
 
 	"molehill/pkg/metric"
+	"molehill/pkg/run"
 	"molehill/transport"
 	"molehill/transport/sliced"
 )
 
+// known is what scores need of the held-out and public latents, made when first asked
+// for. Of what depends on a seed the last one's is kept.
+type known struct {
+	sync.Mutex
+	test       transport.Points  // the held-out latents, which nobody changes
+	references map[int]reference // by stacks
+	classes    []int             // of held-out latents, as public ones around them say
+	real       realLabels
+}
+
+type realLabels struct {
+	seed   uint64
+	count  int
+	values run.Values
+}
+
+func newKnown(test transport.Points) *known {
+	return &known{test: test, references: map[int]reference{}}
+}
+
+type reference struct {
+	seed uint64
+	*sliced.Reference
+}
+
+// reference returns the held-out latents on stacks orthonormal bases; of each number of
+// stacks the last seed's are kept.
+func (d *Data) reference(stacks int, seed uint64) (*sliced.Reference, error) {
+	d.known.Lock()
+	defer d.known.Unlock()
+	if last, ok := d.known.references[stacks]; ok && last.seed == seed {
+		return last.Reference, nil
+	}
+	made, err := sliced.NewReference(d.known.test, sliced.Orthonormal(d.known.test.Dim, stacks, rand.New(rand.NewPCG(seed, 0x736c6963))))
+	if err == nil {
+		d.known.references[stacks] = reference{seed, made}
+	}
+	return made, err
+}
+
 // Distance is the sliced W₂ to the held-out latents over stacks orthonormal
 // bases; the same seed measures along the same directions.
 func (d *Data) Distance(x transport.Points, stacks int, seed uint64) (sliced.Distance, error) {
-	return sliced.SW2(x, d.Test, sliced.Orthonormal(x.Dim, stacks, rand.New(rand.NewPCG(seed, 0x736c6963))))
+	r, err := d.reference(stacks, seed)
+	if err != nil {
+		return sliced.Distance{}, err
+	}
+	return r.SW2(x)
 }
 
 // Told is how well the nearest neighbour tells x from the held-out latents.

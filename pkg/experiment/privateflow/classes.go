@@ -16,7 +16,7 @@ import (
 type classes struct{}
 
 func (classes) Describe() plugin.Info {
-	return plugin.Info{Name: "harmonic-classes", Version: "1", Source: "Molehill: docs/harmonic-sketch.md",
+	return plugin.Info{Name: "harmonic-classes", Version: "2", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private flow with labels: sizes of the classes and means of spherical harmonics over each, released once; labels are as private as images"}
 }
 
@@ -58,11 +58,11 @@ func (e classes) Guide(c *Config, records Records, release *privacy.Releaser, pu
 	if err != nil {
 		return nil, err
 	}
-	return flow.NewLabelled(records.Points, records.Labels, c.Classes, degree, directions(c, public), release)
+	return flow.NewLabelled(records.Points, records.Labels, c.Classes, degree, densityDirections(c, public), release)
 }
 
 // classesGenerator follows the same release.
-var classesGenerator = generated{classes{}, plugin.Info{Name: "harmonic-classes-generator", Version: "1", Source: "Molehill: docs/harmonic-sketch.md",
+var classesGenerator = generated{classes{}, plugin.Info{Name: "harmonic-classes-generator", Version: "3", Source: "Molehill: docs/harmonic-sketch.md",
 	Summary: "private generator that is told the class: trained on the release of harmonic-classes, at no further cost"}}
 
 // classed is a guide of particles that have labels.

@@ -13,7 +13,6 @@ import (
 	"molehill/privacy/ledger"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/flow"
 	"molehill/transport/harmonic"
 )
 
@@ -54,7 +53,7 @@ func TestAuditedLabelsAreTheWorstNeighbours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	basis, err := flow.SphericalBasis(dim, degree, public)
+	basis, err := harmonic.NewBasis(dim, degree)
 	if err != nil {
 		t.Fatal(err)
 	}

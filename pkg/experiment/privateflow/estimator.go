@@ -62,6 +62,20 @@ func directions(c *Config, public noise.Source) flow.Directions {
 	return flow.Directions{Count: c.Directions, Stack: c.Stack, Random: public}
 }
 
+// generatorDirections are about as many as a generator learns a density along before
+// the first ones come again: it learns as well (docs/harmonic-sketch.md), and the
+// quantile functions of fresh ones take as long as a step does.
+const generatorDirections = 3456
+
+// densityDirections are those of a guide that has quantile functions on any.
+func densityDirections(c *Config, public noise.Source) flow.Directions {
+	d := directions(c, public)
+	if c.Learner == Generator {
+		d.Rounds = (generatorDirections + d.Count - 1) / max(1, d.Count)
+	}
+	return d
+}
+
 // base are the settings that the flows share: the public code's, at the
 // paper's size or at one that two cores finish in seconds.
 func base(preset experiment.Preset) Config {

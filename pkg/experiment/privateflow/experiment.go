@@ -118,7 +118,7 @@ func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *laten
 // steps: what settings cannot do shows before anything is paid.
 func Rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 	// Few points are soon rehearsed; what they are too few for takes as many as there are.
-	if few := min(1000, n); rehearse(e, c, few, dim, public) == nil {
+	if few := min(250, n); rehearse(e, c, few, dim, public) == nil {
 		return nil
 	}
 	return rehearse(e, c, n, dim, public)
@@ -179,7 +179,7 @@ const (
 
 // move follows the guide from the last checkpoint to the last step.
 func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow, guide flow.Guide, data *latent.Data) (transport.Points, error) {
-	l, err := newLearner(c, f, guide, data.Private.Dim, data.Backend, f.Random)
+	l, err := newLearner(ctx, c, f, guide, data.Private.Dim, data.Backend, f.Random)
 	if err != nil {
 		return transport.Points{}, err
 	}
@@ -199,7 +199,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 		}
 		done++
 		event := run.Event{Step: done, Total: c.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}
-		if done%max(1, c.Steps/40) == 0 || done == c.Steps {
+		if done%max(1, c.Steps/looks) == 0 || done == c.Steps {
 			x, err := l.points()
 			if err != nil {
 				return transport.Points{}, err
@@ -241,6 +241,7 @@ func (c *Config) place(x transport.Points) transport.Points {
 }
 
 const (
+	looks          = 20              // at how far learning has come; a generator makes all points for each
 	progressStacks = 4               // bases of directions of the distance shown on the way
 	previewEvery   = 2 * time.Second // between images of where the particles are, for those who watch
 )

@@ -46,7 +46,7 @@ var (
 		Summary: "private generator: trained on every row's noisy projections, released once, with as much noise on its own"}}
 	merf = generated{embedded{}, plugin.Info{Name: "dp-merf", Version: "2", Source: "Harder et al. 2021",
 		Summary: "private generator: trained on a mean embedding by random Fourier features, released once"}}
-	harmonicGenerator = generated{spherical{}, plugin.Info{Name: "harmonic-generator", Version: "4", Source: "Molehill: docs/harmonic-sketch.md",
+	harmonicGenerator = generated{spherical{}, plugin.Info{Name: "harmonic-generator", Version: "6", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private generator: trained on the release of harmonic-flow, at no further cost"}}
 	sketchGenerator = generated{sketched{}, plugin.Info{Name: "sketch-generator", Version: "1", Source: "Molehill: docs/quantile-sketch.md",
 		Summary: "private generator: trained on the release of sketch-flow, at no further cost"}}

@@ -12,7 +12,7 @@ import (
 type informed struct{ spherical }
 
 func (informed) Describe() plugin.Info {
-	return plugin.Info{Name: "harmonic-prior", Version: "1", Source: "Molehill: docs/harmonic-sketch.md",
+	return plugin.Info{Name: "harmonic-prior", Version: "2", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private flow: the release of harmonic-flow, read beside the public half of the data; what is private shows where the halves differ"}
 }
 
@@ -24,6 +24,6 @@ func (e informed) Guide(c *Config, records Records, release *privacy.Releaser, p
 	if err != nil {
 		return nil, err
 	}
-	target, err := flow.NewSphericalBeside(records.Public, records.Points, degree, directions(c, public), release)
+	target, err := flow.NewSphericalBeside(records.Public, records.Points, degree, densityDirections(c, public), release)
 	return flow.Slices{Target: target}, err
 }

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gomlx/compute"
+
 	"molehill/models/backend"
 	"molehill/models/generator"
+	"molehill/pkg/experiment"
 	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/flow"
@@ -29,7 +32,7 @@ type learner interface {
 	close()
 }
 
-func newLearner(c *Config, f flow.Flow, guide flow.Guide, dim int, b *backend.Backend, public noise.Source) (learner, error) {
+func newLearner(ctx context.Context, c *Config, f flow.Flow, guide flow.Guide, dim int, b *backend.Backend, public noise.Source) (learner, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
@@ -40,11 +43,31 @@ func newLearner(c *Config, f flow.Flow, guide flow.Guide, dim int, b *backend.Ba
 	if classed != nil {
 		input += classed.Classes()
 	}
-	g, err := generator.New(b, generator.Config{Noise: input, Output: dim}, public.Stream("generator", 0).Uint64())
+	g, done, err := newGenerator(ctx, b, generator.Config{Noise: input, Output: dim}, public.Stream("generator", 0).Uint64())
 	if err != nil {
 		return nil, err
 	}
-	return &generating{c, f, guide, classed, g, dim, public}, nil
+	return &generating{c, f, guide, classed, g, dim, public, done}, nil
+}
+
+// newGenerator returns a generator, which is the last run's where it is of the same
+// design, so that it is not compiled again. done releases it.
+func newGenerator(ctx context.Context, b *backend.Backend, design generator.Config, seed uint64) (g *generator.Generator, done func(), err error) {
+	type made struct {
+		of generator.Config
+		on compute.Backend
+		g  *generator.Generator
+	}
+	last, done, err := experiment.Last(ctx, "generator", func(last made) bool { return last.of == design && last.on == b.Engine }, func() (made, error) {
+		g, err := generator.New(b, design, seed)
+		return made{design, b.Engine, g}, err
+	}, func(last made) { last.g.Close() })
+	if err == nil {
+		if err = last.g.Reset(seed); err != nil {
+			done()
+		}
+	}
+	return last.g, done, err
 }
 
 // particles move along the guide's drift.
@@ -73,6 +96,7 @@ type generating struct {
 	made    *generator.Generator
 	dim     int
 	public  noise.Source
+	done    func()
 }
 
 func (n *generating) step(step int) error {
@@ -109,7 +133,7 @@ func (n *generating) noise(rows int, label string, step int) (transport.Points, 
 
 func (n *generating) save(to io.Writer, done int) error      { return n.made.Save(to, done) }
 func (n *generating) restore(from io.Reader, done int) error { return n.made.Restore(from, done) }
-func (n *generating) close()                                 { n.made.Close() }
+func (n *generating) close()                                 { n.done() }
 
 // Follow moves particles along a guide that is there, as a run does, and returns
 // them where they are scored, with their labels if the guide has some.

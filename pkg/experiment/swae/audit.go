@@ -9,7 +9,6 @@ import (
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
-	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/harmonic"
 )
@@ -59,7 +58,7 @@ func (c *Config) lawWorlds(s privacy.Sensitivity, statement privacy.Statement) (
 	if c.Law == 0 {
 		return worlds, nil
 	}
-	l, err := newLaw(c, noise.Seeded(1), privacy.Plan{Sensitivity: s, NoiseStd: statement.NoiseStd})
+	l, err := newLaw(c, privacy.Plan{Sensitivity: s, NoiseStd: statement.NoiseStd})
 	if err != nil {
 		return worlds, err
 	}

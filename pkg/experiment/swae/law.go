@@ -11,7 +11,6 @@ import (
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/privacy/noise"
 	"molehill/transport"
 	"molehill/transport/flow"
 	"molehill/transport/harmonic"
@@ -35,17 +34,17 @@ type law struct {
 
 // told is what a run keeps of a law.
 type told struct {
+	Basis  string    `json:"basis"` // coordinates: those of earlier versions drew theirs
 	Degree int       `json:"degree"`
 	Std    float64   `json:"std"`   // of the noise of means; that records are drawn is not counted
 	Means  []float64 `json:"means"` // of harmonics, each times its weight; nil before any are released
 }
 
-// newLaw returns what has not been learned, for a plan.
-func (t *training) newLaw(plan privacy.Plan) (*law, error) {
-	return newLaw(t.config, t.public, plan)
-}
+// coordinates is harmonic.Basis, by what it splits off.
+const coordinates = "coordinates"
 
-func newLaw(c *Config, public noise.Source, plan privacy.Plan) (*law, error) {
+// newLaw returns what has not been learned, for a plan.
+func newLaw(c *Config, plan privacy.Plan) (*law, error) {
 	many := math.Sqrt(float64(c.Law))
 	degree, err := harmonic.Degree(c.Latent, c.Law*c.Batch, plan.NoiseStd/plan.Sensitivity.Value*many)
 	if err != nil {
@@ -57,14 +56,9 @@ func newLaw(c *Config, public noise.Source, plan privacy.Plan) (*law, error) {
 	}
 	l := &law{scale: plan.Sensitivity.Value / s.Value * (1 - 1e-12), sensitivity: s}
 	l.sensitivity.Value *= l.scale
-	l.told = told{Degree: degree, Std: plan.NoiseStd / l.scale / many}
-	return l, l.describe(c, public)
-}
-
-// describe draws the basis, the same for every training with a seed.
-func (l *law) describe(c *Config, public noise.Source) (err error) {
-	l.basis, err = harmonic.NewBasis(c.Latent, l.told.Degree, public.Stream("harmonics", 0))
-	return err
+	l.told = told{Basis: coordinates, Degree: degree, Std: plan.NoiseStd / l.scale / many}
+	l.basis, err = harmonic.NewBasis(c.Latent, degree)
+	return l, err
 }
 
 // query is what a step releases of a batch's codes.
@@ -124,7 +118,10 @@ func (t *training) readLaw(r *run.Run) (*law, error) {
 	if err := json.NewDecoder(file).Decode(&l.told); err != nil {
 		return nil, fmt.Errorf("swae: %s of %s: %w", lawFile, r.ID, err)
 	}
-	if err := l.describe(t.config, t.public); err != nil {
+	if l.told.Basis != coordinates {
+		return nil, fmt.Errorf("swae: %s of %s is of an earlier version of molehill, whose harmonics were others; delete the run and begin anew", lawFile, r.ID)
+	}
+	if l.basis, err = harmonic.NewBasis(t.config.Latent, l.told.Degree); err != nil {
 		return nil, err
 	}
 	if got, want := len(l.told.Means), l.basis.Size(); got != want {

@@ -32,7 +32,7 @@ func equipped(t *testing.T, c *Config) (*training, privacy.Plan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tr.law, err = tr.newLaw(plan); err != nil {
+	if tr.law, err = newLaw(tr.config, plan); err != nil {
 		t.Fatal(err)
 	}
 	return tr, plan

@@ -33,7 +33,7 @@ type training struct {
 func (t *training) equip(plan privacy.Plan) error {
 	err := t.withLabels(plan.Sensitivity)
 	if err == nil && t.config.Law > 0 {
-		t.law, err = t.newLaw(plan)
+		t.law, err = newLaw(t.config, plan)
 	}
 	return err
 }
