@@ -75,12 +75,20 @@ func TestExpectation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if missing := x.Check(&Result{Notebook: nb, Elapsed: time.Second}); len(missing) > 0 {
-		t.Errorf("all is there, but it misses %q", missing)
+	shows := Result{Notebook: nb, Elapsed: x.Longest}
+	if missing, late := x.Check(&shows), x.Late(&shows); len(missing) > 0 || late != "" {
+		t.Errorf("all is there in time, but it misses %q and is late by %q", missing, late)
 	}
 	x.Images, x.Tables, x.Text = 5, 3, append(x.Text, "sigma")
-	if missing := x.Check(&Result{Notebook: nb, Elapsed: 2 * time.Second}); len(missing) != 4 {
-		t.Errorf("an image, a table, a text and the time are missing, found %q", missing)
+	shows.Elapsed += time.Second
+	if missing := x.Check(&shows); len(missing) != 3 {
+		t.Errorf("an image, a table and a text are missing, found %q", missing)
+	}
+	if late := x.Late(&shows); !strings.Contains(late, x.Longest.String()) {
+		t.Errorf("it is late by a second, found %q", late)
+	}
+	if late := (Expectation{}).Late(&shows); late != "" {
+		t.Errorf("late without a limit: %q", late)
 	}
 	nb.Metadata["molehill"] = json.RawMessage(`{"expect": {"image": 1}}`)
 	if _, err := nb.Expectation(); err == nil {

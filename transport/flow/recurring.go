@@ -13,11 +13,15 @@ import (
 const sphericalKnots = 256
 
 // recurring holds the quantile functions of densities on directions that come again
-// (Directions.Rounds): for each of these 4·sphericalKnots bytes a density.
+// (Directions.Rounds), for each of these 4·sphericalKnots bytes a density, where that is
+// not more than mostRecurring.
 type recurring struct {
 	sync.Mutex
 	rounds []round
 }
+
+// mostRecurring is in bytes. Those of 148 classes on 3,456 directions fit.
+var mostRecurring = 512 << 20
 
 // round is what a step goes by.
 type round struct {
@@ -29,7 +33,7 @@ type round struct {
 func (r *recurring) at(densities []*harmonic.Density, directions Directions, step int) (now round, err error) {
 	r.Lock()
 	defer r.Unlock()
-	if r.rounds == nil {
+	if r.rounds == nil && directions.Rounds*directions.Count*len(densities)*4*sphericalKnots <= mostRecurring {
 		r.rounds = make([]round, max(0, directions.Rounds))
 	}
 	if len(r.rounds) > 0 {

@@ -57,18 +57,24 @@ func TestSphericalFlowLandsOnItsTarget(t *testing.T) {
 		t.Error("two steps have the same directions")
 	}
 	directions.Rounds = 3 // directions that come again, with the same quantiles
-	round := &Spherical{Density: target.Density, Directions: directions}
-	for step := range 7 {
-		v, its, err := round.At(step)
-		if err != nil {
-			t.Fatal(err)
+	defer func(most int) { mostRecurring = most }(mostRecurring)
+	for _, mostRecurring = range []int{mostRecurring, 3*20*4*sphericalKnots - 1} {
+		round := &Spherical{Density: target.Density, Directions: directions}
+		for step := range 7 {
+			v, its, err := round.At(step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, fresh, err := target.At(step % 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(v.Data, u.Data) || !slices.EqualFunc(its, fresh, func(a, b transport.Quantile) bool { return slices.Equal(a.Values, b.Values) }) {
+				t.Errorf("step %d does not go by what step %d would", step, step%3)
+			}
 		}
-		u, fresh, err := target.At(step % 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(v.Data, u.Data) || !slices.EqualFunc(its, fresh, func(a, b transport.Quantile) bool { return slices.Equal(a.Values, b.Values) }) {
-			t.Errorf("step %d does not go by what step %d would", step, step%3)
+		if kept := len(round.known.rounds); kept != 0 && mostRecurring < 3*20*4*sphericalKnots {
+			t.Errorf("%d rounds are kept in %d bytes", kept, mostRecurring)
 		}
 	}
 	f := Flow{StepSize: 2, Random: noise.Seeded(5)}

@@ -82,6 +82,9 @@ func checkDegree(dim, highest int) error {
 	if dim < 2 || highest < 1 {
 		return fmt.Errorf("harmonic: harmonics up to degree %d in %d dimensions; take at least degree 1 and 2 dimensions", highest, dim)
 	}
+	if highest > MaxDegree {
+		return fmt.Errorf("harmonic: degree %d, of which at most %d can be handled; take a lower one", highest, MaxDegree)
+	}
 	if count := Count(dim, highest); !(count <= MaxSize) {
 		return fmt.Errorf("harmonic: degree %d in %d dimensions has %.0f harmonics, of which at most %d can be handled; take a lower degree", highest, dim, count, MaxSize)
 	}

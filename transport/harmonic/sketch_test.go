@@ -253,6 +253,20 @@ func TestSensitivityIsNeverExceededAndReached(t *testing.T) {
 	}
 }
 
+// At a pole the polynomials are largest, and what they multiply is 0.
+func TestHighestDegreeStaysInRange(t *testing.T) {
+	for _, dim := range []int{2, 3} {
+		b := basis(t, dim, MaxDegree)
+		pole := make([]float32, dim)
+		pole[dim-1] = 1
+		b.each(means(t, b, transport.Points{Dim: dim, Data: pole}), func(l int, y []float64) {
+			if squares := floats.Dot(y, y); !(math.Abs(squares/Count(dim, l)-1) < 1e-8) {
+				t.Fatalf("in %d dimensions the squares of degree %d add up to %v of what they should", dim, l, squares/Count(dim, l))
+			}
+		})
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 31))
 	b := basis(t, 3, 2)
@@ -264,6 +278,8 @@ func TestBadInput(t *testing.T) {
 		"no points":       second(b.Means(transport.Points{Dim: 3})),
 		"degree 3 in 48":  second(NewBasis(48, 3)),
 		"degree 0":        second(NewBasis(3, 0)),
+		"at most 1000":    second(NewBasis(3, MaxDegree+1)),
+		"degree 1001":     second(Sensitivity(2, MaxDegree+1, 9)),
 		"in 1 dimensions": second(NewBasis(1, 2)),
 		"of 0 records":    second(Sensitivity(3, 2, 0)),
 		"directions of":   second(density.Quantiles(sliced.Uniform(2, 1, rng), 9)),

@@ -156,8 +156,13 @@ func Farthest(dim, degree int) float64 {
 	return at
 }
 
-// MaxSize is the most harmonics of a single degree that a basis has.
-const MaxSize = 3000
+// MaxSize is the most harmonics of a single degree that a basis has, and MaxDegree its
+// highest degree: from 1475 on the polynomials that those of three dimensions are made
+// of pass the range of double precision.
+const (
+	MaxSize   = 3000
+	MaxDegree = 1000
+)
 
 // What degrees are taken to carry of latents of images, ‖E Y‖², and the highest that is
 // looked at.

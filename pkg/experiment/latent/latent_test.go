@@ -2,6 +2,7 @@ package latent
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 
@@ -62,6 +63,11 @@ func TestRunsOfAProcessShareTheirLatents(t *testing.T) {
 	}
 	if other, err := second.Distance(second.Public, 2, 2); err != nil || other == distance {
 		t.Errorf("another seed measures along the same directions (%v)", err)
+	}
+	defer func(most int) { mostKept = most }(mostKept)
+	mostKept = 0
+	if again, err := second.Distance(second.Public, 2, 1); err != nil || math.Abs(again.Value/distance.Value-1) > 1e-5 {
+		t.Errorf("without what is kept the distance is %v, it was %v (%v)", again, distance, err)
 	}
 	if load(ctx, "dots", true).PublicHalf.Len() != 20 {
 		t.Error("the public half is not there")

@@ -35,6 +35,10 @@ type reference struct {
 	*sliced.Reference
 }
 
+func bases(dim, stacks int, seed uint64) sliced.Directions {
+	return sliced.Orthonormal(dim, stacks, rand.New(rand.NewPCG(seed, 0x736c6963)))
+}
+
 // reference returns the held-out latents on stacks orthonormal bases; of each number of
 // stacks the last seed's are kept.
 func (d *Data) reference(stacks int, seed uint64) (*sliced.Reference, error) {
@@ -43,16 +47,23 @@ func (d *Data) reference(stacks int, seed uint64) (*sliced.Reference, error) {
 	if last, ok := d.known.references[stacks]; ok && last.seed == seed {
 		return last.Reference, nil
 	}
-	made, err := sliced.NewReference(d.known.test, sliced.Orthonormal(d.known.test.Dim, stacks, rand.New(rand.NewPCG(seed, 0x736c6963))))
+	made, err := sliced.NewReference(d.known.test, bases(d.known.test.Dim, stacks, seed))
 	if err == nil {
 		d.known.references[stacks] = reference{seed, made}
 	}
 	return made, err
 }
 
+// mostKept bounds the projections of held-out latents that are kept, in bytes.
+var mostKept = 512 << 20
+
 // Distance is the sliced W₂ to the held-out latents over stacks orthonormal
 // bases; the same seed measures along the same directions.
 func (d *Data) Distance(x transport.Points, stacks int, seed uint64) (sliced.Distance, error) {
+	test := d.known.test
+	if 4*test.Len()*test.Dim*stacks > mostKept {
+		return sliced.SW2(x, test, bases(test.Dim, stacks, seed))
+	}
 	r, err := d.reference(stacks, seed)
 	if err != nil {
 		return sliced.Distance{}, err
