@@ -199,10 +199,19 @@ func Compute(ctx context.Context, r *run.Run) error {
 	case err != nil:
 		return errors.Join(err, r.Fail(err))
 	}
-	return r.Finish(result)
+	err = r.Finish(result)
+	if err != nil { // on a full disk; this process may live on, and does not compute the run
+		if failed := r.Fail(err); !errors.Is(failed, run.ErrNotHeld) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
 }
 
 func compute(ctx context.Context, r *run.Run) (result run.Result, err error) {
+	if err := ctx.Err(); err != nil {
+		return result, err // before anything is paid
+	}
 	e, config, err := decode(r.Spec)
 	if err != nil {
 		return result, err

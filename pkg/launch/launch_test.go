@@ -65,6 +65,14 @@ func compute(dir string) error {
 		os.Exit(3)
 	case "silent":
 		return nil
+	case "hesitant": // in its first life
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, os.Interrupt)
+		select {
+		case <-asked:
+			return nil
+		case <-time.After(3 * time.Second):
+		}
 	}
 	if err := r.Acquire(); err != nil {
 		return err
@@ -84,6 +92,9 @@ func compute(dir string) error {
 		fmt.Printf("this is %d\n", r.Spec.Seed)
 	case "fails":
 		return r.Fail(errors.New("the loss is NaN"))
+	case "wordy":
+		err := errors.New(strings.Repeat("no memory; ", 10_000))
+		return errors.Join(err, r.Fail(err))
 	case "slow":
 		time.Sleep(500 * time.Millisecond)
 	case "patient": // in its first life

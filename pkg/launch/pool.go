@@ -26,13 +26,13 @@ func (p *pool) resume(ctx context.Context, r *run.Run) (*worker, error) {
 		return nil, err
 	}
 	for w := p.take(); w != nil; w = p.take() {
-		if w.give(r) != nil {
-			continue // it has ended
-		}
-		if _, err := w.await(ctx, r); err == nil || !w.gone || ctx.Err() != nil {
-			return w, err
+		if w.give(r) == nil {
+			if _, err := w.await(ctx, r); err == nil || !w.gone || ctx.Err() != nil {
+				return w, err
+			}
 		}
 		// What ended it before it could begin, if anything, will end a new one too.
+		w.dismiss()
 	}
 	w, err := p.spawn(ctx, r)
 	if err == nil {

@@ -79,9 +79,9 @@ func TestRunsOfASweepFailAlone(t *testing.T) {
 	t.Parallel()
 	s := run.Store{Dir: t.TempDir()}
 	loud := run.Spec{Experiment: "loud"}
-	specs := append(several(loud, 2), fails, crash, silent)
+	specs := append(several(loud, 2), run.Spec{Experiment: "wordy"}, fails, crash, silent)
 	ended := swept(t, t.Context(), s, 1, append(specs, several(quick, 3)...)...)
-	for what, says := range map[string]string{"loud 0": "", "loud 1": "", "fails 0": "the loss is NaN", "crash 0": "cannot find libfoo.so", "silent 0": "ended at once", "quick 0": "", "quick 2": ""} {
+	for what, says := range map[string]string{"loud 0": "", "loud 1": "", "wordy 0": "no memory; no memory", "fails 0": "the loss is NaN", "crash 0": "cannot find libfoo.so", "silent 0": "ended at once", "quick 0": "", "quick 2": ""} {
 		err, told := ended[what]
 		if !told || (says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v (%v); want %q", what, err, told, says)
@@ -99,6 +99,27 @@ func TestRunsOfASweepFailAlone(t *testing.T) {
 		if want := fmt.Sprintf("this is %d\n", spec.Seed); err != nil || string(text) != want {
 			t.Errorf("the log of %s has %q (%v), want %q", r.ID, text, err, want)
 		}
+	}
+}
+
+// A process that was given a run and has not begun it does not begin.
+func TestCancelledSweepLeavesNobodyBehind(t *testing.T) {
+	t.Parallel()
+	s := run.Store{Dir: t.TempDir()}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	hesitant := run.Spec{Experiment: "hesitant"}
+	begun := time.Now()
+	if ended := swept(t, ctx, s, 1, quick, hesitant); len(ended) > 1 || time.Since(begun) > 2*time.Second {
+		t.Errorf("%v ended, after %v", ended, time.Since(begun))
+	}
+	time.Sleep(time.Until(begun.Add(5 * time.Second))) // when it would long have begun
+	r, err := s.Create(hesitant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lives, err := r.Provenance(); err != nil || len(lives) > 0 {
+		t.Errorf("it was computed after all: %v, %v", lives, err)
 	}
 }
 

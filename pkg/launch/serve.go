@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,7 @@ func Serve(ctx context.Context, dir string, compute func(dir string) error) erro
 		return errors.New("launch: this process was to answer on file 3, which is not open")
 	}
 	defer answers.Close()
+	unix.CloseOnExec(int(answers.Fd())) // it is closed when this process ends, not what it starts
 	directories := make(chan string)
 	go func() {
 		defer close(directories)
@@ -39,6 +41,7 @@ func Serve(ctx context.Context, dir string, compute func(dir string) error) erro
 		if answer(answers, err) != nil {
 			return err // nobody listens any more
 		}
+		debug.FreeOSMemory() // what the next run needs is not beside what this one did
 		var more bool
 		select {
 		case dir, more = <-directories:

@@ -14,10 +14,10 @@ import (
 )
 
 // Sweep makes the runs of a sweep, jobs at a time, for this process; the runs themselves
-// are computed by jobs others, each of which computes one after the other. tell is called with each that has come
-// to its end, nil if it is finished. One that fails does not stop the others. When
-// ctx ends those that are computed are interrupted. It returns run.ErrBusy while
-// another process makes them.
+// are computed by jobs others, each of which computes one after the other. tell is called
+// with each that has come to its end, nil if it is finished. One that fails does not stop
+// the others. When ctx ends those that are computed are interrupted. It returns
+// run.ErrBusy while another process makes them.
 func (l Local) Sweep(ctx context.Context, w *run.Sweep, runs []*run.Run, jobs int, tell func(r *run.Run, err error)) (err error) {
 	if err := w.Acquire(); err != nil {
 		return err
@@ -38,6 +38,11 @@ func (l Local) Sweep(ctx context.Context, w *run.Sweep, runs []*run.Run, jobs in
 			}
 			if err == nil {
 				_, err = r.Wait(ctx)
+			}
+			if ctx.Err() != nil && worker != nil && !worker.idle {
+				if worker.stop(); !worker.gone {
+					return ctx.Err() // asked twice it would end within a step
+				}
 			}
 			workers.back(ctx, worker)
 			if ctx.Err() != nil {

@@ -18,7 +18,7 @@ import (
 
 // worker is a process that was started to compute a run, or several.
 type worker struct {
-	pid  int
+	proc *os.Process
 	next io.WriteCloser // takes the directories of further runs, a line each; nil for one run alone
 	ends chan end       // of each run that it was given; closed after its own
 	log  int64          // length of the run's log before it began
@@ -81,11 +81,15 @@ func (l Local) spawn(log string, more bool, arguments ...string) (*worker, error
 		w.dismiss()
 		return nil, fmt.Errorf("launch: %w; set MOLEHILL_BIN to a molehill command that can be executed", err)
 	}
-	w.pid = cmd.Process.Pid
+	w.proc = cmd.Process
 	go func() {
 		defer answers.Close()
-		for lines := bufio.NewScanner(answers); lines.Scan(); {
-			w.ends <- end{err: answered(lines.Text())}
+		for lines := bufio.NewReader(answers); ; {
+			line, err := lines.ReadString('\n') // of any length, as errors are
+			if err != nil {
+				break
+			}
+			w.ends <- end{err: answered(strings.TrimSuffix(line, "\n"))}
 		}
 		w.ends <- end{cmd.Wait(), true} // also takes it from the process table
 		close(w.ends)
@@ -119,6 +123,22 @@ func (w *worker) give(r *run.Run) (err error) {
 func (w *worker) dismiss() {
 	if w.next != nil {
 		w.next.Close()
+	}
+}
+
+// stop interrupts a worker that is busy, also one that has not begun, and waits for its
+// end.
+func (w *worker) stop() {
+	if w.proc.Signal(os.Interrupt) != nil {
+		return // it has ended
+	}
+	for patient := time.After(patience); !w.gone; {
+		select {
+		case e, open := <-w.ends:
+			_ = w.told(e, open) // the run itself says how it ended
+		case <-patient:
+			return
+		}
 	}
 }
 
@@ -158,7 +178,7 @@ func (w *worker) await(ctx context.Context, r *run.Run) (ours bool, err error) {
 			exit, ended = w.told(e, open), true
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return false, fmt.Errorf("launch: %s is being started as process %d; not waiting for it: %w", r.ID, w.pid, ctx.Err())
+			return false, fmt.Errorf("launch: %s is being started as process %d; not waiting for it: %w", r.ID, w.proc.Pid, ctx.Err())
 		}
 		// Having seen the process end before looking, we see all that it did.
 		state, err := r.State()
@@ -168,7 +188,7 @@ func (w *worker) await(ctx context.Context, r *run.Run) (ours bool, err error) {
 		if state == run.Running || state == run.Finished {
 			// The holder signs the lock right after taking it; a reader between
 			// the two sees nothing, or the process before.
-			if owner, err := r.Owner(); err == nil && owner.PID == w.pid {
+			if owner, err := r.Owner(); err == nil && owner.PID == w.proc.Pid {
 				return true, nil
 			}
 			if ended || state == run.Finished {
@@ -185,7 +205,7 @@ func (w *worker) await(ctx context.Context, r *run.Run) (ours bool, err error) {
 // failure says why the process ended without computing.
 func (w *worker) failure(r *run.Run, state run.State, exit error) error {
 	reason := exit
-	if owner, err := r.Owner(); err == nil && owner.PID == w.pid && state == run.Failed {
+	if owner, err := r.Owner(); err == nil && owner.PID == w.proc.Pid && state == run.Failed {
 		reason = r.Failure() // its own, not that of a process before
 	}
 	if reason == nil {
