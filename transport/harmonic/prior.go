@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"molehill/transport"
 )
@@ -45,8 +46,8 @@ func NewPrior(x transport.Points, b *Basis) (*Prior, error) {
 // is no noise and the prior is of another population, s is near 1; where they are alike
 // each counts by what it knows; where there is more noise than they are apart, the prior
 // is all there is. A prior of anything else costs little: what is far from it is kept.
-// If a degree shows that the populations differ, the prior first leans towards all of
-// the release (lean).
+// If a degree shows that the populations differ (differs), the prior first leans towards
+// all of the release (lean).
 //
 // It reads what was released and what is public, and no record. rng is public.
 func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64, rng *rand.Rand) (*Density, error) {
@@ -74,14 +75,20 @@ func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64, rng *rand.Rand) (
 // with means p: each point has Σ_m Y_m² = N.
 func variance(p []float64) float64 { return max(0, 1-dot(p, p)/float64(len(p))) }
 
+// differsByChance is how often two samples of one population differ, if what they stray
+// by is noise; somewhat more often without any, as points do not stray alike along all
+// harmonics.
+const differsByChance = 0.01
+
 // differs reports whether the means of some degree are farther from the prior's than
-// chance takes them, by two standard deviations.
+// chance takes them: by χ² of as many degrees of freedom as it has harmonics, at a level
+// that all degrees share (Bonferroni).
 func (s *Sketch) differs(prior *Prior, noiseStd float64) (differ bool) {
 	s.Basis.each(prior.Means[:s.Basis.Size()], func(l int, p []float64) {
 		one := variance(p)
 		between, expected := s.apart(l, p, one/float64(s.Records), one/float64(prior.Points.Len()), noiseStd)
-		size := float64(len(p))
-		differ = differ || dot(between, between)/size > expected*(1+2*math.Sqrt(2/size))
+		chance := distuv.ChiSquared{K: float64(len(p))}.Survival(dot(between, between) / expected)
+		differ = differ || chance < differsByChance/float64(s.Basis.Degree)
 	})
 	return differ
 }
