@@ -165,7 +165,7 @@ func TestDigestTellsLabels(t *testing.T) {
 		"other names": func() { d.Labels, d.Classes = []int{0, 1}, []string{"a", "c"} },
 	} {
 		change()
-		digest, err := Digest(t.Context(), "labelled", Options{})
+		digest, err := Digest(t.Context(), "labelled", Options{}, nil)
 		if err != nil || digest == "" || seen[digest] != "" {
 			t.Errorf("labels %s: %q, %v, as of %q", what, digest, err, seen[digest])
 		}

@@ -86,7 +86,7 @@ func TestFaces(t *testing.T) {
 	}
 	digest := func(o Options) string {
 		t.Helper()
-		d, err := Digest(ctx, "celeba", o)
+		d, err := Digest(ctx, "celeba", o, nil)
 		if err != nil || len(d) != 64 {
 			t.Fatal(d, err)
 		}

@@ -47,7 +47,7 @@ func TestFaultyDataSetsAreNamed(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `data set "`+name+`"`)):
 			t.Errorf("%s: %v, want it to say %q and its name", name, err, c.want)
 		}
-		if _, digestErr := dataset.Digest(t.Context(), name, dataset.Options{}); (digestErr == nil) != (err == nil) {
+		if _, digestErr := dataset.Digest(t.Context(), name, dataset.Options{}, nil); (digestErr == nil) != (err == nil) {
 			t.Errorf("%s: loading says %v, its digest %v", name, err, digestErr)
 		}
 	}

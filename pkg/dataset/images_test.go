@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -243,6 +244,11 @@ func TestImagesThatThePromiseCannotCoverAreRefused(t *testing.T) {
 		err := splits.CheckImages()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want it to say %q", err, want)
+		}
+		name := "shades-" + strconv.Itoa(len(want))
+		Register(name, "for a test", func(context.Context, Options) (*Splits, error) { return splits, nil })
+		if _, err := Digest(t.Context(), name, Options{}, (*Splits).CheckImages); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("asked for the data set: error %v, want it to say %q", err, want)
 		}
 	}
 	wild := shade(20, -0.01)

@@ -166,7 +166,7 @@ func TestPromise(t *testing.T) {
 	if text, err := r.Privacy(); err != nil || json.Unmarshal(text, &s) != nil || s.Epsilon() > 2 || s.Epsilon() < 1.99 {
 		t.Errorf("the statement proves ε = %v, %v; want 2", s.Epsilon(), err)
 	}
-	if len(s.NotCovered) != 4 || s.NotCovered[0] != "the weather" || !strings.Contains(s.NotCovered[2], "budget status pebbles") {
+	if len(s.NotCovered) != 5 || s.NotCovered[0] != "the weather" || !strings.Contains(s.NotCovered[2], "budget status pebbles") {
 		t.Errorf("not covered: %q", s.NotCovered)
 	}
 	// The same run on other rows must not get the same noise.

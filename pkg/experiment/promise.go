@@ -75,11 +75,16 @@ func HalfLeftOut(name string) string {
 	return fmt.Sprintf("what an autoencoder of %s tells, the one that ships or any that is trained on it: it learns from one half of these images without noise, as public ones, and no ledger counts that", name)
 }
 
+// TimeLeftOut is the line of a promise about the clock. Where a training looks at its
+// records in each step, the speed that it tells of on the way does, too.
+const TimeLeftOut = "how long it took, in all and step by step: times are recorded beside the run, and may depend on the records"
+
 // LeftOut is what a promise about a data set's private records leaves out: these lines,
 // and what every promise leaves out.
 func LeftOut(name string, lines ...string) []string {
 	all := append(slices.Clone(lines),
 		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", name),
+		TimeLeftOut,
 		"the choice of settings, made on public data and earlier runs")
 	if source, err := dataset.Registry.Lookup(name); err == nil && source.Public() {
 		all = slices.Insert(all, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction", name))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"molehill/models"
@@ -45,6 +46,11 @@ func TestRunsOfAProcessShareTheirLatents(t *testing.T) {
 		read = 0
 	}
 	first := load(ctx, "dots", false)
+	if !slices.ContainsFunc(first.NotCovered, func(line string) bool {
+		return strings.Contains(line, "the code which plainly gives an image depends on that image alone")
+	}) {
+		t.Errorf("what rests on the model's author is not among %q", first.NotCovered)
+	}
 	kept := slices.Clone(first.Private.Data)
 	distance, err := first.Distance(first.Public, 2, 1)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"molehill/models"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
 )
@@ -25,9 +24,6 @@ func (e Experiment) notCovered(c *Config, d *latent.Data) []string {
 	open := slices.Clone(d.NotCovered)
 	if needsPublic(e.Estimator) {
 		open = append(open, readBeside(c))
-	}
-	if model, err := models.Registry.Lookup(c.Weights); c.Weights != "" && err == nil {
-		open = append(open, fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises", model.Describe().Name))
 	}
 	if c.Classes == 0 {
 		return open

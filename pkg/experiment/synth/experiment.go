@@ -224,10 +224,6 @@ func digest(t *table.Table) []int {
 	return numbers
 }
 
-// TimeLeftOut is the line of a promise about the clock. Where a training looks at its
-// records in each step, the speed that it tells of on the way does, too.
-const TimeLeftOut = "how long it took, in all and step by step: times are recorded beside the run, and may depend on the records"
-
 // notCovered is what the promise leaves out.
 func (c *Config) notCovered(t *table.Table, name string) []string {
 	return []string{
@@ -238,7 +234,7 @@ func (c *Config) notCovered(t *table.Table, name string) []string {
 		"that the file is well-formed, with the columns of the schema, and that `molehill synth` has not found most values of a column to disagree with it; single values that do are changed, and stop nothing",
 		fmt.Sprintf("other runs on the same people: `molehill budget status %s` tells what all of them cost together", name),
 		"what the keeper of the rows looks at to judge the result (" + keeperFolder + "): it is not private",
-		TimeLeftOut,
+		experiment.TimeLeftOut,
 		"the choice of settings, made on public data",
 	}
 }

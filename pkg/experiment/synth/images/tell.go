@@ -23,7 +23,6 @@ func (c *Config) notCovered(schema *pictures.Schema, with code, n int) []string 
 		"which files count as images, by the endings of their names and the folders they lie in: one that is damaged, too large or of no class counts as a grey image, and stops nothing, unless `molehill synth` finds most to be such",
 		"that an archive is well formed: its arrays have one shape for all images, and what does not fit stops the run",
 		"what the keeper of the images looks at to judge the result (" + synth.KeeperFile + "): it is not private",
-		synth.TimeLeftOut,
 	}
 	if schema.Classes == nil {
 		out = append(out[:1], out[2:]...)
