@@ -127,8 +127,9 @@ func (p Plan) event(multiplier float64) accountant.Event {
 	counts := map[int]int{0: p.Steps}
 	if p.Each != nil {
 		clear(counts)
+		grid := noise.GridInflation(p.NoiseStd, p.coordinates()) // of each release the same
 		for _, value := range p.Each {
-			counts[int(math.Log(p.Sensitivity.Value/value)/math.Log(levelRatio))]++
+			counts[int(math.Log((p.Sensitivity.Value+grid)/(value+grid))/math.Log(levelRatio))]++
 		}
 	}
 	var events []accountant.Event

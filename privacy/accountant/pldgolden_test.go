@@ -258,6 +258,36 @@ func TestPLDIsFiniteForWhateverIsValid(t *testing.T) {
 	}
 }
 
+// Mixtures that a transform cannot see well: of losses of 10⁸ and of 10⁻⁸; with a narrow
+// part that a wide bounded one hides; of which the aim is poor. least is below the true ε
+// (of the first, the Gaussian's alone; of the others, by integrals of the characteristic
+// function in high precision).
+func TestPLDStaysAboveWhereItCannotSee(t *testing.T) {
+	many := func(count int, e Event) Event { return SelfComposed{Event: e, Count: count} }
+	for _, c := range []struct {
+		event        Event
+		delta, least float64
+		most         float64
+	}{
+		{Composed{[]Event{Gaussian{4.8978e-5}, many(300, PoissonSampled{0.9999, Pure{1.2e-8}})}}, 1e-3, 2.084e8, 2.2e8},
+		{Composed{[]Event{many(2, Pure{0.155512}), Gaussian{1126}}}, 3.77e-244, 0.34032, 0.45},
+		{Composed{[]Event{many(27, Laplace{0.05565}), many(139, Gaussian{745.64})}}, 1e-100, 485.4940, 491},
+		{Composed{[]Event{Laplace{0.457130}, Gaussian{6473}}}, 1e-20, 2.18, 2.2},
+	} {
+		for _, a := range []Accountant{PLD{}, Tightest{}} {
+			got := epsilon(t, a, c.event, AddRemove, c.delta)
+			t.Logf("%T of %v at δ = %g: ε = %v", a, c.event, c.delta, got)
+			if got < c.least || got > c.most {
+				t.Errorf("want %v to %v", c.least, c.most)
+			}
+		}
+	}
+	d, err := PLD{}.Delta(Composed{[]Event{Gaussian{4.8978e-5}, many(300, PoissonSampled{0.9999, Pure{1.2e-8}})}}, AddRemove, 1e8)
+	if err != nil || d < 0.5 {
+		t.Errorf("δ = %v at half of ε (%v)", d, err)
+	}
+}
+
 func TestPLDRefusesWhatIsNotValid(t *testing.T) {
 	good := PoissonSampled{0.1, Gaussian{1}}
 	nan, inf := math.NaN(), math.Inf(1)

@@ -144,8 +144,9 @@ func (p plan) divergences() func(order float64) float64 {
 // convert returns an ε for delta from a Rényi divergence of an order.
 func (a RDP) convert(order, divergence, delta float64) float64 {
 	// The total variation is at most √(1 − exp(−KL)) (Bretagnolle & Huber 1979)
-	// and KL at most any divergence of order above 1.
-	if -math.Expm1(-divergence) <= delta*delta {
+	// and KL at most any divergence of order above 1. A square that is no number any more
+	// says nothing beside a divergence that is none.
+	if delta > 1e-150 && -math.Expm1(-divergence) <= delta*delta {
 		return 0
 	}
 	if a.Classic {

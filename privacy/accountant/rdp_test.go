@@ -158,6 +158,17 @@ func TestRDPIsAboveTheExactEpsilonOfAGaussian(t *testing.T) {
 	}
 }
 
+// A divergence and a δ² that are both no number any more prove nothing beside each other:
+// the total variation here is 4·10⁻¹⁶⁰.
+func TestRDPBelowTheLeastNumber(t *testing.T) {
+	event := SelfComposed{Event: PoissonSampled{0.01, Gaussian{1e160}}, Count: 1000}
+	for _, a := range []Accountant{RDP{}, Tightest{}} {
+		if got := epsilon(t, a, event, AddRemove, 1e-300); !(got > 0) {
+			t.Errorf("%T: ε = %v", a, got)
+		}
+	}
+}
+
 func TestExtremeButValidEventsHaveAnEpsilon(t *testing.T) {
 	for _, sigma := range []float64{5e-324, 1e-100, 1e-5, 1e5, 1e90, 1e160, math.MaxFloat64} {
 		for _, rate := range []float64{5e-324, 1e-200, 1e-16, 1 - 1e-16} {

@@ -38,7 +38,7 @@ func (a *account) add(e Entry) error {
 		a.budget, a.from = e.Budget, at
 		if e.Budget.FromNow {
 			a.first, a.spent = at, newTally()
-			if e.Epsilon != nil && *e.Epsilon > 0 { // first versions carried nothing
+			if e.Budget.Carries || e.Epsilon != nil && *e.Epsilon > 0 { // first versions carried nothing
 				var err error
 				if a.carried, a.spent, err = a.open(); err != nil {
 					return err

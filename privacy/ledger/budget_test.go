@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,29 @@ func TestOpenRunsCountFromNowOn(t *testing.T) {
 	}
 	if after := status(t, l); after.Spent != s.Spent || len(after.Open) != 0 {
 		t.Errorf("%+v; want what it spent to stay spent", after)
+	}
+	sound(t, l)
+}
+
+// A run that spends no ε beside the budget's δ spends of that, and counts from now on too:
+// here with the same once more ε would be thousands.
+func TestOpenRunsCountAlsoWithoutEpsilon(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	rare := func(id string) Reservation {
+		return Reservation{Dataset: "rows", ID: id, Relation: privacy.AddRemove, Event: accountant.PoissonSampled{Rate: 9e-6, Event: accountant.Gaussian{NoiseMultiplier: 0.01}}}
+	}
+	mustReserve(t, l, rare("running"))
+	fromNow := ten
+	fromNow.FromNow, fromNow.Relation = true, privacy.AddRemove
+	if declared := mustCreate(t, l, fromNow); *declared.Epsilon != 0 {
+		t.Fatalf("ε = %v; the test is of one that spends 0", *declared.Epsilon)
+	}
+	if s := status(t, l); s.Runs != 1 || s.Earlier != 0 || !slices.Equal(s.Open, []string{"running"}) {
+		t.Errorf("%+v; want the running one to count", s)
+	}
+	var exceeded *ExceededError
+	if _, err := l.Reserve(t.Context(), rare("again")); !errors.As(err, &exceeded) {
+		t.Errorf("the same once more: %v; want it refused", err)
 	}
 	sound(t, l)
 }

@@ -22,6 +22,7 @@ type Budget struct {
 	Epsilon  float64          `json:"epsilon"`            // finite, above 0
 	Delta    float64          `json:"delta"`              // in (0, 1)
 	FromNow  bool             `json:"from_now,omitempty"` // what was reserved before does not count, unless its run may still release
+	Carries  bool             `json:"carries,omitempty"`  // those runs do count (Create says so; the first versions' did not)
 	Note     string           `json:"-"`
 }
 

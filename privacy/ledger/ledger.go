@@ -131,6 +131,7 @@ func (l *Ledger) Create(ctx context.Context, b Budget) (Entry, error) {
 		if a.budget != nil {
 			return Entry{}, fmt.Errorf("ledger: %s has a budget already, %v, since %s; a budget is declared once", b.Dataset, *a.budget, a.entries[a.from].Time.Format(time.DateTime))
 		}
+		b.Carries = b.FromNow
 		e := Entry{Kind: Declared, Dataset: b.Dataset, Budget: &b, Note: b.Note}
 		spent, err := a.declared(b)
 		e.Epsilon = &spent

@@ -83,7 +83,7 @@ func (c Composition) single() (profile func(float64) float64, ok bool) {
 
 // forwardEpsilon looks at one direction. It gives up, with 0, if spare says before
 // a look, told whether that is costly, that it does not matter.
-func (c Composition) forwardEpsilon(delta float64, spare func(costly bool) bool) (epsilon float64) {
+func (c Composition) forwardEpsilon(delta float64, spare func(costly bool) bool) float64 {
 	if profile, ok := c.single(); ok {
 		return leastEpsilon(profile, delta)
 	}
@@ -100,24 +100,27 @@ func (c Composition) forwardEpsilon(delta float64, spare func(costly bool) bool)
 	// Nothing but accuracy depends on the tilt and on how fine the dots are. A bad
 	// aim shows, and so does an ε that is small beside the losses that were aimed
 	// at.
-	scale := math.Inf(1)
+	scale, proved := math.Inf(1), math.Inf(1)
+	if o.infinite() <= delta {
+		proved = o.highest()
+	}
 	for range 4 {
 		w := c.window(o, tilt, scale)
 		switch {
 		case !w.ok:
-			return math.Inf(1)
+			return proved
 		case spare(w.costly()):
 			return 0
 		}
 		found := c.curve(o, w)
-		var hit bool
-		if epsilon, hit = found.epsilon(delta); epsilon == 0 || hit && min(scale, found.deviation) < 1.2*epsilon {
+		least, look, hit := found.epsilon(delta)
+		if proved = min(proved, least); look == 0 || hit && min(scale, found.deviation) < 1.2*look {
 			break
 		}
-		scale = epsilon
-		o, tilt = c.outline(delta, func(o outline) float64 { return o.tiltToSee(epsilon, delta) })
+		scale = look
+		o, tilt = c.outline(delta, func(o outline) float64 { return o.tiltToSee(look, delta) })
 	}
-	return epsilon
+	return proved
 }
 
 func (c Composition) forwardDelta(epsilon float64) float64 {

@@ -61,18 +61,31 @@ type window struct {
 
 	step        float64 // between losses
 	first, size int     // of the transform, in steps
-	ok          bool    // false if losses are too large for numbers
+	ok          bool    // false if losses are too large for numbers, or the tilt for the step
 }
 
 // costly reports whether a transform takes much longer than the outline did.
 func (w window) costly() bool { return float64(w.size)+w.span/w.step > 1<<18 }
 
-// window lays out a transform that is fine enough to read off an ε.
-func (c Composition) window(o outline, tilt, epsilon float64) window {
-	step := c.Interval
-	if step > 0 {
-		tilt = min(tilt, 1/step) // from one dot to the next the tilt must not forget all
+// window lays out a transform that is fine enough to read off an ε. From one dot to the
+// next the tilt must not forget all: what is e^−745 is nothing, and nothing is no bound.
+func (c Composition) window(o outline, tilt, epsilon float64) (w window) {
+	const forgetting = 30
+	if c.Interval > 0 {
+		tilt = min(tilt, 1/c.Interval)
 	}
+	for range 8 {
+		if w = c.layOut(o, tilt, epsilon); w.tilt*w.step <= forgetting {
+			return w
+		}
+		tilt = 1 / w.step
+	}
+	w.ok = false
+	return w
+}
+
+func (c Composition) layOut(o outline, tilt, epsilon float64) window {
+	step := c.Interval
 	w := o.window(tilt)
 	width := w.right - w.left
 	if step == 0 {
@@ -175,7 +188,8 @@ func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spaci
 		far := near * complex(math.Exp(-step), 0)
 		// The difference of near/(1−near) and far/(1−far), without cancellation.
 		series := near * complex(-math.Expm1(-step), 0) / ((1 - near) * (1 - far))
-		shift := cmplx.Exp(complex(0, math.Mod(turn*float64(first), 2*math.Pi)))
+		turned := i * (first % size) % size // in whole numbers: first may be large
+		shift := cmplx.Exp(complex(0, 2*math.Pi*float64(turned)/float64(size)))
 		spectrum[i] = cmplx.Exp(w.logs[i]) * series * shift / complex(float64(size), 0)
 		rounding += (1e-14 + 3e-16*o.count) * cmplx.Abs(spectrum[i])
 	}
@@ -266,11 +280,12 @@ func (c curve) log(i int) float64 {
 	return c.k - c.tilt*(c.first+float64(i)*c.step) + math.Log(c.tail[i])
 }
 
-// epsilon returns the least ε ≥ 0 for delta, and whether it is where the curve is
-// accurate: errors count for less than 10⁻⁴ of δ there.
-func (c curve) epsilon(delta float64) (epsilon float64, hit bool) {
+// epsilon returns the least ε ≥ 0 for delta that the curve proves, +Inf if none, one to
+// look at, and whether that is where the curve is accurate: errors count for less than
+// 10⁻⁴ of δ there.
+func (c curve) epsilon(delta float64) (proved, look float64, hit bool) {
 	if !(c.infinite < delta) {
-		return math.Inf(1), true
+		return math.Inf(1), math.Inf(1), true
 	}
 	goal := math.Log(delta-c.infinite) - c.roundOff()
 	i := len(c.tail) - 1
@@ -279,17 +294,17 @@ func (c curve) epsilon(delta float64) (epsilon float64, hit bool) {
 	}
 	switch {
 	case i == len(c.tail)-1:
-		return c.first + float64(i)*c.step, false
+		return math.Inf(1), c.first + float64(i)*c.step, false
 	case i < 0:
-		return max(0, c.first), c.first <= 0
+		return max(0, c.first), max(0, c.first), c.first <= 0
 	}
-	epsilon = c.first + float64(i)*c.step
+	epsilon := c.first + float64(i)*c.step
 	if here := c.log(i); here > goal {
 		high, low := math.Exp(here-goal), math.Exp(c.log(i+1)-goal)
 		short := (1 - low) / (high - low) // of the way to the next ε, in e^ε
 		epsilon += c.step + math.Log1p(short*math.Expm1(-c.step))
 	}
-	return max(0, epsilon), c.noise[i] <= 1e-4*c.tail[i]
+	return max(0, epsilon), max(0, epsilon), c.noise[i] <= 1e-4*c.tail[i]
 }
 
 // delta returns δ for an ε ≥ 0.
