@@ -24,7 +24,9 @@ type Releaser struct {
 	released map[int][sha256.Size]byte // by step, what was asked for before noise
 }
 
-// Releaser returns the plan's releaser, drawing samples and noise from secret.
+// Releaser returns the plan's releaser, drawing samples and noise from secret. Samples are
+// of secret and the step alone: two plans that sample draw the same rows from one secret,
+// for which nobody has accounted. Each is to have its own.
 func (p Plan) Releaser(secret noise.Source) *Releaser {
 	plan := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, sampling.Identify(p.sampler()), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
 	return &Releaser{plan: p, secret: secret, label: fmt.Sprintf("release %x", plan), released: map[int][sha256.Size]byte{}}
