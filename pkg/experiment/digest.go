@@ -7,11 +7,11 @@ import (
 	"molehill/pkg/run"
 )
 
-// Digest tells the images of a data set from others of the same name, "" for one whose
-// version fixes them. It refuses those that no promise could cover (CheckImages). It is
-// hashed under the key of the store of runs: settings are not secret, and rows are.
-func Digest(ctx context.Context, name string, o dataset.Options) (string, error) {
-	rows, err := dataset.Digest(ctx, name, o, (*dataset.Splits).CheckImages)
+// Digest tells the rows of a data set from others of the same name, "" for one whose
+// version fixes them, and refuses those that check does, if it is not nil. It is hashed
+// under the key of the store of runs: settings are not secret, and rows are.
+func Digest(ctx context.Context, name string, o dataset.Options, check func(*dataset.Splits) error) (string, error) {
+	rows, err := dataset.Digest(ctx, name, o, check)
 	if err != nil || rows == "" {
 		return "", err
 	}

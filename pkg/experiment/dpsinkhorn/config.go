@@ -167,7 +167,7 @@ func (c *Config) Pin() (err error) {
 	if c.Space == Latents {
 		c.Weights, c.Inputs, err = latent.Pin(c.Dataset, c.Label, c.Weights)
 	} else {
-		c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label})
+		c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label}, (*dataset.Splits).CheckImages)
 	}
 	if err == nil && then != "" && c.Inputs != then {
 		return fmt.Errorf("rows or weights are no longer those that inputs = %.12s… names; leave inputs out to take what is there", then)

@@ -162,12 +162,11 @@ func TestPrivateRecords(t *testing.T) {
 	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "A = 1 is empty") || entries() != 0 {
 		t.Errorf("an empty group: %v, %d entries", err, entries())
 	}
-	spoil = func(*Records) {}
 	if err := r.Acquire(); err != nil {
 		t.Fatal(err)
 	}
 	interrupted, interrupt := context.WithCancel(t.Context())
-	interrupt()
+	spoil = func(*Records) { interrupt() }
 	if err := experiment.Compute(interrupted, r); err == nil || entries() != 0 {
 		t.Errorf("interrupted before it was paid: %v, %d entries", err, entries())
 	}

@@ -26,7 +26,7 @@ func Pin(name, label, weights string) (path, inputs string, err error) {
 			return "", "", err
 		}
 	}
-	rows, err := experiment.Digest(context.Background(), name, dataset.Options{Seed: experiment.SplitSeed, Label: label})
+	rows, err := experiment.Digest(context.Background(), name, dataset.Options{Seed: experiment.SplitSeed, Label: label}, (*dataset.Splits).CheckImages)
 	if err != nil || weights == "" {
 		return "", rows, err
 	}

@@ -26,7 +26,7 @@ func public(ctx context.Context, model *network, name, split string) (string, er
 	if trained.Split != split {
 		return "", fmt.Errorf("the autoencoder of %s was trained on the public half of split %.12s…, the records here split as %.12s…; its private half may be public there, %s", name, trained.Split, split, again)
 	}
-	rows, err := experiment.Digest(ctx, name, dataset.Options{Seed: experiment.SplitSeed})
+	rows, err := experiment.Digest(ctx, name, dataset.Options{Seed: experiment.SplitSeed}, nil)
 	if err == nil && rows != trained.Inputs {
 		err = fmt.Errorf("the rows of %s are not known to be those whose public half trained its autoencoder: they have changed since, or it is of another folder of runs, or of a version that did not write them down; %s", name, again)
 	}

@@ -153,7 +153,7 @@ func (c *Config) Check() error {
 // Pin implements experiment.Pinner.
 func (c *Config) Pin() (err error) {
 	then := c.Inputs
-	c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed})
+	c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, (*dataset.Splits).CheckImages)
 	if err == nil && then != "" && c.Inputs != then {
 		return fmt.Errorf("rows are no longer those that inputs = %.12s… names; leave inputs out to take what is there", then)
 	}

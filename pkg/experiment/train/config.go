@@ -91,6 +91,6 @@ func (c *Config) Check() error {
 // data set.
 func (c *Config) Pin() (err error) {
 	*c = c.complete()
-	c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed})
+	c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, nil)
 	return err
 }
