@@ -41,7 +41,7 @@ func (l Local) Sweep(ctx context.Context, w *run.Sweep, runs []*run.Run, jobs in
 			}
 			if ctx.Err() != nil && worker != nil && !worker.idle {
 				if worker.stop(); !worker.gone {
-					return ctx.Err() // asked twice it would end within a step
+					return ctx.Err() // it ends after its step; asked twice it would end within it
 				}
 			}
 			workers.back(ctx, worker)
