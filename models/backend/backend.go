@@ -107,6 +107,12 @@ func open(config string) (b *Backend, err error) {
 	}()
 	name, plugin, _ := strings.Cut(config, ":")
 	path, _, _ := strings.Cut(plugin, ",") // options follow the path
+	if name != Go && kindOf(path) == cuda {
+		if config, err = inFullPrecision(config); err != nil {
+			return nil, err
+		}
+		besideItsLibraries(path)
+	}
 	if strings.HasPrefix(path, "/") {
 		// Loading a broken file can end the process; reading it cannot.
 		if err := checkPlugin(path); err != nil {

@@ -175,3 +175,21 @@ func TestOnCPU(t *testing.T) {
 		}
 	}
 }
+
+// Products on NVIDIA's GPUs are of all bits, whatever is asked for.
+func TestNoTF32(t *testing.T) {
+	lonely(t)
+	for _, wish := range []string{"xla:cuda,tf32", "xla:cuda,tf32=true", "xla:/no/cuda.so,preallocate=false,tf32=1"} {
+		t.Setenv("GOMLX_BACKEND", wish)
+		if _, err := backend.Open(); err == nil || !strings.Contains(err.Error(), "11 bits") {
+			t.Errorf("GOMLX_BACKEND=%s: %v; want it refused for its 11 bits", wish, err)
+		}
+	}
+	t.Setenv("NVIDIA_TF32_OVERRIDE", "1")
+	t.Setenv("GOMLX_BACKEND", "xla:cuda,tf32=false")
+	if _, err := backend.Open(); err == nil {
+		t.Skip("this machine has a plugin by that name")
+	} else if strings.Contains(err.Error(), "11 bits") || os.Getenv("NVIDIA_TF32_OVERRIDE") != "0" {
+		t.Errorf("%v, NVIDIA_TF32_OVERRIDE=%s; want convolutions in full precision, too", err, os.Getenv("NVIDIA_TF32_OVERRIDE"))
+	}
+}

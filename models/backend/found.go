@@ -60,8 +60,8 @@ func search() (best []Candidate, broken []string) {
 	if slices.Contains(compute.List(), XLA) {
 		all = slices.Concat(wished(), installed(), wheels())
 	}
-	for _, kind := range []string{"cuda", "cpu"} {
-		if kind == "cuda" && !hasNVIDIA() {
+	for _, kind := range []string{cuda, "cpu"} {
+		if kind == cuda && !hasNVIDIA() {
 			continue
 		}
 		for _, c := range all {
@@ -182,7 +182,7 @@ func kindOf(path string) string {
 	path = strings.ToLower(path)
 	for _, mark := range []string{"cuda", "nvidia", "gpu"} {
 		if strings.Contains(path, mark) {
-			return "cuda"
+			return cuda
 		}
 	}
 	return "cpu"

@@ -49,16 +49,31 @@ func (s Sinkhorn) Debiased(x, y, x2, y2 Measure) *Divergence {
 // weight 0. It panics where the number of points is no n + ⌊n·p⌋.
 func (s Sinkhorn) SemiDebiased(x *Node, y Measure, p float64) *Divergence {
 	checkPoints(x, y.Points)
+	first, second := Mixed(x, p)
+	return newDivergence(s.Solve(first, y), s.Solve(first, second))
+}
+
+// SemiDebiasedAt is SemiDebiased for potentials of its two terms that come from
+// elsewhere (Sinkhorn.At).
+func (s Sinkhorn) SemiDebiasedAt(x *Node, y Measure, p float64, f, g [2]*Node) *Divergence {
+	checkPoints(x, y.Points)
+	first, second := Mixed(x, p)
+	return newDivergence(s.At(first, y, f[0], g[0]), s.At(first, second, f[1], g[1]))
+}
+
+// Mixed returns the generated points that SemiDebiased compares with real ones, x[0:n],
+// and those that it compares them with for the debiasing, x[n′:n+n′]. They are the same
+// where n′ is 0.
+func Mixed(x *Node, p float64) (first, second Measure) {
 	n, extra, err := sinkhorn.Mixed(x.Shape().Dimensions[x.Rank()-2], p)
 	if err != nil {
 		panic(err)
 	}
-	first := Uniform(SliceAxis(x, -2, AxisRange(0, n)))
-	second := first
-	if extra > 0 {
-		second = Uniform(SliceAxis(x, -2, AxisRange(extra, n+extra)))
+	first = Uniform(SliceAxis(x, -2, AxisRange(0, n)))
+	if extra == 0 {
+		return first, first
 	}
-	return newDivergence(s.Solve(first, y), s.Solve(first, second))
+	return first, Uniform(SliceAxis(x, -2, AxisRange(extra, n+extra)))
 }
 
 // newDivergence is twice the first term less the others.

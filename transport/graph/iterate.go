@@ -71,6 +71,11 @@ func (t transportation) iterate(startF, startG *Node) (f, g, iterations *Node) {
 	return StopGradient(f), StopGradient(g), out[2]
 }
 
+// at takes potentials as they are.
+func (t transportation) at(f, g *Node) (*Node, *Node, *Node) {
+	return f, g, Scalar(t.c.Graph(), dtypes.Int32, 0)
+}
+
 // step makes a block of iterations and says whether to go on. It is the body of
 // a loop, where go-xla 0.4.1 has no reductions: sums are products.
 func (t transportation) step(c, a, b, f, g *Node) (*Node, *Node, *Node) {

@@ -44,6 +44,28 @@ func compiled(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Progr
 	return p
 }
 
+// ways are those in which a program computes, of which Compile takes one by its backend.
+var ways = map[string]func(*Program, *backend.Backend) error{"whole": (*Program).whole, "parted": (*Program).parted}
+
+type compiler func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program
+
+// eachWay runs a test on programs of both ways.
+func eachWay(t *testing.T, test func(t *testing.T, compiled compiler)) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program {
+				t.Helper()
+				p, err := l.compile(b, n, room, dim, way)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(p.Close)
+				return p
+			})
+		})
+	}
+}
+
 // labelled is the host's form of rows: one-hot labels behind them.
 func labelled(b Batch, l Loss) transport.Points {
 	p := transport.NewPoints(b.Len(), b.Dim+l.Classes)
@@ -84,23 +106,25 @@ func TestGradientIsThatOfEquation6(t *testing.T) {
 		}
 		all = append(all, k)
 	}
-	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
-		for _, k := range all {
-			for _, room := range []int{m, m + 5} {
-				got, err := compiled(t, b, k.loss, n, room, dim).Gradient(k.x, y)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if math.Abs(got.Loss-k.value) > 1e-4*math.Abs(k.value) {
-					t.Errorf("%+v, room %d: loss %v, want %v", k.loss, room, got.Loss, k.value)
-				}
-				for i, at := range k.at {
-					if math.Abs(float64(got.ByX[at])-k.slope[i]) > 2e-3*math.Max(1, math.Abs(k.slope[i])) {
-						t.Errorf("%+v, room %d: ∂/∂x[%d] = %v, finite differences give %v", k.loss, room, at, got.ByX[at], k.slope[i])
+	eachWay(t, func(t *testing.T, compiled compiler) {
+		backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+			for _, k := range all {
+				for _, room := range []int{m, m + 5} {
+					got, err := compiled(t, b, k.loss, n, room, dim).Gradient(k.x, y)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if math.Abs(got.Loss-k.value) > 1e-4*math.Abs(k.value) {
+						t.Errorf("%+v, room %d: loss %v, want %v", k.loss, room, got.Loss, k.value)
+					}
+					for i, at := range k.at {
+						if math.Abs(float64(got.ByX[at])-k.slope[i]) > 2e-3*math.Max(1, math.Abs(k.slope[i])) {
+							t.Errorf("%+v, room %d: ∂/∂x[%d] = %v, finite differences give %v", k.loss, room, at, got.ByX[at], k.slope[i])
+						}
 					}
 				}
 			}
-		}
+		})
 	})
 }
 
@@ -136,6 +160,10 @@ func upTo(from, to int) []int {
 // Whatever is real, the rows that never met it are the same, and the others stay
 // within the sensitivity that is planned for; by whole clipping and by rows.
 func TestRealRowsMoveTheGradientByItsSensitivityAtMost(t *testing.T) {
+	eachWay(t, realRowsMoveTheGradientByItsSensitivityAtMost)
+}
+
+func realRowsMoveTheGradientByItsSensitivityAtMost(t *testing.T, compiled compiler) {
 	const n, dim, bound = 6, 3, 0.5
 	l := small(0.5)
 	total, _ := l.Split(n)
@@ -254,7 +282,9 @@ func TestPerImageClippingAsksForMoreNoise(t *testing.T) {
 
 // Chance decides how many rows a batch has, and none may be there; a row that is
 // no row changes nothing but its own part.
-func TestBatchesOfAnySizeAndContent(t *testing.T) {
+func TestBatchesOfAnySizeAndContent(t *testing.T) { eachWay(t, batchesOfAnySizeAndContent) }
+
+func batchesOfAnySizeAndContent(t *testing.T, compiled compiler) {
 	const n, dim, room = 6, 3, 4
 	l := small(0.5)
 	total, _ := l.Split(n)
@@ -326,24 +356,26 @@ func BenchmarkGradient(bench *testing.B) {
 	if err != nil {
 		bench.Fatal(err)
 	}
-	for _, dim := range []int{8, 784} {
-		l := Loss{Debiasing: 0.4, Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 200, Tolerance: 1e-3}
-		bench.Run(fmt.Sprintf("n=50/dim=%d", dim), func(bench *testing.B) {
-			total, _ := l.Split(50)
-			program, err := l.Compile(b, 50, 90, dim)
-			if err != nil {
-				bench.Fatal(err)
-			}
-			defer program.Close()
-			x, y := rows(total, dim, 10, 1), rows(50, dim, 10, 2)
-			if _, err := program.Gradient(x, y); err != nil { // compiles
-				bench.Fatal(err)
-			}
-			for bench.Loop() {
-				if _, err := program.Gradient(x, y); err != nil {
+	for name, way := range ways {
+		for _, dim := range []int{8, 784} {
+			l := Loss{Debiasing: 0.4, Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 200, Tolerance: 1e-3}
+			bench.Run(fmt.Sprintf("%s/n=50/dim=%d", name, dim), func(bench *testing.B) {
+				total, _ := l.Split(50)
+				program, err := l.compile(b, 50, 90, dim, way)
+				if err != nil {
 					bench.Fatal(err)
 				}
-			}
-		})
+				defer program.Close()
+				x, y := rows(total, dim, 10, 1), rows(50, dim, 10, 2)
+				if _, err := program.Gradient(x, y); err != nil { // compiles
+					bench.Fatal(err)
+				}
+				for bench.Loop() {
+					if _, err := program.Gradient(x, y); err != nil {
+						bench.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
