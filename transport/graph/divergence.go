@@ -47,6 +47,10 @@ func (s Sinkhorn) Debiased(x, y, x2, y2 Measure) *Divergence {
 // that of Debiased; W(y, ·) does not depend on x and is left out. A batch of y
 // that varies in size, as Poisson samples do, fits into a fixed shape as rows of
 // weight 0. It panics where the number of points is no n + ⌊n·p⌋.
+//
+// The terms are solved one after the other, though one loop for both would take a device
+// half the operations: where it ended would then depend on y, and with it the gradient
+// of the second term, which must tell nothing of real points.
 func (s Sinkhorn) SemiDebiased(x *Node, y Measure, p float64) *Divergence {
 	checkPoints(x, y.Points)
 	first, second := Mixed(x, p)
