@@ -1,6 +1,10 @@
 package graph
 
 import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"molehill/transport/sinkhorn"
@@ -17,7 +21,7 @@ type Divergence struct {
 
 	MarginalError *Node       // the largest of the terms', [batch...]
 	Converged     *Node       // all terms, bool [batch...]
-	Terms         []*Solution // in the order of the formula
+	Terms         []*Solution // in the order of the formula; nil where they are solved at once
 }
 
 // Biased returns the empirical Sinkhorn divergence (001 Eqs. 2 and 4),
@@ -47,28 +51,16 @@ func (s Sinkhorn) Debiased(x, y, x2, y2 Measure) *Divergence {
 // that of Debiased; W(y, ·) does not depend on x and is left out. A batch of y
 // that varies in size, as Poisson samples do, fits into a fixed shape as rows of
 // weight 0. It panics where the number of points is no n + ⌊n·p⌋.
-//
-// The terms are solved one after the other, though one loop for both would take a device
-// half the operations: where it ended would then depend on y, and with it the gradient
-// of the second term, which must tell nothing of real points.
 func (s Sinkhorn) SemiDebiased(x *Node, y Measure, p float64) *Divergence {
 	checkPoints(x, y.Points)
-	first, second := Mixed(x, p)
+	first, second := mixed(x, p)
 	return newDivergence(s.Solve(first, y), s.Solve(first, second))
 }
 
-// SemiDebiasedAt is SemiDebiased for potentials of its two terms that come from
-// elsewhere (Sinkhorn.At).
-func (s Sinkhorn) SemiDebiasedAt(x *Node, y Measure, p float64, f, g [2]*Node) *Divergence {
-	checkPoints(x, y.Points)
-	first, second := Mixed(x, p)
-	return newDivergence(s.At(first, y, f[0], g[0]), s.At(first, second, f[1], g[1]))
-}
-
-// Mixed returns the generated points that SemiDebiased compares with real ones, x[0:n],
-// and those that it compares them with for the debiasing, x[n′:n+n′]. They are the same
+// mixed returns the generated points that SemiDebiased compares with real ones, x[0:n],
+// and those that it compares them with for the debiasing, x[n′:n+n′]: the same measure
 // where n′ is 0.
-func Mixed(x *Node, p float64) (first, second Measure) {
+func mixed(x *Node, p float64) (first, second Measure) {
 	n, extra, err := sinkhorn.Mixed(x.Shape().Dimensions[x.Rank()-2], p)
 	if err != nil {
 		panic(err)
@@ -78,6 +70,46 @@ func Mixed(x *Node, p float64) (first, second Measure) {
 		return first, first
 	}
 	return first, Uniform(SliceAxis(x, -2, AxisRange(extra, n+extra)))
+}
+
+// SemiDebiasedAtOnce is SemiDebiased of one problem, [n+n′, d] against [m, d], with both
+// terms in one loop. A device that takes longer to begin an operation than to make it
+// has half as many to begin; a processor has the narrower term's padding to compute.
+//
+// Neither term tells anything of the other: each has its own ε on the way down, and
+// stays as it is from where it is solved.
+func (s Sinkhorn) SemiDebiasedAtOnce(x *Node, y Measure, p float64) *Divergence {
+	checkPoints(x, y.Points)
+	if x.Rank() != 2 {
+		panic(fmt.Errorf("graph: points of shape %s; SemiDebiasedAtOnce is for one problem, [n, d]", x.Shape()))
+	}
+	first, second := mixed(x, p)
+	g, dtype := x.Graph(), x.DType()
+	n, m := first.Points.Shape().Dimensions[0], y.Points.Shape().Dimensions[0]
+	ones := func(dims ...int) *Node { return Ones(g, shapes.Make(dtype, dims...)) }
+	wide := func(v *Node) *Node { // to as many columns as the wider term has
+		dims := slices.Clone(v.Shape().Dimensions)
+		missing := max(n, m) - dims[len(dims)-1]
+		if missing == 0 {
+			return v
+		}
+		dims[len(dims)-1] = missing
+		return Concatenate([]*Node{v, Zeros(g, shapes.Make(dtype, dims...))}, -1)
+	}
+	cost := func(y *Node) *Node { return wide(s.cost()(InsertAxes(first.Points, 0), InsertAxes(y, 0))) }
+	t := transportation{settings: s.settings(g, dtype), c: Concatenate([]*Node{cost(y.Points), cost(second.Points)}, 0)}
+	masses := y.Weights
+	if masses == nil {
+		masses = ones(m)
+	}
+	t.a = MulScalar(ones(2, n), 1/float64(n))
+	t.b, t.zeroB = weights(Stack([]*Node{wide(masses), wide(ones(n))}, 0), []int{2}, t.c, max(n, m), true)
+	potentialF, potentialG, _ := t.iterate(nil, nil)
+	r := t.evaluate(potentialF, potentialG)
+	of := func(v *Node, term int) *Node { return Reshape(Slice(v, AxisElem(term))) }
+	loss := func(v *Node) *Node { return Sub(MulScalar(of(v, 0), 2), of(v, 1)) }
+	off := Max(of(r.err, 0), of(r.err, 1))
+	return &Divergence{Value: loss(r.value), Transport: loss(r.transport), MarginalError: off, Converged: LessOrEqual(off, t.tolerance)}
 }
 
 // newDivergence is twice the first term less the others.

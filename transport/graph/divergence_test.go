@@ -165,3 +165,46 @@ func TestTrainingStep(t *testing.T) {
 		}
 	})
 }
+
+// Both terms at once are the terms one by one, with and without weights, whichever has
+// more points. And each is solved as if the other were not there: real points that take
+// a hundred times as many iterations leave the second term's gradient as it is, to the
+// last bit.
+func TestSemiDebiasedAtOnce(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		ask(t, b)
+		const n, d, p = 5, 3, 0.4 // and two more
+		rng := rand.New(rand.NewPCG(22, 1))
+		s := graph.Sinkhorn{Epsilon: 0.5, Iterations: 50_000, Tolerance: 1e-10}
+		for _, m := range []int{3, 5, 8} {
+			x, y, w := normals(rng, 0, n+2, d), normals(rng, 1, m, d), shares(rng, m)
+			out := evaluate(t, b, func(in []*Node) []*Node {
+				w := in[2]
+				var all []*Node
+				for _, y := range []graph.Measure{{Points: in[1]}, {Points: in[1], Weights: w}} {
+					for _, loss := range []func(*Node, graph.Measure, float64) *graph.Divergence{s.SemiDebiased, s.SemiDebiasedAtOnce} {
+						d := loss(in[0], y, p)
+						all = append(all, d.Value, d.Transport, Gradient(d.Value, in[0])[0], d.Converged)
+					}
+				}
+				return all
+			}, x, y, w)
+			for k := range 2 {
+				for i, what := range []string{"value", "transport", "gradient", "converged"} {
+					near(t, what, out[8*k+4+i], out[8*k+i], 1e-7)
+				}
+			}
+		}
+
+		s.Epsilon = 0.02
+		x := normals(rng, 0, n+2, d)
+		pull := func(y array) []float64 {
+			out := evaluate(t, b, func(in []*Node) []*Node {
+				d := s.SemiDebiasedAtOnce(in[0], graph.Uniform(in[1]), p)
+				return []*Node{SliceAxis(Gradient(d.Value, in[0])[0], 0, AxisRangeToEnd(n))}
+			}, x, y)
+			return out[0]
+		}
+		near(t, "gradient that tells nothing of real points", pull(normals(rng, 40, 6, d)), pull(normals(rng, 0, 6, d)), 0)
+	})
+}

@@ -39,30 +39,43 @@ type transportation struct {
 //     below 1/a_i, stay below 1/a_i⁴.
 func (t transportation) iterate(startF, startG *Node) (f, g, iterations *Node) {
 	c, a, b := StopGradient(t.c), StopGradient(t.a), StopGradient(t.b)
-	made, far, epsilon := 0, ScalarOne(c.Graph(), dtypes.Bool), t.epsilon
+	dtype, count := c.DType(), c.Shape().Dimensions[0]
+	each := func(v *Node) *Node { return BroadcastToDims(v, count, 1) } // of the batch
+	made, open, epsilon := 0, each(ScalarOne(c.Graph(), dtype)), each(t.epsilon)
 	if startF == nil && startG == nil {
 		f, g = t.minima(c)
-		// One schedule for the whole batch: it is one loop.
-		top := DivScalar(ReduceAllMax(c), 16)
-		epsilon = Where(Equal(t.scaling, OnesLike(t.scaling)), t.epsilon, Max(t.epsilon, top))
+		top := DivScalar(Reshape(ReduceMax(c, 1, 2), count, 1), 16)
+		gradually := each(NotEqual(t.scaling, OnesLike(t.scaling)))
+		epsilon = Where(gradually, Max(epsilon, top), epsilon)
 	} else {
 		f, g = t.resume(c, a, b, startF, startG)
-		made, far = 1, ReduceLogicalOr(GreaterThan(StopGradient(t.evaluate(f, g).err), t.tolerance))
+		made = 1
+		far := GreaterThan(StopGradient(t.evaluate(f, g).err), t.tolerance)
+		open = Reshape(ConvertDType(far, dtype), count, 1)
 	}
 	constants := []*Node{c, a, b, t.epsilon, t.reach, t.tolerance, t.scaling, t.iterations}
-	state := []*Node{f, g, Scalar(c.Graph(), dtypes.Int32, made), epsilon, far}
+	state := []*Node{f, g, Scalar(c.Graph(), dtypes.Int32, made), epsilon, open, GreaterThan(ReduceAllMax(open), ScalarZero(c.Graph(), dtype))}
 	out := while(constants, state,
 		func(constant, state []*Node) *Node {
-			return And(LessThan(state[2], constant[7]), state[4])
+			return And(LessThan(state[2], constant[7]), state[5])
 		},
 		func(constant, state []*Node) []*Node {
 			s := t // in terms of the loop's own nodes
+			f, g, open := state[0], state[1], state[4]
 			s.epsilon, s.reach, s.tolerance, s.iterations = state[3], constant[4], constant[5], constant[7]
-			f, g, far := s.step(constant[0], constant[1], constant[2], state[0], state[1])
-			falling := GreaterThan(state[3], constant[3])
-			epsilon := Max(Mul(state[3], constant[6]), constant[3])
+			newF, newG, far := s.step(constant[0], constant[1], constant[2], f, g)
+			falling := ConvertDType(GreaterThan(s.epsilon, BroadcastToShape(constant[3], s.epsilon.Shape())), c.DType())
+			epsilon := Max(Mul(s.epsilon, constant[6]), constant[3])
 			made := Add(state[2], Const(f.Graph(), int32(s.block)))
-			return []*Node{f, g, made, epsilon, Or(falling, far)}
+			// A problem that is solved stays as it is, while others go on: so each is
+			// solved as it would be by itself, and tells nothing of the others.
+			held := func(now, before *Node) *Node {
+				zero := BroadcastToShape(number(now, 0), now.Shape())
+				return Where(GreaterThan(Add(open, zero), zero), now, before)
+			}
+			still := Mul(open, Max(falling, far))
+			count := DotGeneral(still, []int{0, 1}, nil, still, []int{0, 1}, nil)
+			return []*Node{held(newF, f), held(newG, g), made, held(epsilon, s.epsilon), still, GreaterThan(count, number(count, 0))}
 		})
 	f, g = t.settle(c, a, b, out[0], out[1])
 	if t.zeroA != nil || t.zeroB != nil {
@@ -71,15 +84,11 @@ func (t transportation) iterate(startF, startG *Node) (f, g, iterations *Node) {
 	return StopGradient(f), StopGradient(g), out[2]
 }
 
-// at takes potentials as they are.
-func (t transportation) at(f, g *Node) (*Node, *Node, *Node) {
-	return f, g, Scalar(t.c.Graph(), dtypes.Int32, 0)
-}
-
-// step makes a block of iterations and says whether to go on. It is the body of
-// a loop, where go-xla 0.4.1 has no reductions: sums are products.
+// step makes a block of iterations, at an ε for each problem, [batch, 1], and says which
+// are to go on, 1 or 0. It is the body of a loop, where go-xla 0.4.1 has no reductions:
+// sums are products.
 func (t transportation) step(c, a, b, f, g *Node) (*Node, *Node, *Node) {
-	k := Exp(Div(Sub(Add(InsertAxes(f, -1), InsertAxes(g, -2)), c), t.epsilon))
+	k := Exp(Div(Sub(Add(InsertAxes(f, -1), InsertAxes(g, -2)), c), InsertAxes(t.epsilon, -1)))
 	one := number(f, 1)
 	u, v := BroadcastToShape(one, f.Shape()), BroadcastToShape(one, g.Shape())
 	rows := func(v *Node) *Node { return DotGeneral(k, []int{2}, []int{0}, Mul(b, v), []int{1}, []int{0}) }
@@ -116,8 +125,7 @@ func (t transportation) step(c, a, b, f, g *Node) (*Node, *Node, *Node) {
 	// Stop a little below the tolerance: MarginalError is computed afresh from
 	// the potentials, with its own rounding.
 	far := ConvertDType(GreaterThan(miss, Mul(Mul(t.tolerance, number(f, 0.8)), size)), c.DType())
-	count := DotGeneral(far, []int{0}, nil, far, []int{0}, nil)
-	return f, g, GreaterThan(count, number(f, 0))
+	return f, g, InsertAxes(far, -1)
 }
 
 // center moves the constant between the potentials of unbalanced transport that

@@ -42,7 +42,7 @@ func (e *Executor) build(k program, in []*Node) []*Node {
 	if k.cost != nil {
 		cost, _ = onGraph(k.cost.(sinkhorn.Cost)) // kind has seen that there is one
 	}
-	r := solve(x, y, f, g, cost, s, transportation.iterate)
+	r := solve(x, y, f, g, cost, s)
 	out := []*Node{r.F, r.G, r.Value, r.Transport, r.MarginalError, r.Iterations}
 	if k.wantPlans {
 		out = append(out, r.Plan)

@@ -174,20 +174,11 @@ func (s Sinkhorn) Solve(x, y Measure) *Solution { return s.Resume(x, y, nil, nil
 // [batch..., m], one of which may be nil.
 func (s Sinkhorn) Resume(x, y Measure, f, g *Node) *Solution {
 	checkPoints(x.Points, y.Points)
-	return solve(x, y, f, g, s.cost(), s.settings(x.Points.Graph(), x.Points.DType()), transportation.iterate)
+	return solve(x, y, f, g, s.cost(), s.settings(x.Points.Graph(), x.Points.DType()))
 }
 
-// At is what potentials are worth that come from elsewhere, [batch..., n] and
-// [batch..., m]: the Solution that they are, with its gradients, and not one iteration.
-func (s Sinkhorn) At(x, y Measure, f, g *Node) *Solution {
-	checkPoints(x.Points, y.Points)
-	return solve(x, y, f, g, s.cost(), s.settings(x.Points.Graph(), x.Points.DType()), transportation.at)
-}
-
-// solve joins the batch axes, solves, and parts them again. find gets potentials to
-// start from, or nil, and returns those that it ends with and how many iterations it
-// made.
-func solve(x, y Measure, f, g *Node, cost Cost, s settings, find func(t transportation, f, g *Node) (*Node, *Node, *Node)) *Solution {
+// solve joins the batch axes, solves, and parts them again.
+func solve(x, y Measure, f, g *Node, cost Cost, s settings) *Solution {
 	dims := x.Points.Shape().Dimensions
 	batch, d := dims[:len(dims)-2], dims[len(dims)-1]
 	n, m := dims[len(dims)-2], y.Points.Shape().Dimensions[len(dims)-2]
@@ -207,7 +198,7 @@ func solve(x, y Measure, f, g *Node, cost Cost, s settings, find func(t transpor
 	if !t.same {
 		t.b, t.zeroB = weights(y.Weights, batch, ys, m, !s.unbalanced)
 	}
-	f, g, iterations := find(t, start(f, batch, xs, n), start(g, batch, ys, m))
+	f, g, iterations := t.iterate(start(f, batch, xs, n), start(g, batch, ys, m))
 	part := func(v *Node) *Node {
 		return Reshape(v, slices.Concat(batch, v.Shape().Dimensions[1:])...)
 	}

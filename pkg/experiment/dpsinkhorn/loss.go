@@ -108,21 +108,18 @@ func (l Loss) CheckIterations(largest float64) error {
 type Program struct {
 	loss         Loss
 	n, room, dim int
-	solve        func(in []*tensors.Tensor, weights []float32) ([]*tensors.Tensor, error)
-	execs        []*Exec
+	exec         *Exec
 }
 
 // Compile builds the program for n generated rows beside real ones of the same
 // dimension, of which at most room are looked at: a public number.
 func (l Loss) Compile(b *backend.Backend, n, room, dim int) (*Program, error) {
-	if b.OnCPU() {
-		return l.compile(b, n, room, dim, (*Program).whole)
-	}
-	return l.compile(b, n, room, dim, (*Program).parted)
+	return l.compile(b, n, room, dim, !b.OnCPU() && l.Debiasing > 0)
 }
 
-// compile builds a program in a way.
-func (l Loss) compile(b *backend.Backend, n, room, dim int, way func(*Program, *backend.Backend) error) (*Program, error) {
+// compile builds a program that solves the loss's terms one by one, or at once
+// (graph.SemiDebiasedAtOnce).
+func (l Loss) compile(b *backend.Backend, n, room, dim int, atOnce bool) (*Program, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
@@ -130,49 +127,26 @@ func (l Loss) compile(b *backend.Backend, n, room, dim int, way func(*Program, *
 		return nil, fmt.Errorf("dpsinkhorn: %d generated rows beside at most %d of dimension %d; take at least 1 of each", n, room, dim)
 	}
 	p := &Program{loss: l, n: n, room: room, dim: dim}
-	if err := way(p, b); err != nil {
-		p.Close()
+	var err error
+	p.exec, err = NewExec(b.Engine, func(x, labels, y, labelsY, weights *Node) []*Node {
+		s := l.solver()
+		xs := graph.Labelled(x, labels, l.Classes, l.LabelScale)
+		ys := graph.Measure{Points: graph.Labelled(y, labelsY, l.Classes, l.LabelScale), Weights: weights}
+		solve := s.SemiDebiased
+		if atOnce {
+			solve = s.SemiDebiasedAtOnce
+		}
+		d := solve(xs, ys, l.Debiasing)
+		return []*Node{Gradient(d.Value, x)[0], d.Value, d.MarginalError}
+	})
+	if err != nil {
 		return nil, fmt.Errorf("dpsinkhorn: on %s: %w", b, err)
 	}
 	return p, nil
 }
 
-// exec adds a graph to the program.
-func (p *Program) exec(b *backend.Backend, build func(in []*Node) []*Node) (*Exec, error) {
-	e, err := NewExec(b.Engine, build)
-	if err == nil {
-		p.execs = append(p.execs, e)
-	}
-	return e, err
-}
-
-// measures are the two sides of the loss, of the inputs of a program.
-func (l Loss) measures(in []*Node) (x *Node, y graph.Measure) {
-	x = graph.Labelled(in[0], in[1], l.Classes, l.LabelScale)
-	return x, graph.Measure{Points: graph.Labelled(in[2], in[3], l.Classes, l.LabelScale), Weights: in[4]}
-}
-
-// pull is what a graph answers of the loss.
-func pull(d *graph.Divergence, in []*Node) []*Node {
-	return []*Node{Gradient(d.Value, in[0])[0], d.Value, d.MarginalError}
-}
-
-// whole makes the program of one graph.
-func (p *Program) whole(b *backend.Backend) error {
-	e, err := p.exec(b, func(in []*Node) []*Node {
-		x, y := p.loss.measures(in)
-		return pull(p.loss.solver().SemiDebiased(x, y, p.loss.Debiasing), in)
-	})
-	p.solve = func(in []*tensors.Tensor, _ []float32) ([]*tensors.Tensor, error) { return e.Call(arguments(in)...) }
-	return err
-}
-
 // Close releases the program.
-func (p *Program) Close() {
-	for _, e := range p.execs {
-		e.Finalize()
-	}
-}
+func (p *Program) Close() { p.exec.Finalize() }
 
 // Gradient returns the gradient at generated rows x. How many real rows there are
 // is left to chance by a Poisson sample, and private: of more than there is room
@@ -200,7 +174,7 @@ func (p *Program) Gradient(x, real Batch) (Pull, error) {
 	in := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total),
 		tensors.FromFlatDataAndDimensions(y, p.room, p.dim), tensors.FromFlatDataAndDimensions(labels, p.room),
 		tensors.FromFlatDataAndDimensions(weights, p.room)}
-	out, err := p.solve(in, weights)
+	out, err := p.exec.Call(arguments(in)...)
 	free(in)
 	if err != nil {
 		return Pull{}, fmt.Errorf("dpsinkhorn: %w", err)

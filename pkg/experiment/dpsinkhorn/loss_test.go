@@ -44,18 +44,15 @@ func compiled(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Progr
 	return p
 }
 
-// ways are those in which a program computes, of which Compile takes one by its backend.
-var ways = map[string]func(*Program, *backend.Backend) error{"whole": (*Program).whole, "parted": (*Program).parted}
-
 type compiler func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program
 
-// eachWay runs a test on programs of both ways.
+// eachWay runs a test on programs that solve the terms one by one, and at once.
 func eachWay(t *testing.T, test func(t *testing.T, compiled compiler)) {
-	for name, way := range ways {
-		t.Run(name, func(t *testing.T) {
+	for _, atOnce := range []bool{false, true} {
+		t.Run(fmt.Sprintf("at once %v", atOnce), func(t *testing.T) {
 			test(t, func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program {
 				t.Helper()
-				p, err := l.compile(b, n, room, dim, way)
+				p, err := l.compile(b, n, room, dim, atOnce)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -356,12 +353,12 @@ func BenchmarkGradient(bench *testing.B) {
 	if err != nil {
 		bench.Fatal(err)
 	}
-	for name, way := range ways {
+	for _, atOnce := range []bool{false, true} {
 		for _, dim := range []int{8, 784} {
 			l := Loss{Debiasing: 0.4, Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 200, Tolerance: 1e-3}
-			bench.Run(fmt.Sprintf("%s/n=50/dim=%d", name, dim), func(bench *testing.B) {
+			bench.Run(fmt.Sprintf("once=%v/dim=%d", atOnce, dim), func(bench *testing.B) {
 				total, _ := l.Split(50)
-				program, err := l.compile(b, 50, 90, dim, way)
+				program, err := l.compile(b, 50, 90, dim, atOnce)
 				if err != nil {
 					bench.Fatal(err)
 				}
