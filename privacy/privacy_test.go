@@ -169,6 +169,43 @@ func TestReleaserMakesEachReleaseOnce(t *testing.T) {
 	}
 }
 
+// What is expected changes no answer: not the release's, nor that of another step, of
+// fewer numbers, of a step that does not exist, or of a second time.
+func TestExpectedReleasesAreTheSame(t *testing.T) {
+	plan, err := Calibrate(Plan{Sensitivity: Sensitivity{Value: 1, Relation: ReplaceOne}, Records: 100, Steps: 3, Budget: Budget{Epsilon: 1, Delta: 1e-5}, Coordinates: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := func(r *Releaser, step, numbers int) []float64 {
+		values := make([]float64, numbers)
+		if err := r.Release(values, plan.Sensitivity, step); err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
+	plainly := plan.Releaser(noise.Seeded(1))
+	all, few, next := release(plainly, 0, 500), release(plainly, 2, 7), release(plainly, 1, 500)
+	r := plan.Releaser(noise.Seeded(1))
+	for _, step := range []int{-1, 3, 0} {
+		r.Expect(step, 500)
+	}
+	r.Expect(1, 501)
+	for range 2 {
+		if !slices.Equal(release(r, 0, 500), all) {
+			t.Error("an expected release is another one")
+		}
+	}
+	r.Expect(2, 500)
+	if !slices.Equal(release(r, 1, 500), next) || !slices.Equal(release(r, 2, 7), few) {
+		t.Error("an expected release changes others")
+	}
+	open := Plan{Sensitivity: plan.Sensitivity, Records: 100, Steps: 1, Budget: Budget{Epsilon: math.Inf(1)}, Coordinates: 500}.Releaser(noise.Seeded(1))
+	open.Expect(0, 500)
+	if slices.Max(release(open, 0, 500)) != 0 {
+		t.Error("a plan without noise has it once it is expected")
+	}
+}
+
 func TestDrawIsThePlansSampler(t *testing.T) {
 	p := example()
 	if rows, err := p.Releaser(noise.Seeded(1)).Draw(0); err != nil || len(rows) != p.Records {

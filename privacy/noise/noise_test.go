@@ -220,6 +220,37 @@ func TestReleaseLiesOnTheGrid(t *testing.T) {
 	}
 }
 
+// Noise drawn ahead is that of the release, to the last bit, over chunks and their ends.
+func TestAheadIsTheRelease(t *testing.T) {
+	for _, n := range []int{1, chunkLength, chunkLength + 3, 5*chunkLength - 1} {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = math.Sin(float64(i)) * 1e3
+		}
+		values[0] = math.NaN()
+		want, got := make([]float64, n), slices.Clone(values)
+		if err := Seeded(5).Release(want, values, 0.7, "a", 3); err != nil {
+			t.Fatal(err)
+		}
+		ahead, err := Seeded(5).Ahead(n, 0.7, "a", 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ahead.Release(got, got); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d values: another release", n)
+		}
+		if err := ahead.Release(make([]float64, n+1), make([]float64, n+1)); err == nil || !strings.Contains(err.Error(), "found") {
+			t.Errorf("one value too many: %v", err)
+		}
+	}
+	if _, err := Seeded(5).Ahead(3, math.NaN(), "a", 3); err == nil {
+		t.Error("noise without a scale was drawn")
+	}
+}
+
 func TestBadScalesAreErrors(t *testing.T) {
 	s, dst := Seeded(9), make([]float64, 3)
 	for _, sigma := range []float64{-1, math.NaN(), math.Inf(1)} {

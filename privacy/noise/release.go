@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -52,21 +53,75 @@ const reach = 1 << 51
 // tell of the records. But a statistic that one record can make NaN has no
 // finite sensitivity: records must be cleaned before they are summed.
 func (s Source) Release(dst, values []float64, sigma float64, label string, step int) error {
+	if err := checkRelease(sigma, dst, values); err != nil {
+		return err
+	}
+	g := Grid(sigma)
+	forChunks(len(dst), func(chunk, from, to int) {
+		src := s.chacha("release", label, step, chunk)
+		for i := from; i < to; i++ {
+			dst[i] = (onGrid(values[i], g) + steps(src, sigma, g)) * g
+		}
+	})
+	return nil
+}
+
+func checkRelease(sigma float64, dst, values []float64) error {
 	if !(sigma >= 0x1p-900 && sigma <= 0x1p900) {
 		return fmt.Errorf("noise: want a standard deviation between 2^-900 and 2^900 to release with, found %v", sigma)
 	}
 	if len(dst) != len(values) {
 		return fmt.Errorf("noise: want as many places as values, found %d places for %d values", len(dst), len(values))
 	}
-	g := Grid(sigma)
-	forChunks(len(dst), func(chunk, from, to int) {
-		src := s.chacha("release", label, step, chunk)
-		for i := from; i < to; i++ {
-			four := normal(src) + normal(src) + normal(src) + normal(src)
-			steps := onGrid(values[i], g) + math.RoundToEven(four/2*sigma/g)
-			dst[i] = steps * g
-		}
-	})
+	return nil
+}
+
+// steps draws the noise of one value, in steps of the grid.
+func steps(src *rand.ChaCha8, sigma, g float64) float64 {
+	four := normal(src) + normal(src) + normal(src) + normal(src)
+	return math.RoundToEven(four / 2 * sigma / g)
+}
+
+// Ahead is the noise of a Release that is still to come, drawn while its values are
+// being computed.
+type Ahead struct {
+	sigma float64
+	steps []float64 // of the grid
+	drawn chan struct{}
+}
+
+// Ahead begins to draw the noise of a release of n values, and returns at once.
+func (s Source) Ahead(n int, sigma float64, label string, step int) (*Ahead, error) {
+	if err := checkRelease(sigma, nil, nil); err != nil {
+		return nil, err
+	}
+	a := &Ahead{sigma: sigma, steps: make([]float64, n), drawn: make(chan struct{})}
+	go func() {
+		defer close(a.drawn)
+		g := Grid(sigma)
+		forChunks(n, func(chunk, from, to int) {
+			src := s.chacha("release", label, step, chunk)
+			for i := from; i < to; i++ {
+				a.steps[i] = steps(src, sigma, g)
+			}
+		})
+	}()
+	return a, nil
+}
+
+// Release is Source.Release of as many values as the noise was drawn for.
+func (a *Ahead) Release(dst, values []float64) error {
+	if err := checkRelease(a.sigma, dst, values); err != nil {
+		return err
+	}
+	if len(values) != len(a.steps) {
+		return fmt.Errorf("noise: noise was drawn ahead for %d values, found %d", len(a.steps), len(values))
+	}
+	<-a.drawn
+	g := Grid(a.sigma)
+	for i, v := range values {
+		dst[i] = (onGrid(v, g) + a.steps[i]) * g
+	}
 	return nil
 }
 

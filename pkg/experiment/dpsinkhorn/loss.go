@@ -108,6 +108,7 @@ func (l Loss) CheckIterations(largest float64) error {
 type Program struct {
 	loss         Loss
 	n, room, dim int
+	onCPU        bool
 	exec         *Exec
 }
 
@@ -126,7 +127,7 @@ func (l Loss) compile(b *backend.Backend, n, room, dim int, atOnce bool) (*Progr
 	if n < 1 || room < 1 || dim < 1 {
 		return nil, fmt.Errorf("dpsinkhorn: %d generated rows beside at most %d of dimension %d; take at least 1 of each", n, room, dim)
 	}
-	p := &Program{loss: l, n: n, room: room, dim: dim}
+	p := &Program{loss: l, n: n, room: room, dim: dim, onCPU: b.OnCPU()}
 	var err error
 	p.exec, err = NewExec(b.Engine, func(x, labels, y, labelsY, weights *Node) []*Node {
 		s := l.solver()

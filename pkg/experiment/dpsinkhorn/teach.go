@@ -64,6 +64,9 @@ func (t *byImages) pull(step int, x Batch) (Pull, error) {
 func (t *byImages) marginalError() float64 { return t.off }
 
 func (t *byImages) gradient(step int, x Batch) ([]float32, error) {
+	if !t.program.onCPU { // whose cores have nothing else to do meanwhile
+		t.release.Expect(step, t.config.Generated*x.Dim)
+	}
 	p, err := t.pull(step, x)
 	if err != nil {
 		return nil, err
