@@ -134,6 +134,9 @@ func open(config string) (b *Backend, err error) {
 		b.Device = goDevice()
 	default:
 		b.Name, b.Plugin, b.Device = XLA, path, engine.DeviceDescription(0)
+		if kindOf(path) == cuda {
+			b.Device = deviceName(b.Device, gpus)
+		}
 	}
 	return b, nil
 }

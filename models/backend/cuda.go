@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -12,10 +13,9 @@ const cuda = "cuda"
 
 // inFullPrecision returns a configuration of a plugin for NVIDIA's GPUs whose products
 // have all 24 bits of float32. By default they have the 11 of TF32: a clipped gradient
-// would be up to a thousandth longer than its bound, where what is planned for it is a
-// millionth, and Sinkhorn's marginals could not be met. (Products of matrices go by the
-// option tf32, convolutions by NVIDIA's own variable, which the libraries read when they
-// are loaded.)
+// could be a thousandth longer than its bound, for which no plan has room, and
+// Sinkhorn's marginals could not be met. (Products of matrices go by the option tf32,
+// convolutions by NVIDIA's own variable, which the libraries read when they are loaded.)
 func inFullPrecision(config string) (string, error) {
 	for _, option := range strings.Split(config, ",")[1:] {
 		if name, value, _ := strings.Cut(option, "="); name == "tf32" && value != "false" {
@@ -27,6 +27,31 @@ func inFullPrecision(config string) (string, error) {
 	os.Setenv("NVIDIA_TF32_OVERRIDE", "0")
 	return config + ",tf32=false", nil
 }
+
+// deviceName is what a device calls itself with the names of the machine's GPUs, as
+// NVIDIA's driver tells them in a folder: a plugin has a number for its device alone.
+func deviceName(device, folder string) string {
+	var names []string
+	files, _ := filepath.Glob(filepath.Join(folder, "*", "information"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if key, value, found := strings.Cut(line, ":"); found && key == "Model" && !slices.Contains(names, strings.TrimSpace(value)) {
+				names = append(names, strings.TrimSpace(value))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return device
+	}
+	return strings.Join(names, ", ") + ", " + device
+}
+
+// gpus is where the driver tells of them.
+const gpus = "/proc/driver/nvidia/gpus"
 
 // besideItsLibraries keeps go-xla from warning, in six lines, that NVIDIA's libraries are
 // not beside a plugin of a Python wheel: they are a folder above, and the plugin's own

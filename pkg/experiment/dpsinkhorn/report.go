@@ -192,7 +192,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	if slices.ContainsFunc(all, func(m measured) bool { return len(m.rows) > 1 }) {
 		table.Caption += " ± is the standard deviation over seeds, and what is without it was measured for one."
 	}
-	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps", "seeds", "seconds")
+	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps made", "seeds", "seconds")
 	for _, m := range all {
 		theirs := ""
 		if k := slices.IndexFunc(m.rows[0].Claims, func(c privacy.Claim) bool { return c.Label == papersWay }); k >= 0 {
@@ -245,6 +245,8 @@ func (m measured) number(name string) float64 {
 		return m.config.LearningRate
 	case "noise":
 		return m.config.Noise
+	case "steps":
+		return float64(m.config.Steps)
 	default:
 		return m.config.Debiasing
 	}

@@ -1,4 +1,4 @@
-"""What BenchmarkSinkhorn measures, by OTT-JAX (ott-jax 0.6.0, jax 0.10.2).
+"""What BenchmarkSinkhorn measures, by OTT-JAX (ott-jax 0.6.0; jax 0.10.2 on CPUs, 0.11.2 on a GPU).
 
     python peers.py
 
@@ -6,6 +6,8 @@ OT_eps with its gradient by x, jitted, vmapped over the batch, in float32. Run i
 beside the benchmark, on the same idle machine:
 
     go test -run '^$' -bench Sinkhorn ./transport/graph
+
+On a GPU set JAX_DEFAULT_MATMUL_PRECISION=highest, or its products are of 11 bits.
 """
 
 import time
