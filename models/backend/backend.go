@@ -107,7 +107,7 @@ func open(config string) (b *Backend, err error) {
 	}()
 	name, plugin, _ := strings.Cut(config, ":")
 	path, _, _ := strings.Cut(plugin, ",") // options follow the path
-	if name != Go && kindOf(path) == cuda {
+	if name != Go {
 		if config, err = inFullPrecision(config); err != nil {
 			return nil, err
 		}

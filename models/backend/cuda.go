@@ -11,11 +11,12 @@ import (
 // cuda is the kind of plugins for NVIDIA's GPUs.
 const cuda = "cuda"
 
-// inFullPrecision returns a configuration of a plugin for NVIDIA's GPUs whose products
-// have all 24 bits of float32. By default they have the 11 of TF32: a clipped gradient
-// could be a thousandth longer than its bound, for which no plan has room, and
-// Sinkhorn's marginals could not be met. (Products of matrices go by the option tf32,
-// convolutions by NVIDIA's own variable, which the libraries read when they are loaded.)
+// inFullPrecision returns a plugin's configuration with which products have all 24 bits
+// of float32, whatever the plugin drives. On NVIDIA's GPUs they have the 11 of TF32 by
+// default: a clipped gradient could be a thousandth longer than its bound, for which no
+// plan has room, and Sinkhorn's marginals could not be met. (Products of matrices go by
+// the option tf32, convolutions by NVIDIA's own variable, which its libraries read when
+// they are loaded.)
 func inFullPrecision(config string) (string, error) {
 	for _, option := range strings.Split(config, ",")[1:] {
 		if name, value, _ := strings.Cut(option, "="); name == "tf32" && value != "false" {
@@ -57,6 +58,9 @@ const gpus = "/proc/driver/nvidia/gpus"
 // not beside a plugin of a Python wheel: they are a folder above, and the plugin's own
 // search path has that.
 func besideItsLibraries(plugin string) {
+	if kindOf(plugin) != cuda {
+		return
+	}
 	packages := filepath.Dir(filepath.Dir(filepath.Dir(plugin)))
 	if _, err := os.Stat(filepath.Join(packages, "nvidia")); err != nil {
 		return
