@@ -126,6 +126,12 @@ func open(config string) (b *Backend, err error) {
 		if engine, err = compute.NewWithConfig(config); err != nil {
 			return nil, err
 		}
+		if name != Go {
+			if err := checkName(path, engine.DeviceDescription(0)); err != nil {
+				engine.Finalize()
+				return nil, err
+			}
+		}
 		engines.byConfig[config] = engine
 	}
 	b = &Backend{Engine: engine, Name: name}

@@ -34,6 +34,49 @@ func TestEveryBackendComputes(t *testing.T) {
 	})
 }
 
+// Products and convolutions keep all 24 bits of their factors: 1 + 2⁻¹², which the 11 bits
+// of TF32 round to 1, times one.
+func TestProductsAreExact(t *testing.T) {
+	const n, v = 64, 1 + 0x1p-12
+	fill := func(value func(i, j int) float32) [][]float32 {
+		rows := make([][]float32, n)
+		for i := range rows {
+			rows[i] = make([]float32, n)
+			for j := range rows[i] {
+				rows[i][j] = value(i, j)
+			}
+		}
+		return rows
+	}
+	values := fill(func(int, int) float32 { return v })
+	unit := fill(func(i, j int) float32 {
+		if i == j {
+			return 1
+		}
+		return 0
+	})
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		got, err := graph.CallOnceN(b.Engine, func(x, unit *graph.Node) []*graph.Node {
+			images := graph.Reshape(x, 1, 8, 8, n)
+			kernel := graph.Reshape(unit, 1, 1, n, n)
+			convolved := graph.Convolve(images, kernel).Done()
+			return []*graph.Node{graph.Dot(x, unit).Product(), graph.Reshape(convolved, n, n)}
+		}, values, unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, what := range []string{"product", "convolution"} {
+			for _, row := range got[k].Value().([][]float32) {
+				for _, value := range row {
+					if value != v {
+						t.Fatalf("%s on %s: %v, want %v", what, b, value, v)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestFoundEndsWithGo(t *testing.T) {
 	lonely(t)
 	found := backend.Found()

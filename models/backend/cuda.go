@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,15 +19,32 @@ const cuda = "cuda"
 // the option tf32, convolutions by NVIDIA's own variable, which its libraries read when
 // they are loaded.)
 func inFullPrecision(config string) (string, error) {
-	for _, option := range strings.Split(config, ",")[1:] {
-		if name, value, _ := strings.Cut(option, "="); name == "tf32" && value != "false" {
+	plugin, options, _ := strings.Cut(config, ",")
+	if !strings.Contains(plugin, ":") { // the backend's name alone: options come after its plugin's, which is left out
+		plugin += ":"
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		name, value, _ := strings.Cut(option, "=")
+		switch rounded, err := strconv.ParseBool(value); {
+		case option == "" || name == "notf32" || name == "tf32" && err == nil && !rounded:
+		case name == "tf32":
 			return "", fmt.Errorf("option %q rounds products to 11 bits, with which no bound on a gradient holds; leave it out", option)
-		} else if name == "tf32" {
-			config = strings.Replace(config, ","+option, "", 1)
+		default:
+			plugin += "," + option
 		}
 	}
 	os.Setenv("NVIDIA_TF32_OVERRIDE", "0")
-	return config + ",tf32=false", nil
+	return plugin + ",tf32=false", nil
+}
+
+// checkName refuses a plugin that drives NVIDIA's GPUs under a name by which go-xla does
+// not see that it does: it then has XLA choose the precision of products.
+func checkName(plugin, device string) error {
+	name := strings.ToLower(plugin) // go-xla 0.4.1's pjrt.IsCUDAName
+	if strings.Contains(strings.ToLower(device), cuda) && !strings.Contains(name, cuda) && !strings.Contains(name, "nvidia") {
+		return fmt.Errorf("plugin %s drives %s under a name with neither \"cuda\" nor \"nvidia\" in it, for which products would be rounded to 11 bits; give its path another name, such as by a link called xla_cuda_plugin.so", plugin, device)
+	}
+	return nil
 }
 
 // deviceName is what a device calls itself with the names of the machine's GPUs, as

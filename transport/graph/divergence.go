@@ -77,11 +77,16 @@ func mixed(x *Node, p float64) (first, second Measure) {
 // has half as many to begin; a processor has the narrower term's padding to compute.
 //
 // Neither term tells anything of the other: each has its own ε on the way down, and
-// stays as it is from where it is solved.
+// stays as it is from where it is solved. Where the limit cuts the iterations short, sums
+// over padding leave rounding of another kind than SemiDebiased's in what is not solved.
+// It panics for unbalanced transport.
 func (s Sinkhorn) SemiDebiasedAtOnce(x *Node, y Measure, p float64) *Divergence {
 	checkPoints(x, y.Points)
 	if x.Rank() != 2 {
 		panic(fmt.Errorf("graph: points of shape %s; SemiDebiasedAtOnce is for one problem, [n, d]", x.Shape()))
+	}
+	if s.Reach != 0 {
+		panic(fmt.Errorf("graph: Reach is %v; SemiDebiasedAtOnce is for balanced transport", s.Reach))
 	}
 	first, second := mixed(x, p)
 	g, dtype := x.Graph(), x.DType()
@@ -101,6 +106,8 @@ func (s Sinkhorn) SemiDebiasedAtOnce(x *Node, y Measure, p float64) *Divergence 
 	masses := y.Weights
 	if masses == nil {
 		masses = ones(m)
+	} else if want := shapes.Make(dtype, m); !masses.Shape().Equal(want) {
+		panic(fmt.Errorf("graph: weights of shape %s; want one a point, %s", masses.Shape(), want))
 	}
 	t.a = MulScalar(ones(2, n), 1/float64(n))
 	t.b, t.zeroB = weights(Stack([]*Node{wide(masses), wide(ones(n))}, 0), []int{2}, t.c, max(n, m), true)

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -207,4 +208,23 @@ func TestSemiDebiasedAtOnce(t *testing.T) {
 		}
 		near(t, "gradient that tells nothing of real points", pull(normals(rng, 40, 6, d)), pull(normals(rng, 0, 6, d)), 0)
 	})
+}
+
+func TestSemiDebiasedAtOnceRefuses(t *testing.T) {
+	b, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y, few := cube(rand.New(rand.NewPCG(1, 1)), 7, 2), cube(rand.New(rand.NewPCG(2, 1)), 4, 2), cube(rand.New(rand.NewPCG(3, 1)), 3)
+	for want, s := range map[string]graph.Sinkhorn{
+		"balanced":    {Epsilon: 1, Iterations: 10, Reach: 2},
+		"one a point": {Epsilon: 1, Iterations: 10},
+	} {
+		_, err := CallOnce(b.Engine, func(x, y, w *Node) *Node {
+			return s.SemiDebiasedAtOnce(x, graph.Measure{Points: y, Weights: w}, 0.4).Value
+		}, x, y, few)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want it to say %q", err, want)
+		}
+	}
 }

@@ -43,7 +43,7 @@ type Sinkhorn struct {
 	// blocks of ten, the last one whole. Too few for ε to come down (see Scaling)
 	// leave potentials far from the solution: look at Converged.
 	Iterations int
-	// Tolerance stops the iterations once every problem of the batch has at most
+	// Tolerance stops the iterations of each problem of the batch once it has at most
 	// this MarginalError; 0: 1e-4. In single precision about 1e-7·max C/ε is the
 	// best to be had. It says nothing about the costs themselves, whose rounding no
 	// iteration sees: where that is not far below ε, the solution is one of other

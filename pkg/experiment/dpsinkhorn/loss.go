@@ -115,7 +115,8 @@ type Program struct {
 // Compile builds the program for n generated rows beside real ones of the same
 // dimension, of which at most room are looked at: a public number.
 func (l Loss) Compile(b *backend.Backend, n, room, dim int) (*Program, error) {
-	return l.compile(b, n, room, dim, !b.OnCPU() && l.Debiasing > 0)
+	_, extra := l.Split(n)
+	return l.compile(b, n, room, dim, !b.OnCPU() && extra > 0) // without, the second term is symmetric
 }
 
 // compile builds a program that solves the loss's terms one by one, or at once
