@@ -91,11 +91,12 @@ func (r *Releaser) Expect(step, numbers int) {
 	r.ahead, r.aheadOf = ahead, step
 }
 
-// expected takes what Expect has had drawn for a step, if anything.
-func (r *Releaser) expected(step int) *noise.Ahead {
+// expected takes what Expect has had drawn for a step's release of so many numbers, if
+// anything.
+func (r *Releaser) expected(step, numbers int) *noise.Ahead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ahead == nil || r.aheadOf != step {
+	if r.ahead == nil || r.aheadOf != step || r.ahead.Len() != numbers {
 		return nil
 	}
 	ahead := r.ahead
@@ -148,9 +149,9 @@ func (r *Releaser) release(values []float64, s Sensitivity, step int) error {
 	if err := r.once(values, step); err != nil {
 		return err
 	}
-	if ahead := r.expected(step); ahead != nil && ahead.Release(values, values) == nil {
-		return nil
-	} // of another number of values, perhaps
+	if ahead := r.expected(step, len(values)); ahead != nil {
+		return ahead.Release(values, values)
+	}
 	return r.secret.Release(values, values, p.NoiseStd, r.label, step)
 }
 

@@ -109,6 +109,9 @@ func (s Source) Ahead(n int, sigma float64, label string, step int) (*Ahead, err
 	return a, nil
 }
 
+// Len is how many values the noise is drawn for.
+func (a *Ahead) Len() int { return len(a.steps) }
+
 // Release is Source.Release of as many values as the noise was drawn for.
 func (a *Ahead) Release(dst, values []float64) error {
 	if err := checkRelease(a.sigma, dst, values); err != nil {

@@ -103,14 +103,12 @@ func (s Sinkhorn) SemiDebiasedAtOnce(x *Node, y Measure, p float64) *Divergence 
 	}
 	cost := func(y *Node) *Node { return wide(s.cost()(InsertAxes(first.Points, 0), InsertAxes(y, 0))) }
 	t := transportation{settings: s.settings(g, dtype), c: Concatenate([]*Node{cost(y.Points), cost(second.Points)}, 0)}
-	masses := y.Weights
-	if masses == nil {
-		masses = ones(m)
-	} else if want := shapes.Make(dtype, m); !masses.Shape().Equal(want) {
-		panic(fmt.Errorf("graph: weights of shape %s; want one a point, %s", masses.Shape(), want))
+	masses := ones(1, m)
+	if y.Weights != nil {
+		masses = flat("weights", y.Weights, nil, y.Points, m)
 	}
 	t.a = MulScalar(ones(2, n), 1/float64(n))
-	t.b, t.zeroB = weights(Stack([]*Node{wide(masses), wide(ones(n))}, 0), []int{2}, t.c, max(n, m), true)
+	t.b, t.zeroB = weights(Concatenate([]*Node{wide(masses), wide(ones(1, n))}, 0), []int{2}, t.c, max(n, m), true)
 	potentialF, potentialG, _ := t.iterate(nil, nil)
 	r := t.evaluate(potentialF, potentialG)
 	of := func(v *Node, term int) *Node { return Reshape(Slice(v, AxisElem(term))) }
