@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"sync"
@@ -146,11 +147,17 @@ func (r *Releaser) release(values []float64, s Sensitivity, step int) error {
 	case !(p.NoiseStd > 0):
 		return fmt.Errorf("privacy: the plan for ε = %v has no noise; complete it with Calibrate", p.Budget.Epsilon)
 	}
-	if err := r.once(values, step); err != nil {
+	if ahead := r.expected(step, len(values)); ahead != nil { // who expects, waits for it: both at a time
+		noisy, drawn := make([]float64, len(values)), make(chan error, 1)
+		go func() { drawn <- ahead.Release(noisy, values) }()
+		err := cmp.Or(r.once(values, step), <-drawn)
+		if err == nil {
+			copy(values, noisy)
+		}
 		return err
 	}
-	if ahead := r.expected(step, len(values)); ahead != nil {
-		return ahead.Release(values, values)
+	if err := r.once(values, step); err != nil {
+		return err
 	}
 	return r.secret.Release(values, values, p.NoiseStd, r.label, step)
 }

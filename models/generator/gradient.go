@@ -18,7 +18,7 @@ func (g *Generator) Forward(noise transport.Points) (transport.Points, error) {
 	}
 	g.made = noise.Len()
 	g.forwards++
-	return g.points(made)
+	return g.points(made[0])
 }
 
 // ByParameters turns a gradient by what Forward has made last, [n, output], into one by

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"molehill/models/backend"
@@ -23,14 +24,24 @@ func passage(t *testing.T, trainer *Trainer) *Passage {
 	return p
 }
 
+func passageTo(t *testing.T, trainer *Trainer, head Head) *Passage {
+	t.Helper()
+	p, err := trainer.PassageTo(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // bySquares goes forward on a batch, and returns the gradient of its squares by what the
 // network has made.
 func bySquares(t *testing.T, p *Passage, batch []*tensors.Tensor) *tensors.Tensor {
 	t.Helper()
-	y, err := p.Forward(batch[0])
+	results, err := p.Forward(batch[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+	y := results[0]
 	made, err := tensors.CopyFlatData[float32](y)
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +79,59 @@ func TestPassageIsTheStep(t *testing.T) {
 			want := wide(values(t, one.Params))
 			expectNear(t, fmt.Sprintf("%+v", o), values(t, two.Params), want, 1e-5)
 			expectNear(t, fmt.Sprintf("%+v, changed", o), values(t, three.Params), want, 1e-5)
+		}
+	})
+}
+
+// A step and the next one's way forward in one graph are those of two, with a head that
+// takes more than the network's output.
+func TestStepForwardIsBoth(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		for _, o := range few(b) {
+			start := layer.Init(nested, 1)
+			one, two := made(t, b, nested, start, o), made(t, b, nested, start, o)
+			head := func(y *graph.Node, more []*graph.Node) []*graph.Node {
+				miss := graph.Sub(y, more[0])
+				return []*graph.Node{graph.ReduceAllSum(graph.Square(miss)), graph.MulScalar(miss, 2)}
+			}
+			apart, joined := passageTo(t, one, head), passageTo(t, two, head)
+			var want, got []float32
+			note := func(to *[]float32, results []*tensors.Tensor, err error) *tensors.Tensor {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+				*to = append(*to, tensors.ToScalar[float32](results[0]))
+				return results[1]
+			}
+			pair := batch(0)
+			byTwo, err := joined.Forward(pair[0], pair[1])
+			byY := note(&got, byTwo, err)
+			for k := range 4 {
+				pair := batch(k)
+				results, err := apart.Forward(pair[0], pair[1])
+				if err := apart.Step(0.03, note(&want, results, err)); err != nil {
+					t.Fatal(err)
+				}
+				if k == 3 {
+					break
+				}
+				pair = batch(k + 1)
+				results, err = joined.StepForward(0.03, byY, pair[0], pair[1])
+				byY = note(&got, results, err)
+			}
+			if err := joined.Step(0.03, byY); err != nil {
+				t.Fatal(err)
+			}
+			if got[0] == got[3] {
+				t.Errorf("the loss stays at %v", got)
+			}
+			expectNear(t, fmt.Sprintf("%+v, losses", o), got, wide(want), 1e-5)
+			expectNear(t, fmt.Sprintf("%+v", o), values(t, two.Params), wide(values(t, one.Params)), 1e-5)
+			pair = batch(0)
+			if _, err := joined.StepForward(0.03, tensors.FromFlatDataAndDimensions(wave(10, 1, 0), 5, 2), pair[0], pair[1]); err == nil {
+				t.Error("a step from nowhere")
+			}
 		}
 	})
 }

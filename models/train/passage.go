@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -11,33 +12,65 @@ import (
 	"molehill/models/layer"
 )
 
+// Head is what is made of a network's output, and of more inputs, in the graph that
+// makes the output.
+type Head func(y *graph.Node, more []*graph.Node) []*graph.Node
+
 // Passage is a step in two graphs: forward through the network, and, once somebody has
 // said how the loss varies with its output, backward. Between them the output is on the
 // host, where it can be compared with records, clipped, given noise; what the layers were
 // given stays on the backend, so that nothing large is computed twice, but within layers
 // that are no sequence, as layer.Residual.
 type Passage struct {
-	trainer                 *Trainer
-	forward, step, gradient *Program
-	follow                  *Follow
-	inputs                  []*tensors.Tensor // of the network's parts (layer.Forward), from the last Forward
+	trainer                       *Trainer
+	forward, step, next, gradient *Program
+	follow                        *Follow
+	inputs                        []*tensors.Tensor // of the network's parts (layer.Forward), from the last Forward
+	results                       int               // of the head
 }
 
 // Passage compiles the graphs, when they first run. The trainer's Close closes it, too.
 func (t *Trainer) Passage() (*Passage, error) {
+	return t.PassageTo(func(y *graph.Node, _ []*graph.Node) []*graph.Node { return []*graph.Node{y} })
+}
+
+// PassageTo is Passage with a head behind the network, whose results a Forward returns in
+// place of the network's output. That need not leave the backend then.
+func (t *Trainer) PassageTo(head Head) (*Passage, error) {
 	follow, err := t.Follow()
-	p := &Passage{trainer: t, forward: &Program{trainer: t}, step: &Program{trainer: t}, gradient: &Program{trainer: t}, follow: follow}
+	p := &Passage{trainer: t, follow: follow}
+	for _, program := range []**Program{&p.forward, &p.step, &p.next, &p.gradient} {
+		*program = &Program{trainer: t}
+	}
+	ahead := func(weights, in []*graph.Node) []*graph.Node {
+		y, between := layer.Forward(t.network, in[0], weights)
+		results := head(y, in[1:])
+		p.results = len(results)
+		return append(results, between[min(1, len(between)):]...)
+	}
+	back := func(scope *model.Scope, rate *graph.Node, weights, in []*graph.Node) {
+		gradients, after := layer.Backward(t.network, in[1:], weights, in[0])
+		t.move(scope, rate, weights, learned(t, gradients), after)
+	}
 	if err == nil {
-		err = p.forward.compile("", func(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
-			y, between := layer.Forward(t.network, inputs[0], weights)
-			return append([]*graph.Node{y}, between[min(1, len(between)):]...)
+		err = p.forward.compile("", func(_ *model.Scope, _ *graph.Node, weights, in []*graph.Node) []*graph.Node {
+			return ahead(weights, in)
 		})
 	}
 	if err == nil {
 		err = p.step.compile("", func(scope *model.Scope, rate *graph.Node, weights, in []*graph.Node) []*graph.Node {
-			gradients, after := layer.Backward(t.network, in[1:], weights, in[0])
-			t.move(scope, rate, weights, learned(t, gradients), after)
+			back(scope, rate, weights, in)
 			return nil
+		})
+	}
+	if err == nil {
+		err = p.next.compile("", func(scope *model.Scope, rate *graph.Node, weights, in []*graph.Node) []*graph.Node {
+			before := 1 + len(p.inputs)
+			back(scope, rate, weights, in[:before])
+			for i, spec := range t.specs { // as the step leaves them
+				weights[i] = t.variable(spec.Name).NodeValue(rate.Graph())
+			}
+			return ahead(weights, in[before:])
 		})
 	}
 	if err == nil {
@@ -57,20 +90,28 @@ func (t *Trainer) Passage() (*Passage, error) {
 	return p, err
 }
 
-// Forward runs the network in training on x, which it takes, and returns what it makes.
-func (p *Passage) Forward(x *tensors.Tensor) (y *tensors.Tensor, err error) {
+// Forward runs the network in training on x, which it takes, and returns what the head
+// makes of that and of more inputs, which it releases: the network's output where there
+// is no other head.
+func (p *Passage) Forward(x *tensors.Tensor, more ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
 	p.forget()
-	out, err := p.forward.call(0, []*tensors.Tensor{x})
+	defer release(more)
+	out, err := p.forward.call(0, append([]*tensors.Tensor{x}, more...))
+	return p.keep(x, out, err)
+}
+
+// keep parts what a graph returns into the head's results and what the way back needs.
+func (p *Passage) keep(x *tensors.Tensor, out []*tensors.Tensor, err error) ([]*tensors.Tensor, error) {
 	if err != nil {
 		x.MustFinalizeAll()
 		return nil, err
 	}
-	p.inputs = append([]*tensors.Tensor{x}, out[1:]...)
-	return out[0], nil
+	p.inputs = append([]*tensors.Tensor{x}, out[p.results:]...)
+	return out[:p.results:p.results], nil
 }
 
-// Step moves the parameters with a learning rate, by what byY, of the shape of the last
-// Forward's result, says of the loss: its gradient by that. It releases byY. The same
+// Step moves the parameters with a learning rate, by what byY, of the shape of the
+// network's output, says of the loss: its gradient by that. It releases byY. The same
 // Forward serves once, as there are other parameters then.
 func (p *Passage) Step(rate float64, byY *tensors.Tensor) error {
 	if _, err := p.back(p.step, rate, byY); err != nil {
@@ -78,6 +119,15 @@ func (p *Passage) Step(rate float64, byY *tensors.Tensor) error {
 	}
 	p.forget()
 	return nil
+}
+
+// StepForward is Step, and Forward with the parameters that it leaves, as one graph: a
+// device is then called once a step.
+func (p *Passage) StepForward(rate float64, byY, x *tensors.Tensor, more ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
+	defer release(more)
+	out, err := p.back(p.next, rate, byY, append([]*tensors.Tensor{x}, more...)...)
+	p.forget()
+	return p.keep(x, out, err)
 }
 
 // Gradient returns the gradient of the loss by the parameters, [Learned]: those of the
@@ -115,13 +165,13 @@ func (p *Passage) look(byY *tensors.Tensor) (gradient []float32, tracked []*tens
 	return gradient, out[1:], err
 }
 
-// back runs one of the graphs that go backward.
-func (p *Passage) back(program *Program, rate float64, byY *tensors.Tensor) ([]*tensors.Tensor, error) {
+// back runs one of the graphs that go backward, with further inputs behind its own.
+func (p *Passage) back(program *Program, rate float64, byY *tensors.Tensor, further ...*tensors.Tensor) ([]*tensors.Tensor, error) {
 	defer byY.MustFinalizeAll()
 	if len(p.inputs) == 0 {
 		return nil, errors.New("train: a way back without a Forward before it")
 	}
-	return program.call(rate, append([]*tensors.Tensor{byY}, p.inputs...))
+	return program.call(rate, slices.Concat([]*tensors.Tensor{byY}, p.inputs, further))
 }
 
 // forget releases what the last Forward has left on the backend.

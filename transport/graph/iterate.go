@@ -57,6 +57,9 @@ func (t transportation) iterate(startF, startG *Node) (f, g, iterations *Node) {
 	state := []*Node{f, g, Scalar(c.Graph(), dtypes.Int32, made), epsilon, open, GreaterThan(ReduceAllMax(open), ScalarZero(c.Graph(), dtype))}
 	out := while(constants, state,
 		func(constant, state []*Node) *Node {
+			if t.fixed > 0 {
+				return LessThan(state[2], Const(state[2].Graph(), int32(t.fixed)))
+			}
 			return And(LessThan(state[2], constant[7]), state[5])
 		},
 		func(constant, state []*Node) []*Node {

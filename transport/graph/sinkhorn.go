@@ -52,6 +52,12 @@ type Sinkhorn struct {
 	// cost to 1e-7 of itself, and doubles to 1e-16.
 	Tolerance float64
 
+	// Fixed makes all Iterations, though problems may be solved before: the results are
+	// the same to the last bit, and so is the time, whatever the points. A loop whose
+	// length is known needs nobody to say whether to go on, for which a device stops
+	// and asks its host after each block.
+	Fixed bool
+
 	// Reach is ρ > 0 of unbalanced transport: the marginals need not be met, but
 	// cost ρ·KL(P1|a) + ρ·KL(Pᵀ1|b), and weights are taken as they are. 0 asks for
 	// both marginals, of the weights divided by their sum.
@@ -105,10 +111,15 @@ type settings struct {
 	epsilon, reach, tolerance, scaling, iterations *Node
 	unbalanced                                     bool
 	block                                          int
+	fixed                                          int // iterations, known to the graph; 0: iterations says the limit
 }
 
 func (s Sinkhorn) settings(g *Graph, dtype dtypes.DType) settings {
 	s.check()
+	fixed := 0
+	if s.Fixed {
+		fixed = s.Iterations
+	}
 	return settings{
 		epsilon:    Scalar(g, dtype, s.Epsilon),
 		reach:      Scalar(g, dtype, s.Reach),
@@ -117,6 +128,7 @@ func (s Sinkhorn) settings(g *Graph, dtype dtypes.DType) settings {
 		iterations: Scalar(g, dtypes.Int32, s.Iterations),
 		unbalanced: s.Reach > 0,
 		block:      min(block, s.Iterations),
+		fixed:      fixed,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -273,6 +274,37 @@ func TestTooFewIterationsAreFinite(t *testing.T) {
 				if g := math.Hypot(out[k+3][2*i], out[k+3][2*i+1]); !(g < 1) {
 					t.Errorf("gradient %v of point %d", g, i)
 				}
+			}
+		}
+	})
+}
+
+// A loop of fixed length has the results of one that ends when all problems are solved,
+// to the last bit, also where the limit comes first.
+func TestFixedLengthChangesNothing(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		rng := rand.New(rand.NewPCG(18, 1))
+		solve := func(limit int, fixed bool) func(in []*Node) []*Node {
+			return func(in []*Node) []*Node {
+				s := graph.Sinkhorn{Epsilon: 0.5, Iterations: limit, Tolerance: 1e-6, Fixed: fixed}
+				r := s.Solve(graph.Uniform(in[0]), graph.Uniform(in[1]))
+				again := s.Resume(graph.Uniform(in[0]), graph.Uniform(in[1]), r.F, nil)
+				return []*Node{r.F, r.G, r.Value, Gradient(ReduceAllSum(r.Value), in[0])[0], r.MarginalError, again.F, r.Iterations}
+			}
+		}
+		x, y := normals(rng, 0, 3, 8, 2), normals(rng, 0, 3, 6, 2)
+		for i := range 12 { // the first problem is soon solved
+			y.values[i] = x.values[i]
+		}
+		for _, limit := range []int{35, 2000} {
+			want, got := evaluate(t, b, solve(limit, false), x, y), evaluate(t, b, solve(limit, true), x, y)
+			for k := range want[:6] {
+				if !slices.Equal(got[k], want[k]) {
+					t.Errorf("%d iterations: result %d is %v, with a loop that ends %v", limit, k, got[k], want[k])
+				}
+			}
+			if all := float64((limit + 9) / 10 * 10); got[6][0] != all || limit == 2000 && !(want[6][0] < all) {
+				t.Errorf("%v iterations of %d; with a loop that ends %v", got[6], limit, want[6])
 			}
 		}
 	})

@@ -31,7 +31,8 @@ func (t *timed) gradient(step int, x Batch) ([]float32, error) {
 }
 
 // A step of training: 50 real rows, and 70 generated ones of the text's network at a
-// quarter of its channels (quick) and all of them (paper), or 50 latents.
+// quarter of its channels (quick) and all of them (paper), or 50 latents; by itself, and
+// joined with the next.
 func BenchmarkStep(b *testing.B) {
 	on, err := backend.Open()
 	if err != nil {
@@ -56,7 +57,7 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer s.made.Close()
-			config.Steps = max(1000, b.N+1)
+			config.Steps = 1_000_000
 			plan, _, err := config.plan(private.Len(), config.Generated*c.dim)
 			if err != nil {
 				b.Fatal(err)
@@ -67,19 +68,38 @@ func BenchmarkStep(b *testing.B) {
 			}
 			defer program.Close()
 			t := &timed{byImages: &byImages{config: config, program: program, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
-			if err := s.step(t, 0, plan.Steps); err != nil { // compiles
+			j, err := s.join(t.byImages, plan.Steps)
+			if err != nil {
 				b.Fatal(err)
 			}
-			b.ResetTimer()
-			t.loss, t.private = 0, 0
-			for step := range b.N {
-				if err := s.step(t, step+1, plan.Steps); err != nil {
-					b.Fatal(err)
+			defer j.close()
+			step := 0
+			for _, way := range []struct {
+				name  string
+				learn func(step int) error
+			}{{"apart", func(step int) error { return s.step(t, step, plan.Steps) }}, {"joined", func(step int) error { return j.step(step, false) }}} {
+				next := func(b *testing.B) {
+					if err := way.learn(step); err != nil {
+						b.Fatal(err)
+					}
+					step++
 				}
+				b.Run(way.name, func(b *testing.B) {
+					next(b)
+					next(b) // by now all is compiled
+					t.loss, t.private = 0, 0
+					b.ResetTimer()
+					for range b.N {
+						next(b)
+					}
+					b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+					if t.loss > 0 {
+						ms := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(b.N) }
+						b.ReportMetric(ms(t.loss), "loss-ms/op")
+						b.ReportMetric(ms(t.private), "private-ms/op")
+					}
+				})
 			}
-			ms := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(b.N) }
-			b.ReportMetric(ms(t.loss), "loss-ms/op")
-			b.ReportMetric(ms(t.private), "private-ms/op")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"molehill/models/backend"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -138,18 +139,43 @@ func (s *student) attend(ctx context.Context, p *progress, c course, from int) e
 		return err
 	}
 	defer t.close()
+	learn, end, err := s.way(t, c.steps)
+	if err != nil {
+		return err
+	}
+	defer end()
 	for step := from; step < c.steps; step++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.step(t, step, c.steps); err != nil {
-			return fmt.Errorf("step %d: %w", s.before+step+1, err)
+		done := s.before + step + 1
+		save := p.due(done)
+		if err := learn(step, save); err != nil {
+			return fmt.Errorf("step %d: %w", done, err)
 		}
-		if err := p.tell(s, t, s.before+step+1); err != nil {
+		if err := p.tell(s, t, done); err != nil {
 			return err
+		}
+		if save {
+			if err := p.save(s, done); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// joins says whether steps on a backend are joined; tests have others join, too.
+var joins = func(b *backend.Backend) bool { return !b.OnCPU() }
+
+// way is how steps of a course are made, with a pause behind those after which the student
+// is saved.
+func (s *student) way(t teacher, steps int) (learn func(step int, pause bool) error, end func(), err error) {
+	if t, ok := t.(*byImages); ok && joins(s.rows.Backend) {
+		j, err := s.join(t, steps)
+		return j.step, j.close, err
+	}
+	return func(step int, _ bool) error { return s.step(t, step, steps) }, func() {}, nil
 }
 
 // progress is what a run tells, shows and keeps of its steps.
@@ -182,16 +208,16 @@ func (p *progress) tell(s *student, t teacher, done int) error {
 			p.shown = time.Now()
 		}
 	}
-	if err := p.Emit(event); err != nil {
-		return err
-	}
-	if time.Since(p.saved) > p.every || done == p.total {
-		if err := p.Checkpoint(done, func(to io.Writer) error { return s.made.Save(to, done) }); err != nil {
-			return err
-		}
-		p.saved = time.Now()
-	}
-	return nil
+	return p.Emit(event)
+}
+
+// due says whether the student is to be saved after so many steps.
+func (p *progress) due(done int) bool { return time.Since(p.saved) > p.every || done == p.total }
+
+func (p *progress) save(s *student, done int) error {
+	err := p.Checkpoint(done, func(to io.Writer) error { return s.made.Save(to, done) })
+	p.saved = time.Now()
+	return err
 }
 
 const (

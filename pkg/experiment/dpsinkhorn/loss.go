@@ -108,7 +108,8 @@ func (l Loss) CheckIterations(largest float64) error {
 type Program struct {
 	loss         Loss
 	n, room, dim int
-	onCPU        bool
+	on           *backend.Backend
+	how          solving
 	exec         *Exec
 }
 
@@ -116,35 +117,77 @@ type Program struct {
 // dimension, of which at most room are looked at: a public number.
 func (l Loss) Compile(b *backend.Backend, n, room, dim int) (*Program, error) {
 	_, extra := l.Split(n)
-	return l.compile(b, n, room, dim, !b.OnCPU() && extra > 0) // without, the second term is symmetric
+	away := !b.OnCPU()
+	return l.compile(b, n, room, dim, solving{
+		atOnce: away && extra > 0, // without, the second term is symmetric
+		fixed:  away && l.Iterations <= 300,
+	})
 }
 
-// compile builds a program that solves the loss's terms one by one, or at once
-// (graph.SemiDebiasedAtOnce).
-func (l Loss) compile(b *backend.Backend, n, room, dim int, atOnce bool) (*Program, error) {
+// solving is how the terms of a loss are computed.
+type solving struct {
+	atOnce bool // in one loop (graph.SemiDebiasedAtOnce), not one by one
+	fixed  bool // with all iterations (graph.Sinkhorn.Fixed)
+}
+
+// compile builds a program that solves the loss's terms in one way or another.
+func (l Loss) compile(b *backend.Backend, n, room, dim int, how solving) (*Program, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
 	if n < 1 || room < 1 || dim < 1 {
 		return nil, fmt.Errorf("dpsinkhorn: %d generated rows beside at most %d of dimension %d; take at least 1 of each", n, room, dim)
 	}
-	p := &Program{loss: l, n: n, room: room, dim: dim, onCPU: b.OnCPU()}
+	p := &Program{loss: l, n: n, room: room, dim: dim, on: b, how: how}
 	var err error
 	p.exec, err = NewExec(b.Engine, func(x, labels, y, labelsY, weights *Node) []*Node {
-		s := l.solver()
-		xs := graph.Labelled(x, labels, l.Classes, l.LabelScale)
-		ys := graph.Measure{Points: graph.Labelled(y, labelsY, l.Classes, l.LabelScale), Weights: weights}
-		solve := s.SemiDebiased
-		if atOnce {
-			solve = s.SemiDebiasedAtOnce
-		}
-		d := solve(xs, ys, l.Debiasing)
+		d := p.divergence(x, labels, y, labelsY, weights)
 		return []*Node{Gradient(d.Value, x)[0], d.Value, d.MarginalError}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("dpsinkhorn: on %s: %w", b, err)
 	}
 	return p, nil
+}
+
+// divergence builds the loss of generated rows x, [n+n′, dim], with labels against real
+// ones y, [room, dim], with theirs and with weights, 0 for those that are not there.
+func (p *Program) divergence(x, labels, y, labelsY, weights *Node) *graph.Divergence {
+	l, s := p.loss, p.loss.solver()
+	s.Fixed = p.how.fixed
+	xs := graph.Labelled(x, labels, l.Classes, l.LabelScale)
+	ys := graph.Measure{Points: graph.Labelled(y, labelsY, l.Classes, l.LabelScale), Weights: weights}
+	if p.how.atOnce {
+		return s.SemiDebiasedAtOnce(xs, ys, l.Debiasing)
+	}
+	return s.SemiDebiased(xs, ys, l.Debiasing)
+}
+
+// behind is the loss as the head of a generator's graph (train.Head): of what the generator
+// makes, and of labels, y, labelsY and weights. Its one result is what Pull has, and 1
+// where all that was generated is finite, else 0: of small results each by itself would
+// take as long to fetch.
+func (p *Program) behind(x *Node, more []*Node) []*Node {
+	d := p.divergence(x, more[0], more[1], more[2], more[3])
+	scalar := func(v *Node) *Node { return Reshape(v, 1) }
+	finite := ConvertDType(LogicalAll(IsFinite(x)), x.DType())
+	return []*Node{Concatenate([]*Node{Reshape(Gradient(d.Value, x)[0], -1), scalar(d.Value), scalar(d.MarginalError), scalar(finite)}, 0)}
+}
+
+// unpack reads what behind has made for real rows, of which there may have been none.
+func (p *Program) unpack(packed []float32, empty bool) (pull Pull, finite bool) {
+	numbers := len(packed) - 3
+	pull = Pull{ByX: packed[:numbers:numbers], Loss: float64(packed[numbers]), MarginalError: float64(packed[numbers+1])}
+	return p.without(pull, empty), packed[numbers+2] == 1
+}
+
+// without takes back the pull of the row that stands for none.
+func (p *Program) without(pull Pull, empty bool) Pull {
+	if empty {
+		clear(pull.ByX[:p.n*p.dim])
+		pull.Loss = 0
+	}
+	return pull
 }
 
 // Close releases the program.
@@ -162,33 +205,39 @@ func (p *Program) Gradient(x, real Batch) (Pull, error) {
 	if x.Dim != p.dim || x.Len() != total || len(x.Labels) != total {
 		return Pull{}, fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the program is for %d of dimension %d", x.Len(), x.Dim, len(x.Labels), total, p.dim)
 	}
-	if real.Len() > 0 && (real.Dim != p.dim || len(real.Labels) != real.Len()) {
-		return Pull{}, fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the program is for rows of dimension %d, each with a label", real.Len(), real.Dim, len(real.Labels), p.dim)
-	}
 	if err := x.Check(); err != nil {
 		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", err)
 	}
-	y, labels, weights := p.pad(real)
-	empty := slices.Max(weights) == 0
-	if empty {
-		weights[0] = 1 // a row of zeros, whose pull is taken away below
+	others, empty, err := p.real(real)
+	if err != nil {
+		return Pull{}, err
 	}
-	in := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total),
-		tensors.FromFlatDataAndDimensions(y, p.room, p.dim), tensors.FromFlatDataAndDimensions(labels, p.room),
-		tensors.FromFlatDataAndDimensions(weights, p.room)}
+	in := append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total)}, others...)
 	out, err := p.exec.Call(arguments(in)...)
 	free(in)
 	if err != nil {
 		return Pull{}, fmt.Errorf("dpsinkhorn: %w", err)
 	}
 	defer free(out)
-	g := Pull{Loss: float64(tensors.ToScalar[float32](out[1])), MarginalError: float64(tensors.ToScalar[float32](out[2]))}
-	g.ByX, err = tensors.CopyFlatData[float32](out[0])
-	if empty && err == nil {
-		clear(g.ByX[:p.n*p.dim])
-		g.Loss = 0
+	byX, err := tensors.CopyFlatData[float32](out[0])
+	if err != nil {
+		return Pull{}, fmt.Errorf("dpsinkhorn: %w", err)
 	}
-	return g, err
+	return p.without(Pull{byX, float64(tensors.ToScalar[float32](out[1])), float64(tensors.ToScalar[float32](out[2]))}, empty), nil
+}
+
+// real returns real rows as a program takes them: y, labelsY and weights. Where there are
+// none a row of zeros stands for them, whose pull is to be taken back.
+func (p *Program) real(rows Batch) (in []*tensors.Tensor, empty bool, err error) {
+	if rows.Len() > 0 && (rows.Dim != p.dim || len(rows.Labels) != rows.Len()) {
+		return nil, false, fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the program is for rows of dimension %d, each with a label", rows.Len(), rows.Dim, len(rows.Labels), p.dim)
+	}
+	y, labels, weights := p.pad(rows)
+	if empty = slices.Max(weights) == 0; empty {
+		weights[0] = 1
+	}
+	return []*tensors.Tensor{tensors.FromFlatDataAndDimensions(y, p.room, p.dim), tensors.FromFlatDataAndDimensions(labels, p.room),
+		tensors.FromFlatDataAndDimensions(weights, p.room)}, empty, nil
 }
 
 // pad puts real rows into their fixed shape, those that count with weight 1.

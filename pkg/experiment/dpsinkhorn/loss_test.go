@@ -46,13 +46,14 @@ func compiled(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Progr
 
 type compiler func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program
 
-// eachWay runs a test on programs that solve the terms one by one, and at once.
+// eachWay runs a test on programs that solve the terms one by one, and at once, and both
+// with as many iterations as there may be.
 func eachWay(t *testing.T, test func(t *testing.T, compiled compiler)) {
-	for _, atOnce := range []bool{false, true} {
-		t.Run(fmt.Sprintf("at once %v", atOnce), func(t *testing.T) {
+	for _, how := range []solving{{}, {atOnce: true}, {atOnce: true, fixed: true}} {
+		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
 			test(t, func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program {
 				t.Helper()
-				p, err := l.compile(b, n, room, dim, atOnce)
+				p, err := l.compile(b, n, room, dim, how)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -353,12 +354,12 @@ func BenchmarkGradient(bench *testing.B) {
 	if err != nil {
 		bench.Fatal(err)
 	}
-	for _, atOnce := range []bool{false, true} {
+	for _, how := range []solving{{}, {atOnce: true}, {atOnce: true, fixed: true}} {
 		for _, dim := range []int{8, 784} {
 			l := Loss{Debiasing: 0.4, Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 200, Tolerance: 1e-3}
-			bench.Run(fmt.Sprintf("once=%v/dim=%d", atOnce, dim), func(bench *testing.B) {
+			bench.Run(fmt.Sprintf("%+v/dim=%d", how, dim), func(bench *testing.B) {
 				total, _ := l.Split(50)
-				program, err := l.compile(b, 50, 90, dim, atOnce)
+				program, err := l.compile(b, 50, 90, dim, how)
 				if err != nil {
 					bench.Fatal(err)
 				}

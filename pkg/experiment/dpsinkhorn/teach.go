@@ -50,12 +50,20 @@ func room(batch int) int {
 	return batch + int(4*math.Sqrt(float64(batch))) + 1
 }
 
-func (t *byImages) pull(step int, x Batch) (Pull, error) {
+// draw is a step's real rows.
+func (t *byImages) draw(step int) (Batch, error) {
 	rows, err := t.release.Draw(step)
+	if err != nil {
+		return Batch{}, err
+	}
+	return t.rows.multiply(t.rows.Private.subset(rows), t.config.Multiplicity, t.public.Stream("copies", step)), nil
+}
+
+func (t *byImages) pull(step int, x Batch) (Pull, error) {
+	real, err := t.draw(step)
 	if err != nil {
 		return Pull{}, err
 	}
-	real := t.rows.multiply(t.rows.Private.subset(rows), t.config.Multiplicity, t.public.Stream("copies", step))
 	p, err := t.program.Gradient(x, real)
 	t.off = p.MarginalError
 	return p, err
@@ -64,17 +72,19 @@ func (t *byImages) pull(step int, x Batch) (Pull, error) {
 func (t *byImages) marginalError() float64 { return t.off }
 
 func (t *byImages) gradient(step int, x Batch) ([]float32, error) {
-	if !t.program.onCPU { // whose cores have nothing else to do meanwhile
-		t.release.Expect(step, t.config.Generated*x.Dim)
-	}
 	p, err := t.pull(step, x)
 	if err != nil {
 		return nil, err
 	}
+	return p.ByX, t.clean(step, p)
+}
+
+// clean makes what a step has learned private, in place.
+func (t *byImages) clean(step int, p Pull) error {
 	if !t.config.budget().Private() {
-		return p.ByX, checkFinite(p.ByX)
+		return checkFinite(p.ByX)
 	}
-	return p.ByX, t.config.Clipping.Sanitise(p.ByX, t.config.Generated, x.Dim, t.config.Bound, t.release, step)
+	return t.config.Clipping.Sanitise(p.ByX, t.config.Generated, t.program.dim, t.config.Bound, t.release, step)
 }
 
 func (t *byImages) close() { t.program.Close() }
@@ -172,22 +182,28 @@ func (s *student) input(labels []int, rng *rand.Rand) (transport.Points, error) 
 	return generator.Conditional(z, labels, len(s.rows.Classes))
 }
 
-// step makes the generator learn once, at a step of so many of a course.
-func (s *student) step(t teacher, step, steps int) error {
+// draw is what the generator makes a step's rows of, and their labels.
+func (s *student) draw(step int) (z transport.Points, labels []int, err error) {
 	total, _ := s.config.loss(len(s.rows.Classes)).Split(s.config.Generated)
 	rng := s.public.Stream("generator input", s.before+step)
-	labels := make([]int, total)
+	labels = make([]int, total)
 	for i := range labels {
 		labels[i] = rng.IntN(len(s.rows.Classes))
 	}
-	z, err := s.input(labels, rng)
+	z, err = s.input(labels, rng)
+	return z, labels, err
+}
+
+// step makes the generator learn once, at a step of so many of a course.
+func (s *student) step(t teacher, step, steps int) error {
+	z, labels, err := s.draw(step)
 	if err != nil {
 		return err
 	}
 	velocity := func(x transport.Points) ([]float32, error) {
 		gradient, err := t.gradient(step, Batch{x, labels})
 		for i := range gradient {
-			gradient[i] *= -float32(total)
+			gradient[i] *= -float32(len(labels))
 		}
 		return gradient, err
 	}

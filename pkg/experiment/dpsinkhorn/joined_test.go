@@ -1,0 +1,226 @@
+package dpsinkhorn
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"molehill/models/backend"
+	"molehill/models/backend/backendtest"
+	"molehill/models/generator"
+	"molehill/pkg/experiment"
+	"molehill/privacy"
+	"molehill/privacy/noise"
+)
+
+// pupil returns a student of tiny images and a teacher on records of which one is not a
+// number, whose batches are empty now and then.
+func pupil(t *testing.T, b *backend.Backend, change func(*Config)) (*student, *byImages) {
+	t.Helper()
+	const side, dim = 8, 64
+	c := config(t, "dp-sinkhorn", experiment.Quick)
+	c.Batch, c.Generated, c.Debiasing, c.LabelScale, c.Entropy, c.Bound, c.Width = 2, 6, 0.5, 2, 1, 0.5, 4
+	c.Average, c.Tolerance = 0.9, 1e-5
+	if change != nil {
+		change(c)
+	}
+	private := rows(40, dim, 3, 1)
+	for i := range private.Data {
+		private.Data[i] = float32(math.Tanh(float64(private.Data[i])))
+	}
+	private.Data[7] = float32(math.NaN())
+	d := &Rows{Private: private, Classes: make([]string, 3), Height: side, Width: side, Channels: 1, Backend: b}
+	s, err := newStudent(c, d, noise.Seeded(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.made.Close)
+	plan := planned(t, c, private.Len(), c.Generated*dim, 0.05, 0.01)
+	return s, &byImages{config: c, program: compiled(t, b, c.loss(3), c.Generated, room(c.Batch), dim), rows: d, public: s.public, release: plan.Releaser(noise.Seeded(3))}
+}
+
+func joint(t *testing.T, s *student, taught *byImages, steps int) *joined {
+	t.Helper()
+	j, err := s.join(taught, steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(j.close)
+	return j
+}
+
+func weights(t *testing.T, s *student) (all []float32) {
+	t.Helper()
+	params, err := s.made.Trainer().Average()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range params {
+		all = append(all, p.Value...)
+	}
+	return all
+}
+
+// Joined steps are the steps: with noise and without, by each clipping, with a pause
+// anywhere, and where the text's network or the code's learns.
+func TestJoinedStepsAreTheSteps(t *testing.T) {
+	const steps = 12
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		for name, change := range map[string]func(*Config){
+			"private":   nil,
+			"per image": func(c *Config) { c.Clipping, c.Architecture = PerImage, generator.DCGANCode },
+			"open":      func(c *Config) { c.Epsilon, c.Optimizer, c.LearningRate = privacy.Epsilon(math.Inf(1)), "sgd", 0.1 },
+		} {
+			s, taught := pupil(t, b, change)
+			start := weights(t, s)
+			for step := range steps {
+				if err := s.step(taught, step, steps); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := weights(t, s)
+			other, way := pupil(t, b, change)
+			j := joint(t, other, way, steps)
+			for step := range steps {
+				if err := j.step(step, step == 4 || step == 5); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var apart, gone float64
+			for i, v := range weights(t, other) {
+				apart = max(apart, math.Abs(float64(v-want[i])))
+				gone = max(gone, math.Abs(float64(want[i]-start[i])))
+			}
+			if !(apart < 2e-3*gone) {
+				t.Errorf("%s: joined steps end %v from the others, which go %v far", name, apart, gone)
+			}
+			if !(math.Abs(way.off-taught.off) < 1e-4) {
+				t.Errorf("%s: a marginal error of %v; one by one %v", name, way.off, taught.off)
+			}
+		}
+	})
+}
+
+// A training that is saved in a pause goes on from there as the one that was not stopped,
+// bit by bit, and what that has released in between is let through.
+func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
+	const steps, stop, killed = 10, 4, 7
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		s, taught := pupil(t, b, nil)
+		digests := map[string][32]byte{}
+		remember := func(name string, digest [32]byte) error {
+			if before, ok := digests[name]; ok && before != digest {
+				return fmt.Errorf("%s was released of other values", name)
+			}
+			digests[name] = digest
+			return nil
+		}
+		taught.release.Remember(remember)
+		j := joint(t, s, taught, steps)
+		var saved bytes.Buffer
+		for step := range steps {
+			if err := j.step(step, step == stop-1); err != nil {
+				t.Fatal(err)
+			}
+			if step == stop-1 {
+				if err := s.made.Save(&saved, stop); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if step == killed {
+				if len(digests) != killed+1 {
+					t.Fatalf("%d releases of %d steps: what is computed ahead must not be released", len(digests), killed+1)
+				}
+			}
+		}
+		again, way := pupil(t, b, nil)
+		way.release.Remember(remember)
+		if err := again.made.Restore(&saved, stop); err != nil {
+			t.Fatal(err)
+		}
+		j = joint(t, again, way, steps)
+		for step := stop; step < steps; step++ {
+			if err := j.step(step, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(weights(t, s), weights(t, again)) {
+			t.Error("the training that was stopped ended elsewhere")
+		}
+	})
+}
+
+// Behind the generator the loss is what it is by itself: whatever is real, rows that never
+// met it have the same gradient, to the last bit; where nobody is there, too.
+func TestJoinedRowsKnowOnlyWhatTheyMet(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		s, taught := pupil(t, b, nil)
+		j := joint(t, s, taught, 1000)
+		p := taught.program
+		var met [][]float32
+		var others []float32
+		for trial := range uint64(20) {
+			real := rows(int(trial%5), p.dim, 3, 100+trial)
+			for i := range real.Data {
+				real.Data[i] *= float32(1 + trial*trial)
+			}
+			if trial%7 == 6 {
+				real.Data[3] = float32(math.Inf(1))
+			}
+			in := j.prepare(3)
+			if in.err != nil {
+				t.Fatal(in.err)
+			}
+			free(in.more[1:])
+			y, empty, err := p.real(real)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := trial%5 == 0 || trial == 6; empty != want {
+				t.Fatalf("%d rows: empty is %v", real.Len(), empty)
+			}
+			copy(in.more[1:], y)
+			in.empty = empty
+			j.ahead, j.nextOf = make(chan prepared, 1), 3
+			j.ahead <- in
+			if err := j.look(3, j.passage.Forward); err != nil {
+				t.Fatal(err)
+			}
+			by, count := j.pull.ByX, p.n*p.dim
+			if others == nil {
+				others = slices.Clone(by[count:])
+			}
+			if !slices.Equal(others, by[count:]) {
+				t.Fatalf("%d real rows moved rows that they never met", real.Len())
+			}
+			if nothing := slices.Max(by[:count]) == 0 && slices.Min(by[:count]) == 0; nothing != empty {
+				t.Errorf("%d real rows: no pull is %v", real.Len(), nothing)
+			}
+			met = append(met, slices.Clone(by[:count]))
+		}
+		if slices.Equal(met[1], met[2]) {
+			t.Error("real rows make no difference")
+		}
+	})
+}
+
+// What is no longer finite ends a training with what to do.
+func TestJoinedStepsThatDiverge(t *testing.T) {
+	b, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, taught := pupil(t, b, func(c *Config) { c.Optimizer, c.LearningRate = "sgd", 3e38 })
+	j := joint(t, s, taught, 50)
+	for step := range 50 {
+		if err = j.step(step, false); err != nil {
+			break
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "smaller learning rate") {
+		t.Errorf("%v; want it to say that the learning rate is too large", err)
+	}
+}
