@@ -115,24 +115,61 @@ func (r *Releaser) expected(step, numbers int) *noise.Ahead {
 // more sensitive than planned, more coordinates than planned for. A plan for
 // ε = ∞ passes values through.
 func (r *Releaser) Release(values []float64, s Sensitivity, step int) error {
-	if err := r.release(values, s, step); err != nil || r.keep == nil {
+	released := make([]float64, len(values))
+	settle, err := r.Begin(released, values, s, step)
+	if err != nil {
 		return err
 	}
-	return r.keep(step, values)
+	if err := settle(); err != nil {
+		return err
+	}
+	copy(values, released)
+	return nil
 }
 
-func (r *Releaser) release(values []float64, s Sensitivity, step int) error {
-	p := r.plan
-	if r.stored != nil {
+// Begin is Release into dst for those who go on computing while it is found out whether
+// the step has released other values before, for which a hash of all of them is taken.
+// Settle waits for the answer. Until it is nil nothing that was made of dst may leave this
+// process, not to a file either, and values must stay as they are; where it is an error
+// all of it is to be thrown away. Settle is to be called once.
+func (r *Releaser) Begin(dst, values []float64, s Sensitivity, step int) (settle func() error, err error) {
+	at, p := func() error { return nil }, r.plan
+	switch {
+	case len(dst) != len(values):
+		return nil, fmt.Errorf("privacy: %d places for a release of %d numbers", len(dst), len(values))
+	case r.stored != nil:
 		if step < 0 || step >= len(r.stored) || len(r.stored[step]) != len(values) {
-			return fmt.Errorf("privacy: release %d of %d numbers is not among what is replayed; use the settings of the first time", step+1, len(values))
+			return nil, fmt.Errorf("privacy: release %d of %d numbers is not among what is replayed; use the settings of the first time", step+1, len(values))
 		}
-		copy(values, r.stored[step])
-		return nil
+		copy(dst, r.stored[step])
+	case !p.Budget.Private() && p.NoiseStd == 0:
+		copy(dst, values)
+	default:
+		if err := r.covers(len(values), s, step); err != nil {
+			return nil, err
+		}
+		known := make(chan error, 1)
+		go func() { known <- r.once(values, step) }()
+		if ahead := r.expected(step, len(values)); ahead != nil {
+			err = ahead.Release(dst, values)
+		} else {
+			err = r.secret.Release(dst, values, p.NoiseStd, r.label, step)
+		}
+		if at = func() error { return <-known }; err != nil {
+			return nil, cmp.Or(at(), err)
+		}
 	}
-	if !p.Budget.Private() && p.NoiseStd == 0 {
-		return nil
-	}
+	return func() error {
+		if err := at(); err != nil || r.keep == nil {
+			return err
+		}
+		return r.keep(step, dst)
+	}, nil
+}
+
+// covers says why the plan does not cover a release of so many numbers.
+func (r *Releaser) covers(numbers int, s Sensitivity, step int) error {
+	p := r.plan
 	switch {
 	case step < 0 || step >= p.Steps:
 		return fmt.Errorf("privacy: release %d of a plan for %d; the budget is spent, plan for more releases", step+1, p.Steps)
@@ -142,24 +179,12 @@ func (r *Releaser) release(values []float64, s Sensitivity, step int) error {
 		return fmt.Errorf("privacy: a query of sensitivity %v in a plan for %v; plan for the most sensitive query", s.Value, p.sensitivity(step))
 	case p.sumsOnly() && !s.PerRecord:
 		return fmt.Errorf("privacy: Poisson samples under replace-one are planned for sums of one vector a record; %s is not known to be one", s.Query)
-	case len(values) > p.coordinates():
-		return fmt.Errorf("privacy: a release of %d numbers in a plan for %d; plan for the largest release", len(values), p.Coordinates)
+	case numbers > p.coordinates():
+		return fmt.Errorf("privacy: a release of %d numbers in a plan for %d; plan for the largest release", numbers, p.Coordinates)
 	case !(p.NoiseStd > 0):
 		return fmt.Errorf("privacy: the plan for ε = %v has no noise; complete it with Calibrate", p.Budget.Epsilon)
 	}
-	if ahead := r.expected(step, len(values)); ahead != nil { // who expects, waits for it: both at a time
-		noisy, drawn := make([]float64, len(values)), make(chan error, 1)
-		go func() { drawn <- ahead.Release(noisy, values) }()
-		err := cmp.Or(r.once(values, step), <-drawn)
-		if err == nil {
-			copy(values, noisy)
-		}
-		return err
-	}
-	if err := r.once(values, step); err != nil {
-		return err
-	}
-	return r.secret.Release(values, values, p.NoiseStd, r.label, step)
+	return nil
 }
 
 // once remembers what a step releases, as the noise's grid has it: other values under

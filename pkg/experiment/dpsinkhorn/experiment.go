@@ -1,6 +1,7 @@
 package dpsinkhorn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -111,7 +112,7 @@ func learn(ctx context.Context, r *run.Run, s *student, courses ...course) error
 	if err != nil {
 		return err
 	}
-	p := &progress{Run: r, began: time.Now(), saved: time.Now(), first: done, every: run.Interval(checkpointEvery)}
+	p := &progress{Run: r, began: time.Now(), saved: time.Now(), at: done, first: done, every: run.Interval(checkpointEvery)}
 	for _, c := range courses {
 		p.total += c.steps
 	}
@@ -145,10 +146,13 @@ func (s *student) attend(ctx context.Context, p *progress, c course, from int) e
 	}
 	defer end()
 	for step := from; step < c.steps; step++ {
+		done := s.before + step + 1
 		if err := ctx.Err(); err != nil {
+			if p.at < done-1 { // so that no step is made twice: not every device repeats itself
+				err = cmp.Or(p.save(s, done-1), err)
+			}
 			return err
 		}
-		done := s.before + step + 1
 		save := p.due(done)
 		if err := learn(step, save); err != nil {
 			return fmt.Errorf("step %d: %w", done, err)
@@ -183,6 +187,7 @@ type progress struct {
 	*run.Run
 	began, saved, shown time.Time
 	first, total        int // steps
+	at                  int // steps that are saved
 	every               time.Duration
 }
 
@@ -216,7 +221,7 @@ func (p *progress) due(done int) bool { return time.Since(p.saved) > p.every || 
 
 func (p *progress) save(s *student, done int) error {
 	err := p.Checkpoint(done, func(to io.Writer) error { return s.made.Save(to, done) })
-	p.saved = time.Now()
+	p.saved, p.at = time.Now(), done
 	return err
 }
 

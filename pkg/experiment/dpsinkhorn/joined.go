@@ -1,12 +1,13 @@
 package dpsinkhorn
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"molehill/models/backend"
 	"molehill/models/train"
-	"molehill/transport"
 )
 
 // joined makes the steps of byImages as one graph each (train.Passage.StepForward): back
@@ -20,7 +21,8 @@ type joined struct {
 	t       *byImages
 	steps   int
 	passage *train.Passage
-	pull    *Pull         // of the step to come; nil where it is not computed yet
+	pull    *Pull // of the step to come, in packed; nil where it is not computed yet
+	packed  []float32
 	ahead   chan prepared // the inputs of nextOf, or nil
 	nextOf  int
 }
@@ -47,13 +49,22 @@ func (j *joined) step(step int, pause bool) error {
 			return err
 		}
 	}
-	byX := j.pull.ByX
-	if err := j.t.clean(step, *j.pull); err != nil {
+	settle, err := j.t.begin(step, *j.pull)
+	if err != nil {
 		return err
 	}
-	j.pull = nil
+	err = j.follow(step, pause)
+	return cmp.Or(settle(), err) // and nothing has left this process before
+}
+
+// follow has the generator learn of what was made private of a step.
+func (j *joined) follow(step int, pause bool) error {
 	rate, dim := j.s.config.rate(step, j.steps), j.t.program.dim
-	byY := tensors.FromFlatDataAndDimensions(byX, len(byX)/dim, dim)
+	byY, err := backend.Put(j.t.program.on, j.pull.ByX, len(j.pull.ByX)/dim, dim)
+	j.pull = nil
+	if err != nil {
+		return err
+	}
 	if pause || step+1 == j.steps {
 		return j.passage.Step(rate, byY)
 	}
@@ -79,12 +90,15 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 	if err != nil {
 		return fmt.Errorf("dpsinkhorn: %w", err)
 	}
-	packed, err := tensors.CopyFlatData[float32](out[0])
+	if j.packed == nil {
+		j.packed = make([]float32, out[0].Size())
+	}
+	err = backend.Fetch(program.on, out[0], j.packed)
 	free(out)
 	if err != nil {
-		return fmt.Errorf("dpsinkhorn: %w", err)
+		return err
 	}
-	pull, finite := program.unpack(packed, in.empty)
+	pull, finite := program.unpack(j.packed, in.empty)
 	if !finite {
 		return fmt.Errorf("dpsinkhorn: what the generator makes is no longer finite; train with a smaller learning rate than %v", j.s.config.rate(step, j.steps))
 	}
@@ -106,34 +120,33 @@ func (j *joined) take(step int) prepared {
 
 // prepare draws a step's rows and puts them on the device.
 func (j *joined) prepare(step int) (in prepared) {
-	var z transport.Points
-	var labels []int
-	var real Batch
-	if z, labels, in.err = j.s.draw(step); in.err == nil {
-		real, in.err = j.t.draw(step)
+	z, labels, err := j.s.draw(step)
+	if err != nil {
+		return prepared{err: err}
 	}
-	if in.err != nil {
-		return in
+	real, err := j.t.draw(step)
+	if err != nil {
+		return prepared{err: err}
 	}
+	on := j.t.program.on
 	if in.more, in.empty, in.err = j.t.program.real(real); in.err != nil {
 		return in
 	}
-	in.z = tensors.FromFlatDataAndDimensions(z.Data, z.Len(), z.Dim)
-	in.more = append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(int32s(labels), len(labels))}, in.more...)
-	for _, t := range append([]*tensors.Tensor{in.z}, in.more...) {
-		if err := t.MaterializeOnDevice(j.t.program.on.Engine, false, 0); err != nil && in.err == nil {
-			in.err = fmt.Errorf("dpsinkhorn: on %s: %w", j.t.program.on, err)
-		}
+	classes, err := backend.Put(on, int32s(labels), len(labels))
+	if err == nil {
+		in.more = append([]*tensors.Tensor{classes}, in.more...)
+		in.z, err = backend.Put(on, z.Data, z.Len(), z.Dim)
 	}
-	if in.err != nil {
+	if in.err = err; err != nil {
 		in.free()
 	}
 	return in
 }
 
 func (p prepared) free() {
+	free(p.more)
 	if p.z != nil {
-		free(append([]*tensors.Tensor{p.z}, p.more...))
+		p.z.MustFinalizeAll()
 	}
 }
 

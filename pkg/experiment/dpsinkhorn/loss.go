@@ -236,8 +236,19 @@ func (p *Program) real(rows Batch) (in []*tensors.Tensor, empty bool, err error)
 	if empty = slices.Max(weights) == 0; empty {
 		weights[0] = 1
 	}
-	return []*tensors.Tensor{tensors.FromFlatDataAndDimensions(y, p.room, p.dim), tensors.FromFlatDataAndDimensions(labels, p.room),
-		tensors.FromFlatDataAndDimensions(weights, p.room)}, empty, nil
+	for _, put := range []func() (*tensors.Tensor, error){
+		func() (*tensors.Tensor, error) { return backend.Put(p.on, y, p.room, p.dim) },
+		func() (*tensors.Tensor, error) { return backend.Put(p.on, labels, p.room) },
+		func() (*tensors.Tensor, error) { return backend.Put(p.on, weights, p.room) },
+	} {
+		t, err := put()
+		if err != nil {
+			free(in)
+			return nil, false, err
+		}
+		in = append(in, t)
+	}
+	return in, empty, nil
 }
 
 // pad puts real rows into their fixed shape, those that count with weight 1.
@@ -305,9 +316,19 @@ func (c Clipping) Sensitivity(bound float64, n int, relation privacy.Relation) (
 // real ones, are clipped and get the noise of release step; the others, which have
 // met generated rows alone, are clipped to the same size (001, Section 4.3).
 func (c Clipping) Sanitise(byX []float32, n, dim int, bound float64, release *privacy.Releaser, step int) error {
-	sensitivity, err := c.Sensitivity(bound, n, release.Relation())
+	settle, err := c.begin(byX, n, dim, bound, release, step)
 	if err != nil {
 		return err
+	}
+	return settle()
+}
+
+// begin is Sanitise for those who go on computing until it is settled that the step may
+// be released (privacy.Releaser.Begin).
+func (c Clipping) begin(byX []float32, n, dim int, bound float64, release *privacy.Releaser, step int) (settle func() error, err error) {
+	sensitivity, err := c.Sensitivity(bound, n, release.Relation())
+	if err != nil {
+		return nil, err
 	}
 	met, others := byX[:n*dim], byX[n*dim:]
 	for _, rows := range [][]float32{met, others} {
@@ -319,23 +340,32 @@ func (c Clipping) Sanitise(byX []float32, n, dim int, bound float64, release *pr
 			size = dim
 		}
 		if err := clip.Rows(rows, size, bound); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return releaseFloats(met, sensitivity, release, step)
+	return beginFloats(met, sensitivity, release, step)
 }
 
 // releaseFloats releases values in place.
 func releaseFloats(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) error {
-	noisy := make([]float64, len(values))
-	for i, v := range values {
-		noisy[i] = float64(v)
-	}
-	if err := release.Release(noisy, s, step); err != nil {
+	settle, err := beginFloats(values, s, release, step)
+	if err != nil {
 		return err
+	}
+	return settle()
+}
+
+func beginFloats(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) (settle func() error, err error) {
+	exact, noisy := make([]float64, len(values)), make([]float64, len(values))
+	for i, v := range values {
+		exact[i] = float64(v)
+	}
+	settle, err = release.Begin(noisy, exact, s, step)
+	if err != nil {
+		return nil, err
 	}
 	for i, v := range noisy {
 		values[i] = float32(v)
 	}
-	return nil
+	return settle, nil
 }

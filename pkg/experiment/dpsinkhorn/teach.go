@@ -76,15 +76,20 @@ func (t *byImages) gradient(step int, x Batch) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.ByX, t.clean(step, p)
+	settle, err := t.begin(step, p)
+	if err != nil {
+		return nil, err
+	}
+	return p.ByX, settle()
 }
 
-// clean makes what a step has learned private, in place.
-func (t *byImages) clean(step int, p Pull) error {
+// begin makes what a step has learned private, in place, for those who go on computing
+// until it is settled that it may be released.
+func (t *byImages) begin(step int, p Pull) (settle func() error, err error) {
 	if !t.config.budget().Private() {
-		return checkFinite(p.ByX)
+		return func() error { return nil }, checkFinite(p.ByX)
 	}
-	return t.config.Clipping.Sanitise(p.ByX, t.config.Generated, t.program.dim, t.config.Bound, t.release, step)
+	return t.config.Clipping.begin(p.ByX, t.config.Generated, t.program.dim, t.config.Bound, t.release, step)
 }
 
 func (t *byImages) close() { t.program.Close() }

@@ -42,12 +42,18 @@ func Acquired(t *testing.T, q experiment.Request) *run.Run {
 
 // Computed computes a run that Acquired has returned. If interrupt is above 0 it is
 // stopped when it next asks whether to go on after it has told of so many steps, and
-// then goes on from its last checkpoint.
+// then goes on from its last checkpoint, or the one before: one that is told to stop may
+// write a last one, as one that is killed does not.
 func Computed(t *testing.T, r *run.Run, interrupt int) *run.Run {
 	t.Helper()
 	if interrupt > 0 {
 		if err := experiment.Compute(&ending{t.Context(), r, interrupt}, r); !errors.Is(err, context.Canceled) {
 			t.Fatalf("the run was faster than its interruption: %v", err)
+		}
+		if saved, _ := filepath.Glob(filepath.Join(r.Dir, "checkpoint-*")); len(saved) > 1 {
+			if err := os.Remove(saved[len(saved)-1]); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := r.Acquire(); err != nil {
 			t.Fatal(err)
