@@ -143,7 +143,7 @@ func (c *computation) write() {
 // began with: another rounds otherwise, so that it would not end as it should, and the
 // same noise would cover other numbers, whose difference has none. So does another
 // processor, or other versions of what computes, which only runs may go on with that have
-// drawn no key.
+// drawn no key. One that stopped in peace (Rest) repeats nothing, and goes on anywhere.
 func (r *Run) Describe(backend, data string) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
@@ -151,15 +151,18 @@ func (r *Run) Describe(backend, data string) error {
 		return err
 	}
 	return r.amend(func(now *Provenance, earlier []Provenance) error {
+		now.Backend, now.Data = backend, data
+		described := last(earlier, func(p Provenance) bool { return p.Backend != "" || p.Data != "" })
+		if from := r.holding.from; from != nil && from.step > 0 && from.step == described.Rested {
+			return nil
+		}
 		before := last(earlier, func(p Provenance) bool { return p.Backend != "" })
 		if backend != "" && before.Backend != "" && before.Backend != backend {
 			return fmt.Errorf("run: %s was computed on the backend %q and would go on with %q; resume it where it was computed, with the GOMLX_BACKEND and the number of cores (GOMAXPROCS) that it had there (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
 		}
-		before = last(earlier, func(p Provenance) bool { return p.Backend != "" || p.Data != "" })
-		if one, other := before.computer(), now.computer(); one != other && before.CPU != "" && exists(r.path(keyCheck)) {
+		if one, other := described.computer(), now.computer(); one != other && described.CPU != "" && exists(r.path(keyCheck)) {
 			return fmt.Errorf("run: %s was computed on %s and would go on on %s, which may round otherwise under the same noise; resume it where it was computed, or delete the run and begin anew", r.ID, one, other)
 		}
-		now.Backend, now.Data = backend, data
 		return nil
 	})
 }
@@ -246,6 +249,24 @@ func (r *Run) Checkpoint(step int, save func(io.Writer) error) error {
 		return fmt.Errorf("run: removing old checkpoints of %s: %w", r.ID, err)
 	}
 	return nil
+}
+
+// Rest is the Checkpoint of a computation that stops, and whose releases are all in the
+// state that it saves. What goes on from there makes none a second time, so it may
+// compute with another backend or processor, which rounds otherwise.
+func (r *Run) Rest(step int, save func(io.Writer) error) error {
+	if err := r.Checkpoint(step, save); err != nil {
+		return err
+	}
+	r.holding.mu.Lock()
+	defer r.holding.mu.Unlock()
+	if err := r.holding.require(r); err != nil {
+		return err
+	}
+	return r.amend(func(now *Provenance, _ []Provenance) error {
+		now.Rested = step
+		return nil
+	})
 }
 
 func (r *Run) beforeCheckpoint(step int) error {

@@ -27,6 +27,7 @@ type Provenance struct {
 	Backend  string            `json:"backend,omitempty"`  // what executed graphs; see Describe
 	Data     string            `json:"data,omitempty"`     // where the records came from; see Describe
 	Paid     string            `json:"paid,omitempty"`     // what the ledger says of its releases; see Run.Paid
+	Rested   int               `json:"rested,omitempty"`   // the step with whose checkpoint it stopped in peace; see Run.Rest
 }
 
 // provenance describes this process.

@@ -112,7 +112,7 @@ func learn(ctx context.Context, r *run.Run, s *student, courses ...course) error
 	if err != nil {
 		return err
 	}
-	p := &progress{Run: r, began: time.Now(), saved: time.Now(), at: done, first: done, every: run.Interval(checkpointEvery)}
+	p := &progress{Run: r, began: time.Now(), saved: time.Now(), first: done, every: run.Interval(checkpointEvery)}
 	for _, c := range courses {
 		p.total += c.steps
 	}
@@ -148,10 +148,7 @@ func (s *student) attend(ctx context.Context, p *progress, c course, from int) e
 	for step := from; step < c.steps; step++ {
 		done := s.before + step + 1
 		if err := ctx.Err(); err != nil {
-			if p.at < done-1 { // so that no step is made twice: not every device repeats itself
-				err = cmp.Or(p.save(s, done-1), err)
-			}
-			return err
+			return cmp.Or(p.rest(s, done-1), err)
 		}
 		save := p.due(done)
 		if err := learn(step, save); err != nil {
@@ -187,7 +184,6 @@ type progress struct {
 	*run.Run
 	began, saved, shown time.Time
 	first, total        int // steps
-	at                  int // steps that are saved
 	every               time.Duration
 }
 
@@ -221,8 +217,17 @@ func (p *progress) due(done int) bool { return time.Since(p.saved) > p.every || 
 
 func (p *progress) save(s *student, done int) error {
 	err := p.Checkpoint(done, func(to io.Writer) error { return s.made.Save(to, done) })
-	p.saved, p.at = time.Now(), done
+	p.saved = time.Now()
 	return err
+}
+
+// rest saves the student as it is when a run is told to stop: no step is made twice then,
+// whose numbers another device might round otherwise.
+func (p *progress) rest(s *student, done int) error {
+	if done == 0 {
+		return nil
+	}
+	return p.Rest(done, func(to io.Writer) error { return s.made.Save(to, done) })
 }
 
 const (
