@@ -41,8 +41,10 @@ type Row struct {
 	Metrics    run.Values      `json:"metrics"`
 	Measured   []Measured      `json:"measured,omitempty"` // further (Measure)
 	Claims     []privacy.Claim `json:"claims,omitempty"`   // of its statement
-	Seconds    float64         `json:"seconds"`            // of the last computation, from its start to its end
+	Seconds    float64         `json:"seconds"`            // of the last computation, from its start to its end, and of those that it went on from
 	Computed   run.Provenance  `json:"computed"`           // by the last computation
+
+	Earlier []run.Provenance `json:"earlier,omitempty"` // computations that stopped in peace (run.Run.Rest), from which the last one went on
 
 	run *run.Run
 }
@@ -119,13 +121,19 @@ func Finished(r *run.Run) (Row, error) {
 	if err != nil {
 		return row, err
 	}
-	if len(computed) > 0 {
-		row.Computed = computed[len(computed)-1]
-		row.Computed.Host, row.Computed.Paid = "", "" // as with paths, of which the ledger's is one
-		if filepath.IsAbs(row.Computed.Data) {
-			row.Computed.Data = filepath.Base(row.Computed.Data)
+	for i, p := range computed {
+		p.Host, p.Paid = "", "" // as with paths, of which the ledger's is one
+		if filepath.IsAbs(p.Data) {
+			p.Data = filepath.Base(p.Data)
 		}
-		row.Seconds = result.Finished.Sub(row.Computed.Started).Seconds()
+		switch {
+		case i == len(computed)-1:
+			row.Computed = p
+			row.Seconds += result.Finished.Sub(p.Started).Seconds()
+		case p.Rested > 0:
+			row.Earlier = append(row.Earlier, p)
+			row.Seconds += p.Ended.Sub(p.Started).Seconds()
+		}
 	}
 	return row, nil
 }

@@ -264,7 +264,7 @@ func (r *Run) Rest(step int, save func(io.Writer) error) error {
 		return err
 	}
 	return r.amend(func(now *Provenance, _ []Provenance) error {
-		now.Rested = step
+		now.Rested, now.Ended = step, time.Now()
 		return nil
 	})
 }

@@ -28,6 +28,7 @@ type Provenance struct {
 	Data     string            `json:"data,omitempty"`     // where the records came from; see Describe
 	Paid     string            `json:"paid,omitempty"`     // what the ledger says of its releases; see Run.Paid
 	Rested   int               `json:"rested,omitempty"`   // the step with whose checkpoint it stopped in peace; see Run.Rest
+	Ended    time.Time         `json:"ended,omitzero"`     // when it did
 }
 
 // provenance describes this process.
