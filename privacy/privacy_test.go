@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -203,6 +204,72 @@ func TestExpectedReleasesAreTheSame(t *testing.T) {
 	open.Expect(0, 500)
 	if slices.Max(release(open, 0, 500)) != 0 {
 		t.Error("a plan without noise has it once it is expected")
+	}
+}
+
+// A release that is begun is the release, with its noise from the start; whether it may be
+// is settled later, and by one answer. What was refused has kept and changed nothing.
+func TestBegunReleasesAreSettled(t *testing.T) {
+	plan, err := Calibrate(Plan{Sensitivity: Sensitivity{Value: 1, Relation: ReplaceOne}, Records: 100, Steps: 3, Budget: Budget{Epsilon: 1, Delta: 1e-5}, Coordinates: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := func(v float64) []float64 { return slices.Repeat([]float64{v}, 50) }
+	want := values(0.25)
+	if err := plan.Releaser(noise.Seeded(1)).Release(want, plan.Sensitivity, 1); err != nil {
+		t.Fatal(err)
+	}
+	var kept [][]float64
+	var announced atomic.Int32
+	r := plan.Releaser(noise.Seeded(1))
+	r.Keep(func(_ int, released []float64) error { kept = append(kept, slices.Clone(released)); return nil })
+	hold, said := make(chan struct{}), errors.New("that was another process's")
+	r.Remember(func(name string, _ [32]byte) error {
+		announced.Add(1)
+		<-hold
+		if strings.HasSuffix(name, " 2") {
+			return said
+		}
+		return nil
+	})
+	begin := func(v float64, step int) ([]float64, func() error) {
+		t.Helper()
+		dst := make([]float64, 50)
+		settle, err := r.Begin(dst, values(v), plan.Sensitivity, step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dst, settle
+	}
+	first, settle := begin(0.25, 1)
+	if !slices.Equal(first, want) || len(kept) != 0 {
+		t.Error("a release that is begun is another one, or kept before it is settled")
+	}
+	other, refuse := begin(0.5, 2)
+	close(hold)
+	for range 2 {
+		if err := settle(); err != nil {
+			t.Error(err)
+		}
+		if err := refuse(); !errors.Is(err, said) {
+			t.Errorf("%v; want %v", err, said)
+		}
+	}
+	if len(kept) != 1 || !slices.Equal(kept[0], want) || announced.Load() != 2 || slices.Equal(other, values(0.5)) {
+		t.Errorf("%d releases kept of %d announced", len(kept), announced.Load())
+	}
+	if _, again := begin(0.75, 1); again() == nil {
+		t.Error("a step was released of other values")
+	}
+	in := values(0.75)
+	if err := r.Release(in, plan.Sensitivity, 1); err == nil || !slices.Equal(in, values(0.75)) {
+		t.Errorf("%v, and values are %v", err, in[:3])
+	}
+	if _, err := r.Begin(in, in, plan.Sensitivity, 0); err == nil || !strings.Contains(err.Error(), "place of its own") {
+		t.Errorf("%v; values are hashed while they are released into themselves", err)
+	}
+	if _, err := r.Begin(in[:3], in, plan.Sensitivity, 0); err == nil {
+		t.Error("50 numbers went into 3 places")
 	}
 }
 

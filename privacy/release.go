@@ -3,6 +3,7 @@ package privacy
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -40,10 +41,10 @@ func (p Plan) Releaser(secret noise.Source) *Releaser {
 // Release. Call it before the first release.
 func (r *Releaser) Keep(keep func(step int, released []float64) error) { r.keep = keep }
 
-// Remember has each release announced to once before it gets its noise, by a name that
+// Remember has each release announced to once before anybody gets to see it, by a name that
 // no other release of the key has and a digest of its values: once is to keep them
 // beyond this process, and to refuse a name that comes again with another digest. Call
-// it before the first release.
+// it before the first release; once may be called by another goroutine.
 func (r *Releaser) Remember(once func(name string, digest [32]byte) error) { r.check = once }
 
 // Replay returns a releaser that answers with what one of the same plan released
@@ -130,13 +131,15 @@ func (r *Releaser) Release(values []float64, s Sensitivity, step int) error {
 // Begin is Release into dst for those who go on computing while it is found out whether
 // the step has released other values before, for which a hash of all of them is taken.
 // Settle waits for the answer. Until it is nil nothing that was made of dst may leave this
-// process, not to a file either, and values must stay as they are; where it is an error
-// all of it is to be thrown away. Settle is to be called once.
+// process, not to a file either, and dst, which is no part of values, and values must stay
+// as they are; where it is an error all of it is to be thrown away.
 func (r *Releaser) Begin(dst, values []float64, s Sensitivity, step int) (settle func() error, err error) {
 	at, p := func() error { return nil }, r.plan
 	switch {
 	case len(dst) != len(values):
 		return nil, fmt.Errorf("privacy: %d places for a release of %d numbers", len(dst), len(values))
+	case len(values) > 0 && &dst[0] == &values[0]:
+		return nil, errors.New("privacy: a release in place of its values, which are hashed meanwhile; give it a place of its own")
 	case r.stored != nil:
 		if step < 0 || step >= len(r.stored) || len(r.stored[step]) != len(values) {
 			return nil, fmt.Errorf("privacy: release %d of %d numbers is not among what is replayed; use the settings of the first time", step+1, len(values))
@@ -159,12 +162,12 @@ func (r *Releaser) Begin(dst, values []float64, s Sensitivity, step int) (settle
 			return nil, cmp.Or(at(), err)
 		}
 	}
-	return func() error {
+	return sync.OnceValue(func() error {
 		if err := at(); err != nil || r.keep == nil {
 			return err
 		}
 		return r.keep(step, dst)
-	}, nil
+	}), nil
 }
 
 // covers says why the plan does not cover a release of so many numbers.

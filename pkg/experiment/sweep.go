@@ -44,7 +44,7 @@ type Row struct {
 	Seconds    float64         `json:"seconds"`            // of the last computation, from its start to its end, and of those that it went on from
 	Computed   run.Provenance  `json:"computed"`           // by the last computation
 
-	Earlier []run.Provenance `json:"earlier,omitempty"` // computations that stopped in peace (run.Run.Rest), from which the last one went on
+	Earlier []run.Provenance `json:"earlier,omitempty"` // computations that were stopped (run.Run.Rest), from which the last one went on
 
 	run *run.Run
 }

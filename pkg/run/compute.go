@@ -143,7 +143,9 @@ func (c *computation) write() {
 // began with: another rounds otherwise, so that it would not end as it should, and the
 // same noise would cover other numbers, whose difference has none. So does another
 // processor, or other versions of what computes, which only runs may go on with that have
-// drawn no key. One that stopped in peace (Rest) repeats nothing, and goes on anywhere.
+// drawn no key. From where one of these rested (Rest) it goes on with any backend. With a
+// key none does: of two copies of its folder each could go on elsewhere, and neither would
+// see the other's values under the same noise.
 func (r *Run) Describe(backend, data string) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
@@ -152,15 +154,16 @@ func (r *Run) Describe(backend, data string) error {
 	}
 	return r.amend(func(now *Provenance, earlier []Provenance) error {
 		now.Backend, now.Data = backend, data
-		described := last(earlier, func(p Provenance) bool { return p.Backend != "" || p.Data != "" })
-		if from := r.holding.from; from != nil && from.step > 0 && from.step == described.Rested {
+		secret, from := exists(r.path(keyCheck)), r.holding.from
+		if !secret && from != nil && slices.ContainsFunc(earlier, func(p Provenance) bool { return p.Rested > 0 && p.Rested == from.step }) {
 			return nil
 		}
+		described := last(earlier, func(p Provenance) bool { return p.Backend != "" || p.Data != "" })
 		before := last(earlier, func(p Provenance) bool { return p.Backend != "" })
 		if backend != "" && before.Backend != "" && before.Backend != backend {
 			return fmt.Errorf("run: %s was computed on the backend %q and would go on with %q; resume it where it was computed, with the GOMLX_BACKEND and the number of cores (GOMAXPROCS) that it had there (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
 		}
-		if one, other := described.computer(), now.computer(); one != other && described.CPU != "" && exists(r.path(keyCheck)) {
+		if one, other := described.computer(), now.computer(); one != other && described.CPU != "" && secret {
 			return fmt.Errorf("run: %s was computed on %s and would go on on %s, which may round otherwise under the same noise; resume it where it was computed, or delete the run and begin anew", r.ID, one, other)
 		}
 		return nil
@@ -251,9 +254,9 @@ func (r *Run) Checkpoint(step int, save func(io.Writer) error) error {
 	return nil
 }
 
-// Rest is the Checkpoint of a computation that stops, and whose releases are all in the
-// state that it saves. What goes on from there makes none a second time, so it may
-// compute with another backend or processor, which rounds otherwise.
+// Rest is the Checkpoint of a computation that is told to stop, of all that it has done: who
+// goes on from there does nothing again, and, where the run has no secret key, may do so
+// with another backend, which rounds otherwise.
 func (r *Run) Rest(step int, save func(io.Writer) error) error {
 	if err := r.Checkpoint(step, save); err != nil {
 		return err

@@ -29,8 +29,8 @@ const markSize = 32
 // any other from then on, also after a crash. A run that goes on computes the steps since
 // its last checkpoint again, and where a device does not repeat itself the same noise
 // would come upon other values, whose difference it then no longer hides. Call it before
-// the noise is added: when it returns the mark outlives this process, and it is on the
-// disk before an event, a checkpoint or an artefact is that may tell of the release.
+// anything leaves that the noise was added to: when it returns the mark outlives this
+// process, and it is on the disk before an event, a checkpoint or an artefact is that may tell of the release.
 //
 // The file of marks, 32 bytes a release, is keyed as Bind's is: it tells nobody anything,
 // and Finish removes it with the key. Research runs protect nobody, and keep none.

@@ -27,8 +27,8 @@ type Provenance struct {
 	Backend  string            `json:"backend,omitempty"`  // what executed graphs; see Describe
 	Data     string            `json:"data,omitempty"`     // where the records came from; see Describe
 	Paid     string            `json:"paid,omitempty"`     // what the ledger says of its releases; see Run.Paid
-	Rested   int               `json:"rested,omitempty"`   // the step with whose checkpoint it stopped in peace; see Run.Rest
-	Ended    time.Time         `json:"ended,omitzero"`     // when it did
+	Rested   int               `json:"rested,omitempty"`   // the step that it saved when it was stopped; see Run.Rest
+	Ended    time.Time         `json:"ended,omitzero"`     // when it was
 }
 
 // provenance describes this process.

@@ -127,56 +127,52 @@ func TestARunGoesOnWithItsProcessor(t *testing.T) {
 	}
 }
 
-// A run that stopped in peace repeats no release, and goes on anywhere; one that did not is
-// where it was, and so is one that went on from its rest and was killed there.
+// From where it rested a run without a secret goes on with any backend, however often it
+// was refused or failed elsewhere in between; from another checkpoint, and with a secret,
+// it does not.
 func TestARunAtRestGoesOnAnywhere(t *testing.T) {
-	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
-	nothing, anything := func(io.Writer) error { return nil }, func(int, io.Reader) error { return nil }
-	restored := func(step int) {
-		t.Helper()
-		if at, found, err := r.Restore(anything); err != nil || !found || at != step {
-			t.Fatalf("restored %d, %v, %v; want %d", at, found, err, step)
+	for _, secret := range []bool{false, true} {
+		r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Research: !secret})
+		nothing, anything := func(io.Writer) error { return nil }, func(int, io.Reader) error { return nil }
+		goesOn := func(backend string, from int) {
+			t.Helper()
+			reacquire(t, r)
+			ok(t, r.Describe(backend, "rows"))
+			if at, found, err := r.Restore(anything); err != nil || !found || at != from {
+				t.Fatalf("restored %d, %v, %v; want %d", at, found, err, from)
+			}
 		}
-	}
-	refused := func(backend string) {
-		t.Helper()
+		refused := func(backend string) {
+			t.Helper()
+			reacquire(t, r)
+			if err := r.Describe(backend, "rows"); err == nil {
+				t.Errorf("secret %v: it went on with %s", secret, backend)
+			}
+			ok(t, r.Release())
+		}
 		reacquire(t, r)
-		if err := r.Describe(backend, "rows"); err == nil {
-			t.Errorf("it went on with %s", backend)
+		ok(t, r.Describe("XLA", "rows"))
+		if _, err := r.Key(); err != nil {
+			t.Fatal(err)
 		}
+		ok(t, r.Checkpoint(3, nothing), r.Release()) // killed
+		refused("Go")
+		goesOn("XLA", 3)
+		ok(t, r.Rest(5, nothing), r.Release())
+		if secret {
+			refused("Go")
+			goesOn("XLA", 5)
+			continue
+		}
+		goesOn("Go", 5)
+		ok(t, r.Release()) // killed
+		goesOn("XLA", 5)
 		ok(t, r.Release())
+		goesOn("Go", 5)
+		ok(t, r.Checkpoint(7, nothing), r.Release())
+		refused("XLA")
+		goesOn("Go", 7)
 	}
-	reacquire(t, r)
-	ok(t, r.Describe("XLA", "rows"))
-	if _, err := r.Key(); err != nil {
-		t.Fatal(err)
-	}
-	ok(t, r.Checkpoint(3, nothing), r.Release())
-	refused("Go")
-	reacquire(t, r)
-	ok(t, r.Describe("XLA", "rows"))
-	restored(3)
-	ok(t, r.Rest(5, nothing), r.Release())
-	reacquire(t, r)
-	ok(t, r.Release()) // killed before it computed anything
-	record, err := readRecord(r.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range record.Provenance {
-		record.Provenance[i].CPU = "another processor"
-	}
-	ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)))
-	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows")) // from rest
-	restored(5)
-	ok(t, r.Release()) // killed behind it
-	refused("XLA")
-	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows"))
-	restored(5)
-	ok(t, r.Checkpoint(7, nothing), r.Release()) // killed behind one that is no rest
-	refused("XLA")
 }
 
 // Where the records come from may be known before the backend is: what is refused then has

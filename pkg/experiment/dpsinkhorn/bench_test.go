@@ -77,7 +77,7 @@ func BenchmarkStep(b *testing.B) {
 			for _, way := range []struct {
 				name  string
 				learn func(step int) error
-			}{{"apart", func(step int) error { return s.step(t, step, plan.Steps) }}, {"joined", func(step int) error { return j.step(step, false) }}} {
+			}{{"apart", func(step int) error { return s.step(t, step, plan.Steps) }}, {"joined", j.step}} {
 				next := func(b *testing.B) {
 					if err := way.learn(step); err != nil {
 						b.Fatal(err)

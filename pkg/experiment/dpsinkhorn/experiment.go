@@ -140,7 +140,7 @@ func (s *student) attend(ctx context.Context, p *progress, c course, from int) e
 		return err
 	}
 	defer t.close()
-	learn, end, err := s.way(t, c.steps)
+	learn, every, end, err := s.way(t, c.steps)
 	if err != nil {
 		return err
 	}
@@ -150,14 +150,13 @@ func (s *student) attend(ctx context.Context, p *progress, c course, from int) e
 		if err := ctx.Err(); err != nil {
 			return cmp.Or(p.rest(s, done-1), err)
 		}
-		save := p.due(done)
-		if err := learn(step, save); err != nil {
+		if err := learn(step); err != nil {
 			return fmt.Errorf("step %d: %w", done, err)
 		}
 		if err := p.tell(s, t, done); err != nil {
 			return err
 		}
-		if save {
+		if done%every == 0 && p.due() || done == p.total {
 			if err := p.save(s, done); err != nil {
 				return err
 			}
@@ -169,14 +168,13 @@ func (s *student) attend(ctx context.Context, p *progress, c course, from int) e
 // joins says whether steps on a backend are joined; tests have others join, too.
 var joins = func(b *backend.Backend) bool { return !b.OnCPU() }
 
-// way is how steps of a course are made, with a pause behind those after which the student
-// is saved.
-func (s *student) way(t teacher, steps int) (learn func(step int, pause bool) error, end func(), err error) {
+// way is how steps of a course are made, and every how many the student may be saved.
+func (s *student) way(t teacher, steps int) (learn func(step int) error, every int, end func(), err error) {
 	if t, ok := t.(*byImages); ok && joins(s.rows.Backend) {
 		j, err := s.join(t, steps)
-		return j.step, j.close, err
+		return j.step, j.every, j.close, err
 	}
-	return func(step int, _ bool) error { return s.step(t, step, steps) }, func() {}, nil
+	return func(step int) error { return s.step(t, step, steps) }, 1, func() {}, nil
 }
 
 // progress is what a run tells, shows and keeps of its steps.
@@ -212,8 +210,8 @@ func (p *progress) tell(s *student, t teacher, done int) error {
 	return p.Emit(event)
 }
 
-// due says whether the student is to be saved after so many steps.
-func (p *progress) due(done int) bool { return time.Since(p.saved) > p.every || done == p.total }
+// due says whether it is time to save the student.
+func (p *progress) due() bool { return time.Since(p.saved) > p.every }
 
 func (p *progress) save(s *student, done int) error {
 	err := p.Checkpoint(done, func(to io.Writer) error { return s.made.Save(to, done) })

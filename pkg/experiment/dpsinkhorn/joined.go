@@ -14,8 +14,8 @@ import (
 // through the generator by what was made private of the last step, the optimiser, forward,
 // and the loss against the next real rows. Generated rows stay on the device; the host
 // draws batches and noise while that computes, and between two graphs only makes a
-// gradient private. For a device that takes longer to be called than to compute; on a
-// processor's cores nothing is gained.
+// gradient private. It is for devices, which take longer to be called than to compute; on
+// a processor a tenth would be gained, and other digits than those of earlier runs.
 type joined struct {
 	s       *student
 	t       *byImages
@@ -23,9 +23,12 @@ type joined struct {
 	passage *train.Passage
 	pull    *Pull // of the step to come, in packed; nil where it is not computed yet
 	packed  []float32
-	ahead   chan prepared // the inputs of nextOf, or nil
-	nextOf  int
+	ahead   chan prepared // the inputs of the next step that is looked at, or nil
+	every   int           // steps to a pause
 }
+
+// pauseEvery is how many steps are joined before a pause.
+const pauseEvery = 500
 
 // prepared is what a step's graph is given, on the device.
 type prepared struct {
@@ -38,34 +41,36 @@ type prepared struct {
 // join returns what makes so many steps of a course. Close ends it.
 func (s *student) join(t *byImages, steps int) (*joined, error) {
 	passage, err := s.made.Trainer().PassageTo(t.program.behind)
-	return &joined{s: s, t: t, steps: steps, passage: passage}, err
+	return &joined{s: s, t: t, steps: steps, passage: passage, every: pauseEvery}, err
 }
 
-// step makes the generator learn once. Behind a pause nothing of the next step is computed
-// yet, so that who begins there, with what was saved, calls the same graphs as who goes on.
-func (j *joined) step(step int, pause bool) error {
+// step makes the generator learn once. Every so many steps of the training there is a
+// pause, behind which nothing of the next step is computed yet: who begins there, with
+// what was saved, calls the same graphs as who goes on, and rounds as they do.
+func (j *joined) step(step int) error {
 	if j.pull == nil {
 		if err := j.look(step, j.passage.Forward); err != nil {
 			return err
 		}
 	}
+	j.t.off = j.pull.MarginalError
 	settle, err := j.t.begin(step, *j.pull)
 	if err != nil {
 		return err
 	}
-	err = j.follow(step, pause)
+	err = j.follow(step)
 	return cmp.Or(settle(), err) // and nothing has left this process before
 }
 
 // follow has the generator learn of what was made private of a step.
-func (j *joined) follow(step int, pause bool) error {
+func (j *joined) follow(step int) error {
 	rate, dim := j.s.config.rate(step, j.steps), j.t.program.dim
 	byY, err := backend.Put(j.t.program.on, j.pull.ByX, len(j.pull.ByX)/dim, dim)
 	j.pull = nil
 	if err != nil {
 		return err
 	}
-	if pause || step+1 == j.steps {
+	if pause := (j.s.before+step+1)%j.every == 0; pause || step+1 == j.steps {
 		return j.passage.Step(rate, byY)
 	}
 	return j.look(step+1, func(z *tensors.Tensor, more ...*tensors.Tensor) ([]*tensors.Tensor, error) {
@@ -81,8 +86,8 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 	}
 	if step+1 < j.steps {
 		ahead := make(chan prepared, 1)
-		j.ahead, j.nextOf = ahead, step+1
 		go func() { ahead <- j.prepare(step + 1) }()
+		j.ahead = ahead
 	}
 	program := j.t.program
 	j.t.release.Expect(step, program.n*program.dim)
@@ -102,20 +107,18 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 	if !finite {
 		return fmt.Errorf("dpsinkhorn: what the generator makes is no longer finite; train with a smaller learning rate than %v", j.s.config.rate(step, j.steps))
 	}
-	j.pull, j.t.off = &pull, pull.MarginalError
+	j.pull = &pull
 	return nil
 }
 
 // take returns a step's inputs, prepared ahead or now.
 func (j *joined) take(step int) prepared {
-	if j.ahead != nil {
-		in := <-j.ahead
-		if j.ahead = nil; j.nextOf == step {
-			return in
-		}
-		in.free()
+	if j.ahead == nil {
+		return j.prepare(step)
 	}
-	return j.prepare(step)
+	in := <-j.ahead
+	j.ahead = nil
+	return in
 }
 
 // prepare draws a step's rows and puts them on the device.

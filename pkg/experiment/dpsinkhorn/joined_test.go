@@ -84,8 +84,9 @@ func TestJoinedStepsAreTheSteps(t *testing.T) {
 			want := weights(t, s)
 			other, way := pupil(t, b, change)
 			j := joint(t, other, way, steps)
+			j.every = 5
 			for step := range steps {
-				if err := j.step(step, step == 4 || step == 5); err != nil {
+				if err := j.step(step); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -107,7 +108,7 @@ func TestJoinedStepsAreTheSteps(t *testing.T) {
 // A training that is saved in a pause goes on from there as the one that was not stopped,
 // bit by bit, and what that has released in between is let through.
 func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
-	const steps, stop, killed = 10, 4, 7
+	const steps, every, killed = 11, 4, 7 // it goes on through another pause
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
 		s, taught := pupil(t, b, nil)
 		digests := map[string][32]byte{}
@@ -120,13 +121,14 @@ func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 		}
 		taught.release.Remember(remember)
 		j := joint(t, s, taught, steps)
+		j.every = every
 		var saved bytes.Buffer
 		for step := range steps {
-			if err := j.step(step, step == stop-1); err != nil {
+			if err := j.step(step); err != nil {
 				t.Fatal(err)
 			}
-			if step == stop-1 {
-				if err := s.made.Save(&saved, stop); err != nil {
+			if step == every-1 {
+				if err := s.made.Save(&saved, every); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -138,12 +140,13 @@ func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 		}
 		again, way := pupil(t, b, nil)
 		way.release.Remember(remember)
-		if err := again.made.Restore(&saved, stop); err != nil {
+		if err := again.made.Restore(&saved, every); err != nil {
 			t.Fatal(err)
 		}
 		j = joint(t, again, way, steps)
-		for step := stop; step < steps; step++ {
-			if err := j.step(step, false); err != nil {
+		j.every = every
+		for step := every; step < steps; step++ {
+			if err := j.step(step); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -184,7 +187,7 @@ func TestJoinedRowsKnowOnlyWhatTheyMet(t *testing.T) {
 			}
 			copy(in.more[1:], y)
 			in.empty = empty
-			j.ahead, j.nextOf = make(chan prepared, 1), 3
+			j.ahead = make(chan prepared, 1)
 			j.ahead <- in
 			if err := j.look(3, j.passage.Forward); err != nil {
 				t.Fatal(err)
@@ -216,7 +219,7 @@ func TestJoinedStepsThatDiverge(t *testing.T) {
 	s, taught := pupil(t, b, func(c *Config) { c.Optimizer, c.LearningRate = "sgd", 3e38 })
 	j := joint(t, s, taught, 50)
 	for step := range 50 {
-		if err = j.step(step, false); err != nil {
+		if err = j.step(step); err != nil {
 			break
 		}
 	}
