@@ -3,6 +3,7 @@ package sinkhorn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"molehill/transport"
 	"molehill/transport/sinkhorn/internal/kernel"
@@ -285,4 +286,34 @@ func chunks(n int) int { return (n + chunkSize(n) - 1) / chunkSize(n) }
 
 func bounds(n, chunk int) (from, to int) {
 	return chunk * chunkSize(n), min((chunk+1)*chunkSize(n), n)
+}
+
+// Costs returns C_ij = c(x_i, y_j), [n, m], row by row, for points of one dimension. A cost
+// that is no finite number is an error.
+func Costs(x, y transport.Points, cost Cost) ([]float64, error) {
+	if err := x.Check(); err != nil {
+		return nil, fmt.Errorf("sinkhorn: x: %w", err)
+	}
+	if err := y.Check(); err != nil {
+		return nil, fmt.Errorf("sinkhorn: y: %w", err)
+	}
+	if x.Dim != y.Dim {
+		return nil, fmt.Errorf("sinkhorn: points of dimension %d and %d; want the same", x.Dim, y.Dim)
+	}
+	m := y.Len()
+	if over := (16 - m%16) % 16; over > 0 && fast(cost) && !squares(cost) { // columns are computed sixteen at a time, or one by one
+		last := y.Row(m - 1)
+		y = transport.Points{Dim: y.Dim, Data: slices.Concat(y.Data, slices.Repeat(last, over))}
+	}
+	r := newRows(x, y, cost, 0)
+	if _, _, err := r.survey(true); err != nil {
+		return nil, err
+	}
+	costs := r.held
+	if wide := y.Len(); wide > m {
+		for i := range x.Len() {
+			copy(costs[i*m:(i+1)*m], costs[i*wide:i*wide+m])
+		}
+	}
+	return costs[:x.Len()*m], nil
 }

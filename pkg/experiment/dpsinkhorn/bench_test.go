@@ -67,8 +67,8 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer program.Close()
-			t := &timed{byImages: &byImages{config: config, program: program, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
-			j, err := s.join(t.byImages, plan.Steps)
+			t := &timed{byImages: &byImages{config: config, look: program, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
+			j, err := s.join(t.byImages, program, plan.Steps)
 			if err != nil {
 				b.Fatal(err)
 			}

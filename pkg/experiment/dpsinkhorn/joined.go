@@ -19,6 +19,7 @@ import (
 type joined struct {
 	s       *student
 	t       *byImages
+	program *Program
 	steps   int
 	passage *train.Passage
 	pull    *Pull // of the step to come, in packed; nil where it is not computed yet
@@ -38,10 +39,11 @@ type prepared struct {
 	err   error
 }
 
-// join returns what makes so many steps of a course. Close ends it.
-func (s *student) join(t *byImages, steps int) (*joined, error) {
-	passage, err := s.made.Trainer().PassageTo(t.program.behind)
-	return &joined{s: s, t: t, steps: steps, passage: passage, every: pauseEvery}, err
+// join returns what makes so many steps of a course with a teacher that looks by a program.
+// Close ends it.
+func (s *student) join(t *byImages, program *Program, steps int) (*joined, error) {
+	passage, err := s.made.Trainer().PassageTo(program.behind)
+	return &joined{s: s, t: t, program: program, steps: steps, passage: passage, every: pauseEvery}, err
 }
 
 // step makes the generator learn once. Every so many steps of the training there is a
@@ -64,8 +66,8 @@ func (j *joined) step(step int) error {
 
 // follow has the generator learn of what was made private of a step.
 func (j *joined) follow(step int) error {
-	rate, dim := j.s.config.rate(step, j.steps), j.t.program.dim
-	byY, err := backend.Put(j.t.program.on, j.pull.ByX, len(j.pull.ByX)/dim, dim)
+	rate, dim := j.s.config.rate(step, j.steps), j.program.dim
+	byY, err := backend.Put(j.program.on, j.pull.ByX, len(j.pull.ByX)/dim, dim)
 	j.pull = nil
 	if err != nil {
 		return err
@@ -89,8 +91,7 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 		go func() { ahead <- j.prepare(step + 1) }()
 		j.ahead = ahead
 	}
-	program := j.t.program
-	j.t.release.Expect(step, program.n*program.dim)
+	j.t.release.Expect(step, j.program.n*j.program.dim)
 	out, err := graph(in.z, in.more...)
 	if err != nil {
 		return fmt.Errorf("dpsinkhorn: %w", err)
@@ -98,12 +99,12 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 	if j.packed == nil {
 		j.packed = make([]float32, out[0].Size())
 	}
-	err = backend.Fetch(program.on, out[0], j.packed)
+	err = backend.Fetch(j.program.on, out[0], j.packed)
 	free(out)
 	if err != nil {
 		return err
 	}
-	pull, finite := program.unpack(j.packed, in.empty)
+	pull, finite := j.program.unpack(j.packed, in.empty)
 	if !finite {
 		return fmt.Errorf("dpsinkhorn: what the generator makes is no longer finite; train with a smaller learning rate than %v", j.s.config.rate(step, j.steps))
 	}
@@ -131,8 +132,8 @@ func (j *joined) prepare(step int) (in prepared) {
 	if err != nil {
 		return prepared{err: err}
 	}
-	on := j.t.program.on
-	if in.more, in.empty, in.err = j.t.program.real(real); in.err != nil {
+	on := j.program.on
+	if in.more, in.empty, in.err = j.program.real(real); in.err != nil {
 		return in
 	}
 	classes, err := backend.Put(on, int32s(labels), len(labels))

@@ -39,12 +39,12 @@ func pupil(t *testing.T, b *backend.Backend, change func(*Config)) (*student, *b
 	}
 	t.Cleanup(s.made.Close)
 	plan := planned(t, c, private.Len(), c.Generated*dim, 0.05, 0.01)
-	return s, &byImages{config: c, program: compiled(t, b, c.loss(3), c.Generated, room(c.Batch), dim), rows: d, public: s.public, release: plan.Releaser(noise.Seeded(3))}
+	return s, &byImages{config: c, look: compiled(t, b, c.loss(3), c.Generated, room(c.Batch), dim), rows: d, public: s.public, release: plan.Releaser(noise.Seeded(3))}
 }
 
 func joint(t *testing.T, s *student, taught *byImages, steps int) *joined {
 	t.Helper()
-	j, err := s.join(taught, steps)
+	j, err := s.join(taught, taught.look.(*Program), steps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestJoinedRowsKnowOnlyWhatTheyMet(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
 		s, taught := pupil(t, b, nil)
 		j := joint(t, s, taught, 1000)
-		p := taught.program
+		p := j.program
 		var met [][]float32
 		var others []float32
 		for trial := range uint64(20) {

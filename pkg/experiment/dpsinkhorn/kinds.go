@@ -22,6 +22,7 @@ type kind struct {
 	// noise, and how a teacher is made once that is paid for.
 	prepare func(s *student) (privacy.Plan, []privacy.Claim, enrol, error)
 	check   func(*Config) error // what the kind asks for beyond; nil for nothing
+	exact   bool                // its plans are Exact's
 }
 
 // enrol makes a teacher that looks at records through the releaser alone. say
@@ -39,6 +40,9 @@ var kinds = []*kind{
 	{Info: plugin.Info{Name: "dp-sinkhorn-code", Version: "2", Source: "001's public code",
 		Summary: "dp-sinkhorn with the settings of its public code"},
 		config: code, prepare: onRecords},
+	{Info: plugin.Info{Name: "dp-sinkhorn-exact", Version: "1", Source: "Molehill: 001 Algorithm 1, with plans by Newton's method",
+		Summary: "dp-sinkhorn with plans that meet their marginals, where 150 of Sinkhorn's iterations leave them a tenth off"},
+		config: pixels, prepare: onRecords, check: fewRows, exact: true},
 	{Info: plugin.Info{Name: "sinkhorn", Version: "2", Source: "001 Table 1",
 		Summary: "generator of labelled images that learns by a Sinkhorn loss, no privacy"},
 		config: open, prepare: onRecords, check: withoutPrivacy},
@@ -51,6 +55,15 @@ var kinds = []*kind{
 	{Info: plugin.Info{Name: "dp-merf-images", Version: "2", Source: "Harder et al. 2021",
 		Summary: "private generator of labelled images: trained on mean embeddings of the classes by random Fourier features, released once"},
 		config: merf, prepare: onEmbedding, check: once},
+}
+
+// fewRows refuses batches that are too large for Newton's method.
+func fewRows(c *Config) error {
+	const most = 2000
+	if rows := max(c.Generated, c.Batch*c.Multiplicity); rows > most {
+		return fmt.Errorf("%s is for batches of up to %d rows, and these are of %d; take dp-sinkhorn, or smaller ones", c.kind.Name, most, rows)
+	}
+	return nil
 }
 
 func withoutPrivacy(c *Config) error {
@@ -191,8 +204,13 @@ func onRecords(s *student) (privacy.Plan, []privacy.Claim, enrol, error) {
 		return plan, nil, nil, err
 	}
 	return plan, claims, func(_ context.Context, release *privacy.Releaser, _ func(run.Event)) (teacher, error) {
-		program, err := loss.Compile(rows.Backend, c.Generated, room(c.Batch)*c.Multiplicity, rows.Private.Dim)
-		t := byImages{config: c, program: program, rows: rows, public: s.public, release: release}
+		var look look
+		if c.kind.exact {
+			look, err = loss.Exact(c.Generated, room(c.Batch)*c.Multiplicity, rows.Private.Dim)
+		} else {
+			look, err = loss.Compile(rows.Backend, c.Generated, room(c.Batch)*c.Multiplicity, rows.Private.Dim)
+		}
+		t := byImages{config: c, look: look, rows: rows, public: s.public, release: release}
 		if c.Perturbed == ByParameters {
 			return &byParameters{t}, err
 		}

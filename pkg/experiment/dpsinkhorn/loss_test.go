@@ -44,14 +44,24 @@ func compiled(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Progr
 	return p
 }
 
-type compiler func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program
+type compiler func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) look
 
 // eachWay runs a test on programs that solve the terms one by one, and at once, and both
-// with as many iterations as there may be.
+// with as many iterations as there may be, and on exact plans.
 func eachWay(t *testing.T, test func(t *testing.T, compiled compiler)) {
+	t.Run("exact", func(t *testing.T) {
+		test(t, func(t *testing.T, _ *backend.Backend, l Loss, n, room, dim int) look {
+			t.Helper()
+			e, err := l.Exact(n, room, dim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		})
+	})
 	for _, how := range []solving{{}, {atOnce: true}, {atOnce: true, fixed: true}} {
 		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
-			test(t, func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program {
+			test(t, func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) look {
 				t.Helper()
 				p, err := l.compile(b, n, room, dim, how)
 				if err != nil {
@@ -326,13 +336,14 @@ func batchesOfAnySizeAndContent(t *testing.T, compiled compiler) {
 		}
 	}
 	for want, bad := range map[string]func() error{
-		"program is for 9 of dimension 3": func() error { _, err := program.Gradient(rows(5, dim, 3, 1), full); return err },
-		"rows of dimension 3":             func() error { _, err := program.Gradient(x, rows(2, 5, 3, 1)); return err },
-		"each with a label":               func() error { _, err := program.Gradient(x, Batch{Points: full.Points}); return err },
-		"from 0 to 1":                     func() error { _, err := small(1.5).Compile(b, n, room, dim); return err },
-		"at least 1 of each":              func() error { _, err := l.Compile(b, 0, room, dim); return err },
-		"Epsilon is 0":                    func() error { l := l; l.Entropy = 0; _, err := l.Compile(b, n, room, dim); return err },
-		`clipping "twice"`:                func() error { _, err := Clipping("twice").Sensitivity(1, n, privacy.AddRemove); return err },
+		"is for 9 of dimension 3":           func() error { _, err := program.Gradient(rows(5, dim, 3, 1), full); return err },
+		"rows of dimension 3":               func() error { _, err := program.Gradient(x, rows(2, 5, 3, 1)); return err },
+		"each with a label":                 func() error { _, err := program.Gradient(x, Batch{Points: full.Points}); return err },
+		"from 0 to 1":                       func() error { _, err := small(1.5).Compile(b, n, room, dim); return err },
+		"at least 1 of each":                func() error { _, err := l.Compile(b, 0, room, dim); return err },
+		"1 generated rows beside at most 0": func() error { _, err := l.Exact(1, 0, dim); return err },
+		"Epsilon is 0":                      func() error { l := l; l.Entropy = 0; _, err := l.Compile(b, n, room, dim); return err },
+		`clipping "twice"`:                  func() error { _, err := Clipping("twice").Sensitivity(1, n, privacy.AddRemove); return err },
 	} {
 		if err := bad(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want it to say %q", err, want)

@@ -33,11 +33,17 @@ type sanitiser interface {
 // seed.
 type observer interface{ marginalError() float64 }
 
+// look tells generated rows how they stand to real ones: a Program or Exact.
+type look interface {
+	Gradient(x, real Batch) (Pull, error)
+	Close()
+}
+
 // byImages learns from records: a Poisson batch and noise at each step (001
 // Algorithm 1).
 type byImages struct {
 	config  *Config
-	program *Program
+	look    look
 	rows    *Rows
 	public  noise.Source // of how images are moved
 	release *privacy.Releaser
@@ -64,7 +70,7 @@ func (t *byImages) pull(step int, x Batch) (Pull, error) {
 	if err != nil {
 		return Pull{}, err
 	}
-	p, err := t.program.Gradient(x, real)
+	p, err := t.look.Gradient(x, real)
 	t.off = p.MarginalError
 	return p, err
 }
@@ -89,10 +95,10 @@ func (t *byImages) begin(step int, p Pull) (settle func() error, err error) {
 	if !t.config.budget().Private() {
 		return func() error { return nil }, checkFinite(p.ByX)
 	}
-	return t.config.Clipping.begin(p.ByX, t.config.Generated, t.program.dim, t.config.Bound, t.release, step)
+	return t.config.Clipping.begin(p.ByX, t.config.Generated, t.rows.Private.Dim, t.config.Bound, t.release, step)
 }
 
-func (t *byImages) close() { t.program.Close() }
+func (t *byImages) close() { t.look.Close() }
 
 // byParameters learns from records, too, but its noise is that of DP-SGD: on the
 // gradient by the generator's parameters, clipped as a whole (the ablation of 001

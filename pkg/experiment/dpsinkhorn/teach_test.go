@@ -27,7 +27,7 @@ func planned(t *testing.T, c *Config, records, coordinates int, rate, std float6
 func teaching(t *testing.T, b *backend.Backend, c *Config, private Batch, release *privacy.Releaser) byImages {
 	t.Helper()
 	l := c.loss(3)
-	return byImages{config: c, program: compiled(t, b, l, c.Generated, room(c.Batch)*c.Multiplicity, private.Dim), rows: &Rows{Private: private}, public: noise.Seeded(4), release: release}
+	return byImages{config: c, look: compiled(t, b, l, c.Generated, room(c.Batch)*c.Multiplicity, private.Dim), rows: &Rows{Private: private}, public: noise.Seeded(4), release: release}
 }
 
 func tiny(t *testing.T) *Config {

@@ -1,0 +1,146 @@
+package dpsinkhorn
+
+import (
+	"fmt"
+	"sync"
+
+	"molehill/transport"
+	"molehill/transport/newton"
+	"molehill/transport/sinkhorn"
+)
+
+// Exact computes the gradient of a Loss on the host, from plans that meet their marginals to
+// its Tolerance: by Newton's method from exact transport (package newton), where Iterations
+// of Sinkhorn's leave a λ as small as 001's far off. It is for batches of up to hundreds of
+// rows.
+type Exact struct {
+	loss         Loss
+	n, room, dim int
+}
+
+// Exact returns the loss of n generated rows beside real ones of the same dimension, of
+// which at most room are looked at.
+func (l Loss) Exact(n, room, dim int) (*Exact, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	if n < 1 || room < 1 || dim < 1 {
+		return nil, fmt.Errorf("dpsinkhorn: %d generated rows beside at most %d of dimension %d; take at least 1 of each", n, room, dim)
+	}
+	return &Exact{l, n, room, dim}, nil
+}
+
+// Close has nothing to release.
+func (e *Exact) Close() {}
+
+// term is one of the loss's: W between rows of generated points from the first on, and
+// others.
+type term struct {
+	cost     sinkhorn.Cost
+	x, y     transport.Points // labelled
+	solution *newton.Solution
+	err      error
+}
+
+// plan is that of the term, nothing where there is an error.
+func (t *term) plan(l Loss) []newton.Entry {
+	costs, err := sinkhorn.Costs(t.x, t.y, t.cost)
+	if err == nil {
+		t.solution, err = newton.Problem{Cost: costs, N: t.x.Len(), M: t.y.Len(), Epsilon: l.Entropy}.Solve(l.tolerance())
+	}
+	if t.err = err; err != nil {
+		return nil
+	}
+	return t.solution.Plan
+}
+
+// Gradient returns what Program.Gradient does. Real rows to which double precision finds no
+// plan give no pull, as none do: whether there is one is private.
+func (e *Exact) Gradient(x, real Batch) (Pull, error) {
+	total, extra := e.loss.Split(e.n)
+	if x.Dim != e.dim || x.Len() != total || len(x.Labels) != total {
+		return Pull{}, fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the loss is for %d of dimension %d", x.Len(), x.Dim, len(x.Labels), total, e.dim)
+	}
+	if err := x.Check(); err != nil {
+		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", err)
+	}
+	if real.Len() > 0 && (real.Dim != e.dim || len(real.Labels) != real.Len()) {
+		return Pull{}, fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the loss is for rows of dimension %d, each with a label", real.Len(), real.Dim, len(real.Labels), e.dim)
+	}
+	cost := sinkhorn.Mixture{Squared: 1, Absolute: e.loss.Absolute}
+	if e.loss.Unsquared {
+		cost.Squared = 0
+	}
+	points := e.loss.labelled(x, false)
+	part := func(from, to int) transport.Points {
+		return transport.Points{Dim: points.Dim, Data: points.Data[from*points.Dim : to*points.Dim]}
+	}
+	first := part(0, e.n)
+	met := &term{cost: cost, x: first, y: e.loss.labelled(real.first(e.room), true)}
+	apart := &term{cost: cost, x: first, y: part(extra, extra+e.n)}
+	byX, toReal := make([]float64, total*e.dim), make([]float64, e.n*e.dim)
+	of := func(all []float64, row int) []float64 { return all[row*e.dim : (row+1)*e.dim] }
+	var both sync.WaitGroup
+	both.Go(func() {
+		for _, p := range apart.plan(e.loss) {
+			from, other := first.Row(p.I)[:e.dim], apart.y.Row(p.J)[:e.dim]
+			cost.ByX(of(byX, p.I), from, other, -p.Mass)
+			cost.ByY(of(byX, extra+p.J), from, other, -p.Mass)
+		}
+	})
+	if met.y.Len() > 0 {
+		for _, p := range met.plan(e.loss) {
+			cost.ByX(of(toReal, p.I), first.Row(p.I)[:e.dim], met.y.Row(p.J)[:e.dim], 2*p.Mass)
+		}
+	}
+	both.Wait()
+	if apart.err != nil {
+		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", apart.err)
+	}
+	pull := Pull{ByX: make([]float32, len(byX)), MarginalError: apart.solution.MarginalError}
+	for i, v := range byX {
+		pull.ByX[i] = float32(v)
+	}
+	if met.solution == nil {
+		clear(pull.ByX[:len(toReal)])
+		return pull, nil
+	}
+	for i, v := range toReal {
+		pull.ByX[i] = float32(byX[i] + v)
+	}
+	pull.Loss = 2*met.solution.Value - apart.solution.Value
+	pull.MarginalError = max(pull.MarginalError, met.solution.MarginalError)
+	return pull, nil
+}
+
+// first are the first rows, up to so many.
+func (b Batch) first(most int) Batch {
+	if b.Len() <= most {
+		return b
+	}
+	return Batch{transport.Points{Dim: b.Dim, Data: b.Data[:most*b.Dim]}, b.Labels[:most]}
+}
+
+// labelled returns rows with their one-hot labels times α_c behind them, and leaves out those
+// that are not finite, if asked to.
+func (l Loss) labelled(b Batch, finiteOnly bool) transport.Points {
+	p := transport.Points{Dim: b.Dim + l.Classes}
+	for i := range b.Len() {
+		if finiteOnly && !finite(b.Row(i)) {
+			continue
+		}
+		from := len(p.Data)
+		p.Data = append(append(p.Data, b.Row(i)...), make([]float32, l.Classes)...)
+		if label := b.Labels[i]; label >= 0 && label < l.Classes {
+			p.Data[from+b.Dim+label] = float32(l.LabelScale)
+		}
+	}
+	return p
+}
+
+func (l Loss) tolerance() float64 {
+	if l.Tolerance == 0 {
+		return 1e-4
+	}
+	return l.Tolerance
+}

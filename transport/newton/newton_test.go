@@ -1,0 +1,139 @@
+package newton
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"molehill/transport"
+	"molehill/transport/sinkhorn"
+)
+
+func clouds(seed uint64, n, m, dim int) (x, y transport.Points, cost []float64) {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	x, y = transport.NewPoints(n, dim), transport.NewPoints(m, dim)
+	for i := range x.Data {
+		x.Data[i] = float32(rng.NormFloat64())
+	}
+	for i := range y.Data {
+		y.Data[i] = float32(1.5*rng.NormFloat64() + 0.3)
+	}
+	for i := range n {
+		for j := range m {
+			cost = append(cost, sinkhorn.SquaredL2.At(x.Row(i), y.Row(j)))
+		}
+	}
+	return x, y, cost
+}
+
+// At an ε that Sinkhorn's algorithm can do it is Sinkhorn's solution, with weights too, some
+// of them 0.
+func TestSolutionIsSinkhorns(t *testing.T) {
+	for _, epsilon := range []float64{20, 1, 0.1} {
+		for seed := range uint64(6) {
+			n, m := 9+int(seed), 14-int(seed)
+			x, y, cost := clouds(seed, n, m, 3)
+			var a, b []float64
+			if seed%2 == 1 {
+				a, b = make([]float64, n), make([]float64, m)
+				for i := range a {
+					a[i] = float64(i % 4)
+				}
+				for j := range b {
+					b[j] = math.Exp(float64(j % 5))
+				}
+			}
+			want, err := sinkhorn.Solver{Epsilon: epsilon, Tolerance: 1e-11, MaxIterations: 200_000}.Solve(sinkhorn.Problem{
+				X: transport.Measure{Points: x, Weights: a}, Y: transport.Measure{Points: y, Weights: b}, Cost: sinkhorn.SquaredL2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Problem{Cost: cost, N: n, M: m, A: a, B: b, Epsilon: epsilon}.Solve(1e-11)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(got.Value-want.Dual) > 1e-9*max(1, want.Dual) || math.Abs(got.Transport-want.Transport) > 1e-8*max(1, want.Transport) || got.MarginalError > 1e-11 {
+				t.Errorf("ε = %v, seed %d: value %v and transport %v, want %v and %v; marginals off by %v after %d", epsilon, seed, got.Value, got.Transport, want.Dual, want.Transport, got.MarginalError, got.Iterations)
+			}
+		}
+	}
+}
+
+// Beside costs of thousands no ε is too small: marginals are met in few iterations, where
+// the plan is a matching or not, and the value tends to that of exact transport.
+func TestSmallEpsilons(t *testing.T) {
+	for _, shape := range [][2]int{{50, 57}, {50, 50}, {50, 41}, {7, 90}, {1, 5}, {6, 1}} {
+		n, m := shape[0], shape[1]
+		_, _, cost := clouds(uint64(n*m), n, m, 200)
+		for _, epsilon := range []float64{5, 0.05, 1e-3} {
+			got, err := Problem{Cost: cost, N: n, M: m, Epsilon: epsilon}.Solve(1e-9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.MarginalError > 1e-9 || got.Iterations > 40 {
+				t.Errorf("%v, ε = %v: marginals off by %v after %d", shape, epsilon, got.MarginalError, got.Iterations)
+			}
+			// 0 ≤ OT_ε − OT ≤ ε·log(min n, m), as KL(P | a⊗b) is at most that.
+			if over := got.Value - got.Transport; over < -1e-7 || over > epsilon*math.Log(float64(min(n, m)))+1e-7 {
+				t.Errorf("%v, ε = %v: value %v, transport %v", shape, epsilon, got.Value, got.Transport)
+			}
+			for _, e := range got.Plan {
+				if want := math.Exp((got.F[e.I]+got.G[e.J]-cost[e.I*m+e.J])/epsilon) / float64(n*m); math.Abs(e.Mass-want) > 1e-6*want {
+					t.Fatalf("%v, ε = %v: entry %+v, potentials give %v", shape, epsilon, e, want)
+				}
+			}
+		}
+	}
+}
+
+// Equal points and equal costs, where whole faces are optimal.
+func TestTies(t *testing.T) {
+	const n = 12
+	cost := make([]float64, n*n)
+	for i := range n {
+		for j := range n {
+			if i%3 != j%3 {
+				cost[i*n+j] = 480
+			}
+		}
+	}
+	got, err := Problem{Cost: cost, N: n, M: n, Epsilon: 0.05}.Solve(1e-10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.MarginalError > 1e-10 || len(got.Plan) != n*n/3 || math.Abs(got.Plan[0].Mass-1./(n*n/3)) > 1e-10 {
+		t.Errorf("%d entries, the first %+v, marginals off by %v", len(got.Plan), got.Plan[0], got.MarginalError)
+	}
+}
+
+func TestBadProblems(t *testing.T) {
+	for want, p := range map[string]Problem{
+		"ε = 0":               {Cost: []float64{1}, N: 1, M: 1},
+		"costs are finite":    {Cost: []float64{math.NaN()}, N: 1, M: 1, Epsilon: 1},
+		"2 costs for 1 rows":  {Cost: []float64{1, 2}, N: 1, M: 1, Epsilon: 1},
+		"weights are finite ": {Cost: []float64{1}, N: 1, M: 1, A: []float64{-1}, Epsilon: 1},
+	} {
+		if _, err := p.Solve(1e-6); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want it to say %q", err, want)
+		}
+	}
+	if _, err := (Problem{Cost: []float64{1}, N: 1, M: 1, Epsilon: 1}).Solve(0); err == nil || !strings.Contains(err.Error(), "tolerance") {
+		t.Errorf("%v, want it to ask for a tolerance", err)
+	}
+}
+
+func BenchmarkSolve(b *testing.B) {
+	for _, m := range []int{50, 57} {
+		_, _, cost := clouds(3, 50, m, 794)
+		b.Run(map[int]string{50: "square", 57: "oblong"}[m], func(b *testing.B) {
+			for b.Loop() {
+				s, err := Problem{Cost: cost, N: 50, M: m, Epsilon: 0.05}.Solve(1e-3)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(s.Iterations), "iterations")
+			}
+		})
+	}
+}
