@@ -101,13 +101,12 @@ func (t *tree) cut(node int) {
 // solve pivots until no arc would lower the cost.
 func (t *tree) solve() error {
 	t.start()
-	arcs := len(t.rows) * len(t.columns)
 	for pivots := 0; ; pivots++ {
 		row, column := t.entering()
 		if row < 0 {
 			return nil
 		}
-		if pivots > 100*(arcs+t.root()) { // no basis comes twice but for rounding
+		if pivots > 1000*(t.root()+10) { // two to ten a node are usual, and none comes twice but for rounding
 			return errors.New("assign: weights or costs are of too different sizes for exact transport; divide them by their largest, or leave out those that are nothing beside it")
 		}
 		t.pivot(row, column)

@@ -74,6 +74,7 @@ func (p Problem) Solve(tolerance float64) (*Solution, error) {
 			break
 		}
 	}
+	c.imply()
 	s.F, s.G, s.Plan = c.f, c.g, c.entries
 	s.Value, s.MarginalError = c.dual, c.off()
 	for _, e := range s.Plan {
@@ -158,6 +159,27 @@ func (c *climb) look(g []float64) {
 		if w > 0 {
 			c.dual += w * g[j]
 		}
+	}
+}
+
+// imply gives columns without weight the potentials that make them none of their own.
+func (c *climb) imply() {
+	for j, w := range c.b {
+		if w > 0 {
+			continue
+		}
+		top, sum := math.Inf(-1), 0.
+		for i, share := range c.a {
+			if share > 0 {
+				top = max(top, c.f[i]-c.Cost[i*c.M+j])
+			}
+		}
+		for i, share := range c.a {
+			if share > 0 {
+				sum += share * math.Exp((c.f[i]-c.Cost[i*c.M+j]-top)/c.Epsilon)
+			}
+		}
+		c.g[j] = -top - c.Epsilon*math.Log(sum)
 	}
 }
 

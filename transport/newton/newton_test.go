@@ -27,6 +27,13 @@ func clouds(seed uint64, n, m, dim int) (x, y transport.Points, cost []float64) 
 	return x, y, cost
 }
 
+func total(weights []float64) (sum float64) {
+	for _, w := range weights {
+		sum += w
+	}
+	return sum
+}
+
 // At an ε that Sinkhorn's algorithm can do it is Sinkhorn's solution, with weights too, some
 // of them 0.
 func TestSolutionIsSinkhorns(t *testing.T) {
@@ -43,6 +50,7 @@ func TestSolutionIsSinkhorns(t *testing.T) {
 				for j := range b {
 					b[j] = math.Exp(float64(j % 5))
 				}
+				b[2] = 0
 			}
 			want, err := sinkhorn.Solver{Epsilon: epsilon, Tolerance: 1e-11, MaxIterations: 200_000}.Solve(sinkhorn.Problem{
 				X: transport.Measure{Points: x, Weights: a}, Y: transport.Measure{Points: y, Weights: b}, Cost: sinkhorn.SquaredL2})
@@ -55,6 +63,15 @@ func TestSolutionIsSinkhorns(t *testing.T) {
 			}
 			if math.Abs(got.Value-want.Dual) > 1e-9*max(1, want.Dual) || math.Abs(got.Transport-want.Transport) > 1e-8*max(1, want.Transport) || got.MarginalError > 1e-11 {
 				t.Errorf("ε = %v, seed %d: value %v and transport %v, want %v and %v; marginals off by %v after %d", epsilon, seed, got.Value, got.Transport, want.Dual, want.Transport, got.MarginalError, got.Iterations)
+			}
+			for j := range m { // the column's equation, whether it has weight or not
+				var sum float64
+				for i, w := range a {
+					sum += w / total(a) * math.Exp((got.F[i]+got.G[j]-cost[i*m+j])/epsilon)
+				}
+				if a != nil && math.Abs(sum-1) > 1e-6 {
+					t.Errorf("ε = %v, seed %d: Σ_i a_i·exp(…) of column %d is %v", epsilon, seed, j, sum)
+				}
 			}
 		}
 	}

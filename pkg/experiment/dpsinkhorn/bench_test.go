@@ -68,7 +68,7 @@ func BenchmarkStep(b *testing.B) {
 			}
 			defer program.Close()
 			t := &timed{byImages: &byImages{config: config, look: program, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
-			j, err := s.join(t.byImages, program, plan.Steps)
+			j, err := s.join(t.byImages, plan.Steps)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -171,10 +171,8 @@ var joins = func(b *backend.Backend) bool { return !b.OnCPU() }
 // way is how steps of a course are made, and every how many the student may be saved.
 func (s *student) way(t teacher, steps int) (learn func(step int) error, every int, end func(), err error) {
 	if t, ok := t.(*byImages); ok && joins(s.rows.Backend) {
-		if program, ok := t.look.(*Program); ok {
-			j, err := s.join(t, program, steps)
-			return j.step, j.every, j.close, err
-		}
+		j, err := s.join(t, steps)
+		return j.step, j.every, j.close, err
 	}
 	return func(step int) error { return s.step(t, step, steps) }, 1, func() {}, nil
 }

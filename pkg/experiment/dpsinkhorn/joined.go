@@ -2,48 +2,60 @@ package dpsinkhorn
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"molehill/models/backend"
 	"molehill/models/train"
+	"molehill/transport"
 )
 
 // joined makes the steps of byImages as one graph each (train.Passage.StepForward): back
 // through the generator by what was made private of the last step, the optimiser, forward,
-// and the loss against the next real rows. Generated rows stay on the device; the host
-// draws batches and noise while that computes, and between two graphs only makes a
-// gradient private. It is for devices, which take longer to be called than to compute; on
-// a processor a tenth would be gained, and other digits than those of earlier runs.
+// and, if the teacher looks by a program, the loss against the next real rows, so that
+// generated rows stay on the device. The host draws batches and noise while that computes,
+// and between two graphs makes a gradient private, or computes it, too (Exact). It is for
+// devices, which take longer to be called than to compute; on a processor a tenth would be
+// gained, and other digits than those of earlier runs.
 type joined struct {
 	s       *student
 	t       *byImages
-	program *Program
+	program *Program // in the graph; nil: the host looks at generated rows
+	on      *backend.Backend
 	steps   int
 	passage *train.Passage
-	pull    *Pull // of the step to come, in packed; nil where it is not computed yet
-	packed  []float32
-	ahead   chan prepared // the inputs of the next step that is looked at, or nil
-	every   int           // steps to a pause
+	pull    *Pull     // of the step to come; nil where it is not computed yet
+	made    []float32 // what the graph has returned last
+	ahead   chan prepared
+	every   int // steps to a pause
 }
 
 // pauseEvery is how many steps are joined before a pause.
 const pauseEvery = 500
 
-// prepared is what a step's graph is given, on the device.
+// prepared is what a step is made of: the inputs of its graph, on the device, and, if the
+// host looks at generated rows, their labels and real rows.
 type prepared struct {
-	z     *tensors.Tensor
-	more  []*tensors.Tensor // labels and real rows (Program.behind)
-	empty bool
-	err   error
+	z      *tensors.Tensor
+	more   []*tensors.Tensor // labels and real rows (Program.behind)
+	empty  bool
+	labels []int
+	real   Batch
+	err    error
 }
 
-// join returns what makes so many steps of a course with a teacher that looks by a program.
-// Close ends it.
-func (s *student) join(t *byImages, program *Program, steps int) (*joined, error) {
-	passage, err := s.made.Trainer().PassageTo(program.behind)
-	return &joined{s: s, t: t, program: program, steps: steps, passage: passage, every: pauseEvery}, err
+// join returns what makes so many steps of a course. Close ends it.
+func (s *student) join(t *byImages, steps int) (j *joined, err error) {
+	j = &joined{s: s, t: t, on: s.rows.Backend, steps: steps, every: pauseEvery}
+	if program, ok := t.look.(*Program); ok {
+		j.program = program
+		j.passage, err = s.made.Trainer().PassageTo(program.behind)
+	} else {
+		j.passage, err = s.made.Trainer().Passage()
+	}
+	return j, err
 }
 
 // step makes the generator learn once. Every so many steps of the training there is a
@@ -66,8 +78,8 @@ func (j *joined) step(step int) error {
 
 // follow has the generator learn of what was made private of a step.
 func (j *joined) follow(step int) error {
-	rate, dim := j.s.config.rate(step, j.steps), j.program.dim
-	byY, err := backend.Put(j.program.on, j.pull.ByX, len(j.pull.ByX)/dim, dim)
+	rate, dim := j.s.config.rate(step, j.steps), j.s.rows.Private.Dim
+	byY, err := backend.Put(j.on, j.pull.ByX, len(j.pull.ByX)/dim, dim)
 	j.pull = nil
 	if err != nil {
 		return err
@@ -91,25 +103,37 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 		go func() { ahead <- j.prepare(step + 1) }()
 		j.ahead = ahead
 	}
-	j.t.release.Expect(step, j.program.n*j.program.dim)
+	j.t.release.Expect(step, j.s.config.Generated*j.s.rows.Private.Dim)
 	out, err := graph(in.z, in.more...)
 	if err != nil {
 		return fmt.Errorf("dpsinkhorn: %w", err)
 	}
-	if j.packed == nil {
-		j.packed = make([]float32, out[0].Size())
+	if j.made == nil {
+		j.made = make([]float32, out[0].Size())
 	}
-	err = backend.Fetch(j.program.on, out[0], j.packed)
+	err = backend.Fetch(j.on, out[0], j.made)
 	free(out)
 	if err != nil {
 		return err
 	}
-	pull, finite := j.program.unpack(j.packed, in.empty)
-	if !finite {
-		return fmt.Errorf("dpsinkhorn: what the generator makes is no longer finite; train with a smaller learning rate than %v", j.s.config.rate(step, j.steps))
+	pull, err := j.read(in)
+	if err != nil {
+		return fmt.Errorf("%w; train with a smaller learning rate than %v", err, j.s.config.rate(step, j.steps))
 	}
 	j.pull = &pull
 	return nil
+}
+
+// read returns what a step learns, of what its graph has returned.
+func (j *joined) read(in prepared) (Pull, error) {
+	if j.program == nil {
+		return j.t.look.Gradient(Batch{transport.Points{Dim: j.s.rows.Private.Dim, Data: j.made}, in.labels}, in.real)
+	}
+	pull, finite := j.program.unpack(j.made, in.empty)
+	if !finite {
+		return pull, errors.New("dpsinkhorn: generated rows are no longer finite")
+	}
+	return pull, nil
 }
 
 // take returns a step's inputs, prepared ahead or now.
@@ -122,24 +146,18 @@ func (j *joined) take(step int) prepared {
 	return in
 }
 
-// prepare draws a step's rows and puts them on the device.
+// prepare draws a step's rows, and puts on the device what its graph takes.
 func (j *joined) prepare(step int) (in prepared) {
 	z, labels, err := j.s.draw(step)
-	if err != nil {
-		return prepared{err: err}
-	}
-	real, err := j.t.draw(step)
-	if err != nil {
-		return prepared{err: err}
-	}
-	on := j.program.on
-	if in.more, in.empty, in.err = j.program.real(real); in.err != nil {
-		return in
-	}
-	classes, err := backend.Put(on, int32s(labels), len(labels))
 	if err == nil {
-		in.more = append([]*tensors.Tensor{classes}, in.more...)
-		in.z, err = backend.Put(on, z.Data, z.Len(), z.Dim)
+		in.labels = labels
+		in.real, err = j.t.draw(step)
+	}
+	if err == nil && j.program != nil {
+		in.more, in.empty, err = j.program.inputs(labels, in.real)
+	}
+	if err == nil {
+		in.z, err = backend.Put(j.on, z.Data, z.Len(), z.Dim)
 	}
 	if in.err = err; err != nil {
 		in.free()

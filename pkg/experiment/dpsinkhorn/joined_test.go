@@ -39,12 +39,18 @@ func pupil(t *testing.T, b *backend.Backend, change func(*Config)) (*student, *b
 	}
 	t.Cleanup(s.made.Close)
 	plan := planned(t, c, private.Len(), c.Generated*dim, 0.05, 0.01)
-	return s, &byImages{config: c, look: compiled(t, b, c.loss(3), c.Generated, room(c.Batch), dim), rows: d, public: s.public, release: plan.Releaser(noise.Seeded(3))}
+	var looks look = compiled(t, b, c.loss(3), c.Generated, room(c.Batch), dim)
+	if c.kind.exact {
+		if looks, err = c.loss(3).Exact(c.Generated, room(c.Batch), dim); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, &byImages{config: c, look: looks, rows: d, public: s.public, release: plan.Releaser(noise.Seeded(3))}
 }
 
 func joint(t *testing.T, s *student, taught *byImages, steps int) *joined {
 	t.Helper()
-	j, err := s.join(taught, taught.look.(*Program), steps)
+	j, err := s.join(taught, steps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +77,7 @@ func TestJoinedStepsAreTheSteps(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
 		for name, change := range map[string]func(*Config){
 			"private":   nil,
+			"exact":     func(c *Config) { c.kind = &kind{exact: true} },
 			"per image": func(c *Config) { c.Clipping, c.Architecture = PerImage, generator.DCGANCode },
 			"open":      func(c *Config) { c.Epsilon, c.Optimizer, c.LearningRate = privacy.Epsilon(math.Inf(1)), "sgd", 0.1 },
 		} {

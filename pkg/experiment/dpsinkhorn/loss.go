@@ -163,6 +163,20 @@ func (p *Program) divergence(x, labels, y, labelsY, weights *Node) *graph.Diverg
 	return s.SemiDebiased(xs, ys, l.Debiasing)
 }
 
+// inputs are what behind takes beside generated rows: their labels and real rows.
+func (p *Program) inputs(labels []int, real Batch) (in []*tensors.Tensor, empty bool, err error) {
+	others, empty, err := p.real(real)
+	if err != nil {
+		return nil, false, err
+	}
+	first, err := backend.Put(p.on, int32s(labels), len(labels))
+	if err != nil {
+		free(others)
+		return nil, false, err
+	}
+	return append([]*tensors.Tensor{first}, others...), empty, nil
+}
+
 // behind is the loss as the head of a generator's graph (train.Head): of what the generator
 // makes, and of labels, y, labelsY and weights. Its one result is what Pull has, and 1
 // where all that was generated is finite, else 0: of small results each by itself would
