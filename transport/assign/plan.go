@@ -18,8 +18,9 @@ type Plan struct {
 	Cost  float64 // ⟨C, P⟩
 
 	// F, [n], and G, [m], are the dual variables: F_i + G_j ≤ C_ij up to one rounding,
-	// with equality where mass moves. Every plan costs at least Dual = ⟨a, F⟩ + ⟨b, G⟩,
-	// so Cost − Dual bounds what rounding can have cost.
+	// with equality where mass moves, up to 10⁻¹⁴·(n+m) of the largest cost: below that
+	// costs are not told apart. Every plan costs at least Dual = ⟨a, F⟩ + ⟨b, G⟩, so
+	// Cost − Dual bounds what rounding can have cost.
 	F, G []float64
 	Dual float64
 }

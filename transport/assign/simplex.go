@@ -61,7 +61,10 @@ func (t *tree) start() {
 	for _, c := range t.cost {
 		size = max(size, math.Abs(c))
 	}
-	t.artificial = (size + 1) * float64(root+1)
+	if size == 0 {
+		size = 1
+	}
+	t.artificial = size * float64(root+1)
 	t.tolerance = 1e-14 * t.artificial
 	nodes := root + 1
 	t.parent, t.depth = make([]int, nodes), make([]int, nodes)

@@ -104,6 +104,45 @@ func TestSmallEpsilons(t *testing.T) {
 	}
 }
 
+// Labels that cost much more than all else leave parts of the plan that hardly touch: there
+// Newton's step is long, and must not be taken where the dual falls.
+func TestPartsThatHardlyTouch(t *testing.T) {
+	const trials = 400
+	rng := rand.New(rand.NewPCG(6, 5))
+	slow := 0
+	for trial := range trials {
+		dim, absolute, epsilon := 1+trial%2, float64(trial/2%2), []float64{5, 0.05, 1}[trial%3]
+		n, m := 1+rng.IntN(57), 1+rng.IntN(57)
+		points := func(n int) transport.Points {
+			p := transport.NewPoints(n, dim+10)
+			for i := range n {
+				for c := range dim {
+					p.Row(i)[c] = float32(math.Tanh(rng.NormFloat64()))
+				}
+				p.Row(i)[dim+rng.IntN(10)] = 15
+			}
+			return p
+		}
+		cost, err := sinkhorn.Costs(points(n), points(m), sinkhorn.Mixture{Squared: 1, Absolute: absolute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Problem{Cost: cost, N: n, M: m, Epsilon: epsilon}.Solve(1e-3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.MarginalError > 1e-3 {
+			t.Errorf("%d×%d, dim %d, m = %v, ε = %v: marginals off by %v after %d, value %v of at most %v", n, m, dim, absolute, epsilon, got.MarginalError, got.Iterations, got.Value, got.Transport+epsilon*math.Log(float64(n*m)))
+		}
+		if got.Iterations > 30 {
+			slow++
+		}
+	}
+	if slow > trials/20 {
+		t.Errorf("%d of %d problems took more than 30 iterations", slow, trials)
+	}
+}
+
 // Equal points and equal costs, where whole faces are optimal.
 func TestTies(t *testing.T) {
 	const n = 12

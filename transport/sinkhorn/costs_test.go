@@ -31,6 +31,19 @@ func TestCostsAreThoseOfPairs(t *testing.T) {
 			}
 		}
 	}
+	far := transport.NewPoints(3, 2)
+	copy(far.Data, []float32{1e12, 0, 1, 2, 3, 4})
+	for _, cost := range []Cost{SquaredL2, L2} {
+		costs, err := Costs(far, far, cost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, c := range costs {
+			if want := cost.At(far.Row(k/3), far.Row(k%3)); math.Abs(c-want) > 1e-7*want {
+				t.Errorf("%v beside an outlier: cost %d is %v, want %v", cost, k, c, want)
+			}
+		}
+	}
 	if _, err := Costs(transport.NewPoints(2, 3), transport.NewPoints(2, 4), L1); err == nil {
 		t.Error("points of other dimensions have costs")
 	}

@@ -288,8 +288,9 @@ func bounds(n, chunk int) (from, to int) {
 	return chunk * chunkSize(n), min((chunk+1)*chunkSize(n), n)
 }
 
-// Costs returns C_ij = c(x_i, y_j), [n, m], row by row, for points of one dimension. A cost
-// that is no finite number is an error.
+// Costs returns C_ij = c(x_i, y_j), [n, m], row by row, for points of one dimension. Squared
+// distances alone are a product, and have half of their digits at least. A cost that is no
+// finite number is an error.
 func Costs(x, y transport.Points, cost Cost) ([]float64, error) {
 	if err := x.Check(); err != nil {
 		return nil, fmt.Errorf("sinkhorn: x: %w", err)
@@ -313,6 +314,13 @@ func Costs(x, y transport.Points, cost Cost) ([]float64, error) {
 	if wide := y.Len(); wide > m {
 		for i := range x.Len() {
 			copy(costs[i*m:(i+1)*m], costs[i*wide:i*wide+m])
+		}
+	}
+	if c, ok := cost.(Mixture); ok && squares(cost) {
+		for k, v := range costs {
+			if i, j := k/m, k%m; r.near(i, j, v/c.Squared) {
+				costs[k] = c.At(x.Row(i), y.Row(j))
+			}
 		}
 	}
 	return costs[:x.Len()*m], nil

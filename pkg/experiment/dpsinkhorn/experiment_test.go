@@ -39,7 +39,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	models.Registry.Register(quarters{})
 	trainings := []string{"dp-sinkhorn"}
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
-		trainings = append(trainings, "dp-sinkhorn-code", "dp-sinkhorn-text", "sinkhorn", "dp-merf-images", "dp-sinkhorn-latent", "sinkhorn-sketch")
+		trainings = append(trainings, "dp-sinkhorn-code", "dp-sinkhorn-text", "dp-sinkhorn-exact", "sinkhorn", "dp-merf-images", "dp-sinkhorn-latent", "sinkhorn-sketch")
 	}
 	for _, name := range trainings {
 		few := map[string]string{"dataset": "few-digits", "features": "20"}

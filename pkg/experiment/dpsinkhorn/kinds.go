@@ -60,7 +60,7 @@ var kinds = []*kind{
 // fewRows refuses batches that are too large for Newton's method.
 func fewRows(c *Config) error {
 	const most = 2000
-	if rows := max(c.Generated, c.Batch*c.Multiplicity); rows > most {
+	if rows := max(c.Generated, room(c.Batch)*c.Multiplicity); rows > most {
 		return fmt.Errorf("%s is for batches of up to %d rows, and these are of %d; take dp-sinkhorn, or smaller ones", c.kind.Name, most, rows)
 	}
 	return nil
@@ -184,6 +184,9 @@ func (s *student) loss() (Loss, error) {
 	l, apart := s.config.loss(len(s.rows.Classes)), 2*math.Sqrt(dim) // pixels are within 2
 	if s.config.Space == Latents {
 		apart = 2 // on the unit sphere
+	}
+	if s.config.kind.exact { // which makes none
+		return l, nil
 	}
 	return l, l.CheckIterations(l.Largest(apart, apart*math.Sqrt(dim)))
 }
