@@ -110,6 +110,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		experiment, name, value, want string
 	}{
 		{"dp-sinkhorn", "batch", "0", "batch is 0"},
+		{"dp-sinkhorn-exact", "generated", "2001", "up to 2000 rows"},
 		{"dp-sinkhorn", "bound", "0", "bound is 0"},
 		{"dp-sinkhorn", "noise", "-1", "noise is -1"},
 		{"dp-sinkhorn", "clipping", "none", `"whole" or "per-image"`},
