@@ -1,6 +1,7 @@
 package dpsinkhorn
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -13,21 +14,13 @@ import (
 // its Tolerance: by Newton's method from exact transport (package newton), where Iterations
 // of Sinkhorn's leave a λ as small as 001's far off. It is for batches of up to hundreds of
 // rows.
-type Exact struct {
-	loss         Loss
-	n, room, dim int
-}
+type Exact struct{ sizes }
 
 // Exact returns the loss of n generated rows beside real ones of the same dimension, of
 // which at most room are looked at.
 func (l Loss) Exact(n, room, dim int) (*Exact, error) {
-	if err := l.check(); err != nil {
-		return nil, err
-	}
-	if n < 1 || room < 1 || dim < 1 {
-		return nil, fmt.Errorf("dpsinkhorn: %d generated rows beside at most %d of dimension %d; take at least 1 of each", n, room, dim)
-	}
-	return &Exact{l, n, room, dim}, nil
+	of, err := l.sized(n, room, dim)
+	return &Exact{of}, err
 }
 
 // Close has nothing to release.
@@ -57,16 +50,10 @@ func (t *term) plan(l Loss) []newton.Entry {
 // Gradient returns what Program.Gradient does. Real rows to which double precision finds no
 // plan give no pull, as none do: whether there is one is private.
 func (e *Exact) Gradient(x, real Batch) (Pull, error) {
+	if err := cmp.Or(e.checkMade(x), e.checkReal(real)); err != nil {
+		return Pull{}, err
+	}
 	total, extra := e.loss.Split(e.n)
-	if x.Dim != e.dim || x.Len() != total || len(x.Labels) != total {
-		return Pull{}, fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the loss is for %d of dimension %d", x.Len(), x.Dim, len(x.Labels), total, e.dim)
-	}
-	if err := x.Check(); err != nil {
-		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", err)
-	}
-	if real.Len() > 0 && (real.Dim != e.dim || len(real.Labels) != real.Len()) {
-		return Pull{}, fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the loss is for rows of dimension %d, each with a label", real.Len(), real.Dim, len(real.Labels), e.dim)
-	}
 	cost := sinkhorn.Mixture{Squared: 1, Absolute: e.loss.Absolute}
 	if e.loss.Unsquared {
 		cost.Squared = 0
@@ -102,8 +89,7 @@ func (e *Exact) Gradient(x, real Batch) (Pull, error) {
 		pull.ByX[i] = float32(v)
 	}
 	if met.solution == nil {
-		clear(pull.ByX[:len(toReal)])
-		return pull, nil
+		return e.without(pull), nil
 	}
 	for i, v := range toReal {
 		pull.ByX[i] = float32(byX[i] + v)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"molehill/models"
+	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
@@ -73,6 +74,20 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		found, err = experiment.Measure(t.Context(), whole, "bias", 50, func(run.Event) {})
 		if err != nil || found.Values[biasAt(1)] != 0 || found.Values[varianceAt(1)] != 1 || name == "dp-sinkhorn-code" && !(found.Values[biasAt(0)] > 0) {
 			t.Errorf("%s: bias: %v, %v", name, found, err)
+		}
+	}
+}
+
+// So does one whose steps are joined, as they are on a GPU.
+func TestAnInterruptedJoinedTrainingEndsAsAnother(t *testing.T) {
+	before := joins
+	t.Cleanup(func() { joins = before })
+	joins = func(*backend.Backend) bool { return true }
+	for _, name := range []string{"dp-sinkhorn", "dp-sinkhorn-exact"} {
+		settings := map[string]string{"entropy": "5", "tolerance": "0.01"}
+		whole, parts := compute(t, name, settings, 0), compute(t, name, settings, 4)
+		if !bytes.Equal(experimenttest.Read(t, whole, artefact), experimenttest.Read(t, parts, artefact)) {
+			t.Errorf("%s: interrupted, the training ended elsewhere", name)
 		}
 	}
 }

@@ -102,15 +102,59 @@ func (l Loss) CheckIterations(largest float64) error {
 	return nil
 }
 
+// sizes are those of the batches that a loss is for: n generated rows that meet real ones,
+// and Split's others, beside at most room real ones, all of one dimension.
+type sizes struct {
+	loss         Loss
+	n, room, dim int
+}
+
+// sized returns the sizes, or what is wrong with them or with the loss.
+func (l Loss) sized(n, room, dim int) (sizes, error) {
+	if err := l.check(); err != nil {
+		return sizes{}, err
+	}
+	if n < 1 || room < 1 || dim < 1 {
+		return sizes{}, fmt.Errorf("dpsinkhorn: %d generated rows beside at most %d of dimension %d; take at least 1 of each", n, room, dim)
+	}
+	return sizes{l, n, room, dim}, nil
+}
+
+// checkMade says what is wrong with generated rows.
+func (s sizes) checkMade(x Batch) error {
+	total, _ := s.loss.Split(s.n)
+	if x.Dim != s.dim || x.Len() != total || len(x.Labels) != total {
+		return fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the loss is for %d of dimension %d", x.Len(), x.Dim, len(x.Labels), total, s.dim)
+	}
+	if err := x.Check(); err != nil {
+		return fmt.Errorf("dpsinkhorn: generated rows: %w", err)
+	}
+	return nil
+}
+
+// checkReal says what is wrong with the shape of real rows, which is public.
+func (s sizes) checkReal(rows Batch) error {
+	if rows.Len() > 0 && (rows.Dim != s.dim || len(rows.Labels) != rows.Len()) {
+		return fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the loss is for rows of dimension %d, each with a label", rows.Len(), rows.Dim, len(rows.Labels), s.dim)
+	}
+	return nil
+}
+
+// without takes back the pull of real rows, where there are none.
+func (s sizes) without(pull Pull) Pull {
+	clear(pull.ByX[:s.n*s.dim])
+	pull.Loss = 0
+	return pull
+}
+
 // Program computes the gradient of a Loss on a backend, for batches of fixed
 // shapes: as many generated rows as Split says of n, and at most room real ones.
 // It is for one goroutine.
 type Program struct {
-	loss         Loss
-	n, room, dim int
-	on           *backend.Backend
-	how          solving
-	exec         *Exec
+	sizes
+	on   *backend.Backend
+	how  solving
+	exec *Exec
 }
 
 // Compile builds the program for n generated rows beside real ones of the same
@@ -132,14 +176,11 @@ type solving struct {
 
 // compile builds a program that solves the loss's terms in one way or another.
 func (l Loss) compile(b *backend.Backend, n, room, dim int, how solving) (*Program, error) {
-	if err := l.check(); err != nil {
+	of, err := l.sized(n, room, dim)
+	if err != nil {
 		return nil, err
 	}
-	if n < 1 || room < 1 || dim < 1 {
-		return nil, fmt.Errorf("dpsinkhorn: %d generated rows beside at most %d of dimension %d; take at least 1 of each", n, room, dim)
-	}
-	p := &Program{loss: l, n: n, room: room, dim: dim, on: b, how: how}
-	var err error
+	p := &Program{sizes: of, on: b, how: how}
 	p.exec, err = NewExec(b.Engine, func(x, labels, y, labelsY, weights *Node) []*Node {
 		d := p.divergence(x, labels, y, labelsY, weights)
 		return []*Node{Gradient(d.Value, x)[0], d.Value, d.MarginalError}
@@ -192,16 +233,10 @@ func (p *Program) behind(x *Node, more []*Node) []*Node {
 func (p *Program) unpack(packed []float32, empty bool) (pull Pull, finite bool) {
 	numbers := len(packed) - 3
 	pull = Pull{ByX: packed[:numbers:numbers], Loss: float64(packed[numbers]), MarginalError: float64(packed[numbers+1])}
-	return p.without(pull, empty), packed[numbers+2] == 1
-}
-
-// without takes back the pull of the row that stands for none.
-func (p *Program) without(pull Pull, empty bool) Pull {
 	if empty {
-		clear(pull.ByX[:p.n*p.dim])
-		pull.Loss = 0
+		pull = p.without(pull)
 	}
-	return pull
+	return pull, packed[numbers+2] == 1
 }
 
 // Close releases the program.
@@ -215,18 +250,14 @@ func (p *Program) Close() { p.exec.Finalize() }
 // of no class. Loss and MarginalError tell of the real rows, too: they are for
 // nobody but those who may see these.
 func (p *Program) Gradient(x, real Batch) (Pull, error) {
-	total, _ := p.loss.Split(p.n)
-	if x.Dim != p.dim || x.Len() != total || len(x.Labels) != total {
-		return Pull{}, fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the program is for %d of dimension %d", x.Len(), x.Dim, len(x.Labels), total, p.dim)
-	}
-	if err := x.Check(); err != nil {
-		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", err)
+	if err := p.checkMade(x); err != nil {
+		return Pull{}, err
 	}
 	others, empty, err := p.real(real)
 	if err != nil {
 		return Pull{}, err
 	}
-	in := append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, total, p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), total)}, others...)
+	in := append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, x.Len(), p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), x.Len())}, others...)
 	out, err := p.exec.Call(arguments(in)...)
 	free(in)
 	if err != nil {
@@ -237,14 +268,18 @@ func (p *Program) Gradient(x, real Batch) (Pull, error) {
 	if err != nil {
 		return Pull{}, fmt.Errorf("dpsinkhorn: %w", err)
 	}
-	return p.without(Pull{byX, float64(tensors.ToScalar[float32](out[1])), float64(tensors.ToScalar[float32](out[2]))}, empty), nil
+	pull := Pull{byX, float64(tensors.ToScalar[float32](out[1])), float64(tensors.ToScalar[float32](out[2]))}
+	if empty {
+		pull = p.without(pull)
+	}
+	return pull, nil
 }
 
 // real returns real rows as a program takes them: y, labelsY and weights. Where there are
 // none a row of zeros stands for them, whose pull is to be taken back.
 func (p *Program) real(rows Batch) (in []*tensors.Tensor, empty bool, err error) {
-	if rows.Len() > 0 && (rows.Dim != p.dim || len(rows.Labels) != rows.Len()) {
-		return nil, false, fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the program is for rows of dimension %d, each with a label", rows.Len(), rows.Dim, len(rows.Labels), p.dim)
+	if err := p.checkReal(rows); err != nil {
+		return nil, false, err
 	}
 	y, labels, weights := p.pad(rows)
 	if empty = slices.Max(weights) == 0; empty {
