@@ -55,14 +55,12 @@ func (c Mixture) At(x, y []float32) float64 {
 
 // ByX implements Cost.
 func (c Mixture) ByX(dst []float64, x, y []float32, weight float64) {
+	dst, y = dst[:len(x)], y[:len(x)]
 	for k := range x {
 		d := float64(x[k]) - float64(y[k])
 		slope := 2 * c.Squared * d
-		switch {
-		case d > 0:
-			slope += c.Absolute
-		case d < 0:
-			slope -= c.Absolute
+		if d != 0 {
+			slope += math.Copysign(c.Absolute, d)
 		}
 		dst[k] += weight * slope
 	}

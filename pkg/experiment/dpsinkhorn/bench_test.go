@@ -31,8 +31,8 @@ func (t *timed) gradient(step int, x Batch) ([]float32, error) {
 }
 
 // A step of training: 50 real rows, and 70 generated ones of the text's network at a
-// quarter of its channels (quick) and all of them (paper), or 50 latents; by itself, and
-// joined with the next.
+// quarter of its channels (quick) and all of them (paper), by plans to a marginal error of
+// 10⁻³ (exact), too, or 50 latents; by itself, and joined with the next.
 func BenchmarkStep(b *testing.B) {
 	on, err := backend.Open()
 	if err != nil {
@@ -42,8 +42,12 @@ func BenchmarkStep(b *testing.B) {
 		name   string
 		config Config
 		dim    int
+		exact  bool
 	}{
-		{"quick", pixels(experiment.Quick), 28 * 28}, {"paper", pixels(experiment.Paper), 28 * 28}, {"latents", latents(experiment.Quick), 8},
+		{"quick", pixels(experiment.Quick), 28 * 28, false},
+		{"paper", pixels(experiment.Paper), 28 * 28, false},
+		{"exact", pixels(experiment.Paper), 28 * 28, true},
+		{"latents", latents(experiment.Quick), 8, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			config := &c.config
@@ -62,12 +66,17 @@ func BenchmarkStep(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			program, err := config.loss(10).Compile(on, config.Generated, room(config.Batch), c.dim)
+			var looks look
+			if c.exact {
+				looks, err = config.loss(10).Exact(config.Generated, room(config.Batch), c.dim)
+			} else {
+				looks, err = config.loss(10).Compile(on, config.Generated, room(config.Batch), c.dim)
+			}
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer program.Close()
-			t := &timed{byImages: &byImages{config: config, look: program, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
+			defer looks.Close()
+			t := &timed{byImages: &byImages{config: config, look: looks, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
 			j, err := s.join(t.byImages, plan.Steps)
 			if err != nil {
 				b.Fatal(err)

@@ -111,12 +111,13 @@ func (b Batch) first(most int) Batch {
 // that are not finite, if asked to.
 func (l Loss) labelled(b Batch, finiteOnly bool) transport.Points {
 	p := transport.Points{Dim: b.Dim + l.Classes}
+	p.Data = make([]float32, 0, b.Len()*p.Dim)
 	for i := range b.Len() {
 		if finiteOnly && !finite(b.Row(i)) {
 			continue
 		}
 		from := len(p.Data)
-		p.Data = append(append(p.Data, b.Row(i)...), make([]float32, l.Classes)...)
+		p.Data = append(p.Data, b.Row(i)...)[:from+p.Dim]
 		if label := b.Labels[i]; label >= 0 && label < l.Classes {
 			p.Data[from+b.Dim+label] = float32(l.LabelScale)
 		}
