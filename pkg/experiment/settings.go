@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"sort"
+	"strings"
 
 	"molehill/pkg/plugin"
 )
@@ -22,6 +24,11 @@ func Apply(config Config, settings map[string]string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return err
+	}
+	for _, name := range unsaid(config) {
+		if _, ok := fields[name]; !ok {
+			fields[name] = json.RawMessage(`""`)
+		}
 	}
 	known := make([]string, 0, len(fields))
 	for name := range fields {
@@ -43,6 +50,25 @@ func Apply(config Config, settings map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// unsaid are the settings that are left out while they have no value, so that a setting
+// that is new makes no other runs of those that do without.
+func unsaid(config Config) (names []string) {
+	of := reflect.TypeOf(config)
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, field := range reflect.VisibleFields(of) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.IsExported() && name != "" && strings.Contains(options, "omit") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // set changes one setting: first as the JSON value that the text spells, then

@@ -21,6 +21,7 @@ type exampleConfig struct {
 	Rate    float64         `json:"rate"`
 	Stack   bool            `json:"stack"`
 	Epsilon privacy.Epsilon `json:"epsilon"`
+	Word    string          `json:"word,omitempty"`
 }
 
 func (c *exampleConfig) Check() error {
@@ -52,18 +53,22 @@ func init() { experiment.Registry.Register(example{}) }
 func TestApplyReadsWhatPeopleType(t *testing.T) {
 	c := example{}.Config(experiment.Quick).(*exampleConfig)
 	err := experiment.Apply(c, map[string]string{"dataset": "glyphs", "steps": "12", "rate": "1e-3", "stack": "true", "epsilon": "inf"})
-	want := exampleConfig{"glyphs", 12, 1e-3, true, privacy.Epsilon(math.Inf(1))}
+	want := exampleConfig{"glyphs", 12, 1e-3, true, privacy.Epsilon(math.Inf(1)), ""}
 	if err != nil || *c != want {
 		t.Errorf("%+v, %v; want %+v", *c, err, want)
 	}
 	if err := experiment.Apply(c, map[string]string{"dataset": "12"}); err != nil || c.Dataset != "12" {
 		t.Errorf("a data set called 12: %q, %v", c.Dataset, err)
 	}
+	if err := experiment.Apply(c, map[string]string{"word": "twice"}); err != nil || c.Word != "twice" {
+		t.Errorf("a setting that is left out while it is empty: %q, %v", c.Word, err)
+	}
 }
 
 func TestApplyRefusesKindly(t *testing.T) {
 	for want, settings := range map[string]map[string]string{
 		"did you mean steps":      {"stpes": "3"},
+		"did you mean word":       {"Word": "twice"},
 		`steps cannot be "many"`:  {"steps": "many"},
 		`steps cannot be "1.5"`:   {"steps": "1.5"},
 		`stack cannot be "maybe"`: {"stack": "maybe"},

@@ -120,3 +120,25 @@ func TestRunsWithClasses(t *testing.T) {
 		t.Error("one release gave particles and generator other labels")
 	}
 }
+
+// Faces have a class for each of their attributes, other rows at most one.
+func TestFacesAreToldWhichClass(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	if _, err := (experiment.Request{Experiment: "harmonic-flow", Settings: map[string]string{"classes": "10"}}).Spec(); err == nil || !strings.Contains(err.Error(), "no classes") {
+		t.Error(err)
+	}
+	for _, c := range []struct{ dataset, label, classes, want string }{
+		{"celeba", "", "2", "--set label=Male"},
+		{"glyphs", "Male", "10", "leave it out"},
+		{"adult", "Male", "10", "leave it out"},
+	} {
+		settings := map[string]string{"dataset": c.dataset, "classes": c.classes}
+		if c.label != "" {
+			settings["label"] = c.label
+		}
+		q := experiment.Request{Experiment: "harmonic-classes", Seed: 1, Settings: settings}
+		if _, err := q.Spec(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

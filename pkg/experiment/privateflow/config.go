@@ -44,7 +44,8 @@ type Config struct {
 	// 0 for harmonic.Degree's choice from the public numbers.
 	Degree int `json:"degree"`
 
-	Classes int `json:"classes,omitempty"` // how many the labels name, public; 0 without labels
+	Classes int    `json:"classes,omitempty"` // how many the labels name, public; 0 without labels
+	Label   string `json:"label,omitempty"`   // of faces: the attribute that is the class, in which results are counted, too
 
 	Features int     `json:"features"` // pairs of random Fourier features of a mean embedding
 	Scale    float64 `json:"scale"`    // length scale of its kernel, public
@@ -110,8 +111,17 @@ func (c *Config) Check() error {
 	case c.Learner == Generator && c.Diffusion > 0:
 		return fmt.Errorf("diffusion is %v; it moves particles, and a generator has none, so set it to 0", c.Diffusion)
 	}
-	if _, err := dataset.Registry.Lookup(c.Dataset); err != nil {
+	source, err := dataset.Registry.Lookup(c.Dataset)
+	if err != nil {
 		return err
+	}
+	switch _, chooses := source.(dataset.Labelled); {
+	case c.Classes > 0 && c.preset != nil && c.preset().Classes == 0:
+		return fmt.Errorf("classes is %d, and this method has no classes; leave it out, or take harmonic-classes", c.Classes)
+	case c.Label != "" && !chooses:
+		return fmt.Errorf("label is %q; rows of %s have labels of their own or none, leave it out", c.Label, c.Dataset)
+	case c.Label == "" && chooses && c.Classes > 0:
+		return fmt.Errorf("label is not set; rows of %s get their classes from an attribute, such as --set label=Male --set classes=2", c.Dataset)
 	}
 	if c.check != nil {
 		return c.check(c)
@@ -151,7 +161,7 @@ func (c *Config) Pin() error {
 }
 
 func (c *Config) pinInputs() (err error) {
-	c.Weights, c.Inputs, err = latent.Pin(c.Dataset, "", c.Weights)
+	c.Weights, c.Inputs, err = latent.Pin(c.Dataset, c.Label, c.Weights)
 	return err
 }
 

@@ -34,7 +34,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 		return experiment.Measured{}, err
 	}
 	x := transport.Points{Dim: dim, Data: values[:min(len(values), rows*dim)]}
-	data, err := latent.Load(ctx, c.Dataset, c.Weights, say)
+	data, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label}, say)
 	if err != nil {
 		return experiment.Measured{}, err
 	}

@@ -36,7 +36,7 @@ func keepRelease(r *run.Run, release *privacy.Releaser) {
 func (c *Config) released() map[string]any {
 	return map[string]any{
 		"dataset": &c.Dataset, "weights": &c.Weights, "inputs": &c.Inputs, "epsilon": &c.Epsilon, "delta": &c.Delta,
-		"directions": &c.Directions, "stack": &c.Stack, "batch": &c.Batch, "bins": &c.Bins, "degree": &c.Degree, "classes": &c.Classes,
+		"directions": &c.Directions, "stack": &c.Stack, "batch": &c.Batch, "bins": &c.Bins, "degree": &c.Degree, "classes": &c.Classes, "label": &c.Label,
 		"features": &c.Features, "scale": &c.Scale, "published": &c.Published,
 	}
 }

@@ -186,7 +186,8 @@ type group struct {
 // trouble to tell apart.
 var groups = []group{
 	{"-all", "all methods", methods[1:], ""}, // swflow is a reference
-	{"", "averages, released once", []string{"harmonic-flow", "harmonic-prior", "harmonic-classes", "harmonic-generator", "sketch-flow", "private-normal", "dp-merf"}, ""},
+	{"", "averages, released once", []string{"harmonic-flow", "harmonic-prior", "harmonic-classes", "sketch-flow", "private-normal", "dp-merf"}, ""},
+	{"-generators", "generators of averages", []string{"harmonic-generator", "harmonic-classes-generator", "dp-merf"}, "harmonic-flow"},
 	{"-projections", "every record's projections", []string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, "harmonic-flow"},
 }
 

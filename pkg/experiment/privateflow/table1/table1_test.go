@@ -32,6 +32,7 @@ func TestTable1AsksForRunsThatExist(t *testing.T) {
 		for _, q := range sweep.Requests(c.preset, 2) {
 			if q.Settings["dataset"] == "celeba" { // which may not be here
 				q.Settings["dataset"] = "glyphs"
+				delete(q.Settings, "label")
 			}
 			spec, err := q.Spec()
 			if err != nil {
