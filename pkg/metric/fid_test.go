@@ -190,6 +190,53 @@ func TestFrechetWithFewerPointsThanDimensions(t *testing.T) {
 	}
 }
 
+// Samples of one law are next to each other, one is no distance from itself, and noise
+// takes them apart the more there is of it, by as much as the closed form says: the
+// covariance's roots grow from √v to √(v + s²).
+func TestFrechetGrowsWithNoise(t *testing.T) {
+	const n, dim = 4000, 12
+	rng := rand.New(rand.NewPCG(3, 7))
+	sample := func() transport.Points {
+		p := transport.NewPoints(n, dim)
+		for i := range p.Data {
+			p.Data[i] = float32(rng.NormFloat64() * float64(1+i%dim)) // variances 1, 4 … 144
+		}
+		return p
+	}
+	between := func(a, b transport.Points) float64 {
+		v, err := Frechet{Features: dim}.Measure(a, b, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Value
+	}
+	real := sample()
+	if d := between(real, real); math.Abs(d) > 1e-6 {
+		t.Errorf("%v from itself", d)
+	}
+	last := between(real, sample())
+	if !(last < 1.5) { // 2·650/4000 for means, of a sum of variances of 650, and as much again for covariances
+		t.Errorf("%v between samples of one law", last)
+	}
+	for _, noise := range []float64{1, 3, 10} {
+		noisy := sample()
+		var want float64
+		for i := range noisy.Data {
+			noisy.Data[i] += float32(noise * rng.NormFloat64())
+		}
+		for k := range dim {
+			deviation := float64(1 + k)
+			grown := math.Hypot(deviation, noise) - deviation
+			want += grown * grown
+		}
+		d := between(noisy, real)
+		if !(d > last) || math.Abs(d-want) > 1.5+0.1*want {
+			t.Errorf("noise %v: %v, want %v and more than %v", noise, d, want, last)
+		}
+		last = d
+	}
+}
+
 func TestFIDsAreNotConfused(t *testing.T) {
 	for name, features := range map[string]int{"fid": 2048, "fid-768": 768} {
 		m, err := Registry.Lookup(name)

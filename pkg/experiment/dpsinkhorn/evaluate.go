@@ -3,6 +3,7 @@ package dpsinkhorn
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
@@ -149,7 +150,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 		return found, err
 	}
 	if name == "fid" {
-		return distances(ctx, found, rows, images, say)
+		return distances(ctx, r, found, rows, images, say)
 	}
 	for suffix, of := range map[string]*dataset.Dataset{"": images, darkened: darken(images)} {
 		accuracy, err := judge(ctx, name, of, rows.Held, r.Spec.Seed, func(p utility.Progress) {
@@ -164,7 +165,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 }
 
 // distances are FIDs to as many held-out images.
-func distances(ctx context.Context, found experiment.Measured, rows *Rows, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
+func distances(ctx context.Context, r *run.Run, found experiment.Measured, rows *Rows, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
 	score, err := fid.Open(rows.Backend, say)
 	if err != nil {
 		return found, err
@@ -174,7 +175,7 @@ func distances(ctx context.Context, found experiment.Measured, rows *Rows, image
 		return found, err
 	}
 	for suffix, of := range map[string]*dataset.Dataset{"": images, darkened: darken(images)} {
-		made, err := score.Statistics(ctx, of, "generated images")
+		made, err := score.Generated(ctx, r, of, strings.ReplaceAll(suffix, " ", "-"))
 		if err != nil {
 			return found, err
 		}

@@ -54,6 +54,17 @@ func (s *Score) Cached(ctx context.Context, images *dataset.Dataset, what string
 	return metric.CachedStatistics(key, func() (*metric.Statistics, error) { return s.Statistics(ctx, images, what) })
 }
 
+// Generated are Statistics of what a run has generated, which it keeps
+// (measures/NAME-IMAGES.npz of its artefacts, as other programs read them). which tells
+// several of its sets of images apart, "" if it has one.
+func (s *Score) Generated(ctx context.Context, r *run.Run, images *dataset.Dataset, which string) (*metric.Statistics, error) {
+	made, err := s.Statistics(ctx, images, "generated images")
+	if err != nil {
+		return nil, err
+	}
+	return made, r.WriteFile(fmt.Sprintf("measures/%s%s-%d.npz", s.Name(), which, images.Len()), made.Save)
+}
+
 // Between is the distance of two samples, with a note on what biases it.
 func (s *Score) Between(a, b *metric.Statistics) (metric.Value, error) {
 	return metric.Frechet{Features: s.network.Dim()}.Between(a, b)

@@ -2,7 +2,6 @@ package latent
 
 import (
 	"context"
-	"fmt"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
@@ -44,11 +43,8 @@ func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func
 	if err != nil {
 		return measured, err
 	}
-	made, err := score.Statistics(ctx, generated, "generated images")
+	made, err := score.Generated(ctx, r, generated, "")
 	if err != nil {
-		return measured, err
-	}
-	if err := r.WriteFile(fmt.Sprintf("measures/%s-%d.npz", name, count), made.Save); err != nil {
 		return measured, err
 	}
 	for metricName, statistics := range map[string]*metric.Statistics{name: made, name + " of reconstructions": floor} {

@@ -170,7 +170,7 @@ func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Con
 	}
 	switch name {
 	case "fid":
-		return distance(ctx, found, d, made, say)
+		return distance(ctx, r, found, d, made, say)
 	case "copies":
 		near, err := metric.CheckCopies(points(made.X, pixels), points(d.private.X, pixels), points(d.held.X, pixels))
 		found.Values, found.NonPrivate = near.Values(), true
@@ -234,7 +234,7 @@ func read(r *run.Run, name string, of *matching.Learner, steps int) error {
 }
 
 // distance is the FID to as many held-out images.
-func distance(ctx context.Context, found experiment.Measured, d *data, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
+func distance(ctx context.Context, r *run.Run, found experiment.Measured, d *data, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
 	score, err := fid.Open(d.backend, say)
 	if err != nil {
 		return found, err
@@ -243,7 +243,7 @@ func distance(ctx context.Context, found experiment.Measured, d *data, images *d
 	if err != nil {
 		return found, err
 	}
-	made, err := score.Statistics(ctx, images, "generated images")
+	made, err := score.Generated(ctx, r, images, "")
 	if err != nil {
 		return found, err
 	}

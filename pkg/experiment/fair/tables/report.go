@@ -102,7 +102,7 @@ func (s sheet) table() viz.Table {
 	t := viz.Table{
 		Title:   s.name,
 		Header:  append(append([]string{"ε, proved", "as published", "α"}, metrics...), "seeds", "seconds"),
-		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise. 004 prints its figures without numbers that could be set beside these.",
+		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise. 004 prints its numbers above the graphs of its figures, which were not at hand as pictures.",
 	}
 	for _, c := range s.cells {
 		statement := privacy.Statement{Claims: c.rows[0].Claims}

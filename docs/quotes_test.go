@@ -1,0 +1,164 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"molehill/docs/results"
+	"molehill/pkg/experiment"
+	"molehill/privacy"
+)
+
+// column is a number of a cell: what stored runs of a data set have.
+type column struct {
+	results, dataset, metric string
+	of                       int // generated rows, of a metric that was measured afterwards
+}
+
+// quoted are tables of numbers.md whose cells are "a / b", each the mean over seeds of a
+// stored table, by the first words of their headers, in their order; a row that begins
+// with the name of a data set is of that one, with those below it.
+var quoted = []struct {
+	header  string
+	columns [2]column
+}{
+	{"sliced W₂ / accuracy of the nearest neighbour", [2]column{{"flows-table1-quick", "mnist", "sliced W₂", 0}, {"flows-table1-quick", "mnist", "1-NN accuracy", 0}}},
+	{"fid-768 of 1,000 images", [2]column{{"flows-table1-quick", "mnist", "fid-768", 1000}, {"flows-table1-quick", "fashion-mnist", "fid-768", 1000}}},
+	{"pixels", [2]column{{"flows-table1-quick", "mnist", "pixel sliced W₂", 5000}, {"flows-table1-quick", "fashion-mnist", "pixel sliced W₂", 5000}}},
+	{"CelebA's sample: sliced W₂ / 1-NN", [2]column{{"flows-celeba-quick", "celeba", "sliced W₂", 0}, {"flows-celeba-quick", "celeba", "1-NN accuracy", 0}}},
+	{"sliced W₂ / 1-NN", [2]column{{"flows-table1-paper", "mnist", "sliced W₂", 0}, {"flows-table1-paper", "mnist", "1-NN accuracy", 0}}},
+	{"sliced W₂ / 1-NN", [2]column{{"flows-table1-paper", "fashion-mnist", "sliced W₂", 0}, {"flows-table1-paper", "fashion-mnist", "1-NN accuracy", 0}}},
+}
+
+// methods are what rows call some of them. The best of several is that of the least first
+// number.
+var methods = map[string][]string{
+	"DP-MERF": {"dp-merf"}, "two private moments": {"private-normal"},
+	"the best flow or generator of 003": {"dpswflow", "dpswflow-r", "dpswgen"},
+}
+
+// quotedRun is a stored one, with what tables tell runs apart by.
+type quotedRun struct {
+	experiment.Row
+	dataset, epsilon string
+	published        bool
+}
+
+// stored reads the runs of a table.
+func stored(t *testing.T, name string) (runs []quotedRun) {
+	t.Helper()
+	rows, err := results.Rows(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		var config struct {
+			Dataset   string
+			Epsilon   privacy.Epsilon
+			Published bool
+		}
+		if err := json.Unmarshal(row.Config, &config); err != nil {
+			t.Fatal(err)
+		}
+		epsilon := "∞"
+		if e := float64(config.Epsilon); !math.IsInf(e, 1) {
+			epsilon = strconv.FormatFloat(e, 'g', -1, 64)
+		}
+		runs = append(runs, quotedRun{row, config.Dataset, epsilon, config.Published})
+	}
+	return runs
+}
+
+// mean is that over the seeds of a method at an ε.
+func (c column) mean(runs []quotedRun, method, epsilon string) (mean float64) {
+	metric := experiment.OwnMetric(c.metric)
+	if c.of > 0 {
+		metric = experiment.FurtherMetric(c.metric, c.of)
+	}
+	var n float64
+	for _, r := range runs {
+		if value, ok := metric(r.Row); ok && r.Experiment == method && r.dataset == c.dataset && r.epsilon == epsilon && !r.published {
+			mean += value
+			n++
+		}
+	}
+	return mean / n
+}
+
+// What numbers.md quotes of stored tables is what they say, to its last digit.
+func TestQuotedNumbersAreTheStoredOnes(t *testing.T) {
+	text, err := os.ReadFile("numbers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, next, checked := strings.Split(string(text), "\n"), 0, 0
+	for at, line := range lines {
+		if next == len(quoted) || !strings.HasPrefix(line, "| "+quoted[next].header) {
+			continue
+		}
+		columns := quoted[next].columns
+		runs := stored(t, columns[0].results)
+		next++
+		budgets := cells(line)[1:]
+		for i, b := range budgets {
+			budgets[i] = strings.TrimPrefix(b, "ε = ")
+		}
+		for _, row := range lines[at+2:] {
+			if !strings.HasPrefix(row, "|") {
+				break
+			}
+			label := cells(row)[0]
+			for name, dataset := range map[string]string{"MNIST, ": "mnist", "Fashion-MNIST, ": "fashion-mnist"} {
+				if rest, ok := strings.CutPrefix(label, name); ok {
+					label, columns[0].dataset, columns[1].dataset = rest, dataset, dataset
+				}
+			}
+			of, ok := methods[label]
+			if !ok {
+				if strings.Contains(label, "own noise") || label == "`dpswflow-r` likewise" {
+					continue // which is proved to have another ε
+				}
+				of = []string{strings.SplitN(label, "`", 3)[1]}
+			}
+			for i, cell := range cells(row)[1:] {
+				if cell == "" {
+					continue
+				}
+				best := slices.MinFunc(of, func(a, b string) int {
+					return int(math.Copysign(1, columns[0].mean(runs, a, budgets[i])-columns[0].mean(runs, b, budgets[i])))
+				})
+				said := strings.Split(cell, " / ")
+				if len(said) != 2 {
+					t.Errorf("%q of %s is not two numbers", cell, label)
+					continue
+				}
+				for k, number := range said {
+					value, err := strconv.ParseFloat(number, 64)
+					last := math.Pow10(-len(number[strings.Index(number, ".")+1:]))
+					want := columns[k].mean(runs, best, budgets[i])
+					if err != nil || !(math.Abs(value-want) <= 0.501*last) {
+						t.Errorf("numbers.md has %s for %s of %s at ε = %s (%s); the stored runs' mean is %.5g", number, columns[k].metric, best, budgets[i], columns[k].dataset, want)
+					}
+					checked++
+				}
+			}
+		}
+	}
+	if next != len(quoted) || checked < 300 {
+		t.Errorf("%d tables with %d numbers; there are %d", next, checked, len(quoted))
+	}
+}
+
+// cells of a line of a table.
+func cells(line string) []string {
+	all := strings.Split(strings.Trim(line, "|"), "|")
+	for i, c := range all {
+		all[i] = strings.TrimSpace(c)
+	}
+	return all
+}
