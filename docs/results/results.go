@@ -4,12 +4,16 @@
 package results
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"molehill/pkg/experiment"
 	"molehill/viz"
@@ -47,4 +51,34 @@ func Rows(name string) ([]experiment.Row, error) {
 		return nil, fmt.Errorf("results: %s: %w", name, err)
 	}
 	return rows, nil
+}
+
+// Origin tells in a line where, when and at which commits the runs of a table were
+// computed.
+func Origin(name string) (string, error) {
+	rows, err := Rows(name)
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	first, last := rows[0].Computed.Started, rows[0].Computed.Started
+	processors, backends, commits := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, row := range rows {
+		for _, p := range append(row.Earlier, row.Computed) {
+			if p.Started.Before(first) {
+				first = p.Started
+			}
+			if p.Started.After(last) {
+				last = p.Started
+			}
+			processors[fmt.Sprintf("%s with %d cores", cmp.Or(p.CPU, p.Arch), p.Cores)] = true
+			backends[p.Backend] = true
+			commits[p.Revision[:min(8, len(p.Revision))]] = true
+		}
+	}
+	list := func(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), ", ") }
+	days := first.Format(time.DateOnly)
+	if end := last.Format(time.DateOnly); end != days {
+		days += " to " + end
+	}
+	return fmt.Sprintf("%d runs, computed %s on %s by %s, at %s", len(rows), days, list(processors), list(backends), list(commits)), nil
 }

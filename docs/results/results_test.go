@@ -44,3 +44,16 @@ func TestTablesAreComplete(t *testing.T) {
 		t.Errorf("a table that is not there: %v", err)
 	}
 }
+
+func TestOriginTellsWhereRunsAreFrom(t *testing.T) {
+	for _, name := range Names() {
+		line, err := Origin(name)
+		if err != nil || !strings.Contains(line, "cores by ") || strings.HasSuffix(line, "at ") {
+			t.Errorf("%s: %q, %v", name, line, err)
+		}
+		t.Log(name, ": ", line)
+	}
+	if _, err := Origin("no-table"); err == nil {
+		t.Error("no table has an origin")
+	}
+}

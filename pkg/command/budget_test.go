@@ -87,7 +87,7 @@ func testBudgets(t *testing.T, flag, where string) {
 		t.Fatalf("%v, %+v", err, status)
 	}
 	// Two releases of ε = 1 come to less than 2, and more than √2.
-	if s := status[0]; s.Runs != 2 || s.LikeLast < 1 || !(s.Spent > 1.414 && s.Spent < 2) || !(s.Remaining > 0.5) {
+	if s := status[0]; s.Runs != 2 || *s.LikeLast < 1 || !(s.Spent > 1.414 && s.Spent < 2) || !(*s.Remaining > 0.5) {
 		t.Errorf("status %+v", s)
 	}
 	out = mustMolehill(t, "budget", "status", flag, where)

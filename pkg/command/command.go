@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,9 @@ import (
 func Main() {
 	steadyFloatingPoint()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the process wherever it is
+	// A second interrupt ends the process wherever it is, but not the one that timeout(1)
+	// sends along with the first: the run has to be told to stop.
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	err := New().ExecuteContext(ctx)
 	stop()
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 // TestMain lets this program stand in for molehill: what `run` starts is the
 // program itself.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "compute" || os.Args[1] == "compute-sweep") {
+	if len(os.Args) > 1 && slices.Contains([]string{"compute", "compute-sweep", "run"}, os.Args[1]) {
 		registerFewDigits()
 		Main()
 		return

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,5 +112,44 @@ func computeRun(t *testing.T, request experiment.Request, artefact string, momen
 			t.Fatalf("the process left the run %s: %v\n%s", state, err, &said)
 		}
 		killed++
+	}
+}
+
+// Whoever asks twice at once, as timeout(1) does, has asked once: the run is told to stop,
+// and has stopped when the command ends, so that the same command goes on with it.
+func TestTwoSignalsAtOnceStopTheRunToo(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("MOLEHILL_RUNS", dir)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{"run", "dpswflow-r", "--research", "--set", "dataset=glyphs", "--set", "particles=3000", "--set", "steps=100000", "--set", "epsilon=5"}
+	for range 4 {
+		cmd := exec.Command(self, settings...)
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var r *run.Run
+		for started := time.Now(); r == nil; time.Sleep(20 * time.Millisecond) {
+			if time.Since(started) > time.Minute {
+				t.Fatalf("no run after a minute: %s", said.String())
+			}
+			all, err := run.Store{Dir: dir}.List()
+			if err == nil && len(all) == 1 && all[0].State == run.Running {
+				r = all[0].Run
+			}
+		}
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Process.Signal(os.Interrupt)
+		err := cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 130 {
+			t.Errorf("exit status %d, %v: %s", code, err, said.String())
+		}
+		if state, err := r.State(); err != nil || state != run.Interrupted {
+			t.Fatalf("the command has ended, the run is %v, %v", state, err)
+		}
 	}
 }

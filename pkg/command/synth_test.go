@@ -127,6 +127,7 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		"required flag":          {"synth", "--data", data, "--out", out},
 		"no such file":           {"synth", "--data", data + "x", "--out", out, "--epsilon", "1"},
+		"nothing was paid":       {"synth", "--data", data, "--out", "/proc/table.csv", "--epsilon", "1"},
 		"no folder":              {"synth", "--data", data, "--out", "/nowhere/at/all.csv", "--epsilon", "1"},
 		"write to another":       {"synth", "--data", data, "--out", data, "--epsilon", "1", "--force"},
 		"numbers cannot hold":    {"synth", "--data", data, "--out", out + ".npz", "--epsilon", "1"},

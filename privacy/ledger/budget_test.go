@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"molehill/privacy"
@@ -190,4 +191,32 @@ func TestABudgetUnderKEnd(t *testing.T) {
 	other.Relation = privacy.AddRemove
 	_, err = l.Reserve(t.Context(), other)
 	wantError(t, err, "the two do not compose, a run that is accounted for under k-end would fit")
+}
+
+// Without a budget the runs on a data set are still composed; what does not compose, or is
+// not proved, is ∞ and says why.
+func TestWithoutABudgetRunsAreComposedToo(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	if s := status(t, l); s.Spent != 0 || s.Remaining != nil || s.LikeLast != nil || s.Fault != "" {
+		t.Errorf("before any run: %+v", s)
+	}
+	mustReserve(t, l, gaussian("one", 1))
+	mustReserve(t, l, gaussian("two", 1))
+	s := status(t, l)
+	together, err := accountant.Tightest{}.Epsilon(accountant.SelfComposed{Event: accountant.Gaussian{NoiseMultiplier: 1}, Count: 2}, gaussian("", 1).Relation, UnbudgetedDelta)
+	if err != nil || math.Abs(float64(s.Spent)-together.Epsilon) > 1e-6*together.Epsilon || s.Delta != UnbudgetedDelta || s.Fault != "" || s.Remaining != nil {
+		t.Errorf("%+v; want two runs of ε = %v (%v)", s, together.Epsilon, err)
+	}
+	research := gaussian("research", 1)
+	research.Research = true
+	mustReserve(t, l, research)
+	if s := status(t, l); !math.IsInf(float64(s.Spent), 1) || !strings.Contains(s.Fault, "1 research runs") {
+		t.Errorf("with a research run: %+v", s)
+	}
+	other := gaussian("other", 1)
+	other.Relation = privacy.AddRemove
+	mustReserve(t, l, other)
+	if s := status(t, l); !math.IsInf(float64(s.Spent), 1) || !strings.Contains(s.Fault, "do not compose") {
+		t.Errorf("under two relations: %+v", s)
+	}
 }

@@ -16,14 +16,24 @@ type Status struct {
 	Earlier int      `json:"earlier"`          // reservations that were over when a budget was declared that counts from then on
 	Open    []string `json:"open,omitempty"`   // IDs of reservations that count and are not committed: computing, or crashed
 
-	// The rest is known with a budget only.
+	// Spent is the ε of all runs that count together, at Delta: the budget's, or
+	// UnbudgetedDelta without one, under the relation of all runs. It is ∞, and Fault says
+	// why, where nothing better is proved.
 	Spent privacy.Epsilon `json:"spent"`
+	Delta float64         `json:"delta"`
+	Fault string          `json:"fault,omitempty"`
+
+	// The rest is known with a budget only, else nil.
+
 	// Remaining is the ε, by itself, of a Gaussian release that still fits: mostly
 	// more than the difference, since releases compose better than adding.
-	Remaining privacy.Epsilon `json:"remaining"`
+	Remaining *privacy.Epsilon `json:"remaining,omitempty"`
 	// LikeLast is how many more runs like the last one fit, at least.
-	LikeLast int `json:"like_last"`
+	LikeLast *int `json:"like_last,omitempty"`
 }
+
+// UnbudgetedDelta is the δ at which Status composes runs on data that have no budget.
+const UnbudgetedDelta = 1e-6
 
 // Status returns where the named data sets stand, or all that have an entry.
 // One without entries has no budget and no runs.
@@ -62,20 +72,23 @@ func (a *account) status(name string) (Status, error) {
 		}
 	}
 	if a.budget == nil {
+		s.Delta = UnbudgetedDelta
+		s.Spent, s.Fault = a.spent.together(s.Delta)
 		return s, nil
 	}
-	s.Note = a.budget.Note
+	s.Note, s.Delta = a.budget.Note, a.budget.Delta
 	var err error
 	if s.Spent, err = a.spent.epsilon(*a.budget); err != nil {
 		return s, err
 	}
-	s.Remaining = a.spent.room(*a.budget)
+	room, more := a.spent.room(*a.budget), 0
+	s.Remaining, s.LikeLast = &room, &more
 	if last != nil {
 		r, err := last.reservation()
 		if err != nil {
 			return s, err
 		}
-		s.LikeLast = a.spent.fit(*a.budget, r)
+		more = a.spent.fit(*a.budget, r)
 	}
 	return s, nil
 }

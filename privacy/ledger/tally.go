@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"molehill/privacy"
 	"molehill/privacy/accountant"
@@ -85,6 +86,27 @@ func (t tally) epsilon(b Budget) (privacy.Epsilon, error) {
 		return 0, fmt.Errorf("accountant %s answers ε = %v, which is no proven bound (%s)", result.Accountant, result.Epsilon, result.Note)
 	}
 	return privacy.Epsilon(result.Epsilon), nil
+}
+
+// together composes everything counted where there is no budget: under the first of the
+// runs' relations that all of them compose under. Where none does, or nothing is proved,
+// it is ∞, and why.
+func (t tally) together(delta float64) (spent privacy.Epsilon, fault string) {
+	if t.runs == 0 {
+		return 0, ""
+	}
+	all := slices.IndexFunc(t.relations, func(r privacy.Relation) bool {
+		return !slices.ContainsFunc(t.relations, func(other privacy.Relation) bool { return !r.Within(other) })
+	})
+	never := privacy.Epsilon(math.Inf(1))
+	if all < 0 {
+		return never, fmt.Sprintf("(they are accounted for under %v, which do not compose)", t.relations)
+	}
+	spent, err := t.epsilon(Budget{Relation: t.relations[all], Delta: delta})
+	if err != nil {
+		return never, fmt.Sprintf("(%v)", err)
+	}
+	return spent, strings.TrimSpace(t.why())
 }
 
 // why explains an infinite ε.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +113,9 @@ func copyOut(r *run.Run, artefact, path string, mode fs.FileMode) error {
 // tell says what was made, what it promises, and where the report is.
 func (s *synthesis) tell(out io.Writer, r *run.Run, statement privacy.Statement) {
 	fmt.Fprintf(out, "%s\n  (ε = %v, δ = %g) as proved, under %s; run %s\n", s.out, statement.Epsilon(), statement.Delta, statement.Relation, r.ID)
+	if math.IsInf(float64(statement.Epsilon()), 1) {
+		fmt.Fprintln(out, "  made without privacy: nobody is promised anything")
+	}
 	if statement.Research {
 		fmt.Fprintln(out, "  a research run: its noise can be recomputed, and it protects nobody")
 	}

@@ -28,9 +28,12 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 	if s.images {
 		look = s.lookAtImages
 	}
-	faults, most, err := look(cmd.Context())
+	n, faults, most, err := look(cmd.Context())
 	if err != nil {
 		return err
+	}
+	if s.delta*float64(n) >= 1 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "--delta %g says little: it is not below 1/%d, and so allows a method that publishes a record now and then. Take a smaller one, such as 1e-6, before anything is paid.\n", s.delta, n)
 	}
 	if len(faults) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "For the keeper only, before anything is paid: this does not agree with the schema.")
@@ -45,33 +48,35 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 }
 
 // lookAtTable returns what disagrees, and which column has hardly anything else.
-func (s *synthesis) lookAtTable(ctx context.Context) (faults []string, most string, err error) {
+func (s *synthesis) lookAtTable(ctx context.Context) (n int, faults []string, most string, err error) {
 	schema, err := table.ReadSchema(s.schema)
 	if err != nil {
-		return nil, "", err
+		return 0, nil, "", err
 	}
 	private, disagreements, err := table.Read(ctx, s.data, schema)
 	if err != nil {
-		return nil, "", err
+		return 0, nil, "", err
 	}
+	n = private.Len()
 	for _, d := range disagreements {
 		faults = append(faults, d.String())
-		if n := private.Len(); most == "" && 2*d.Count() > n {
+		if most == "" && 2*d.Count() > n {
 			most = fmt.Sprintf("column %q: %d of %d values do not agree with the schema", d.Column, d.Count(), n)
 		}
 	}
-	return faults, most, nil
+	return n, faults, most, nil
 }
 
 // lookAtImages returns what disagrees, and whether most images are lost.
-func (s *synthesis) lookAtImages(ctx context.Context) (faults []string, most string, err error) {
+func (s *synthesis) lookAtImages(ctx context.Context) (n int, faults []string, most string, err error) {
 	schema, err := pictures.ReadSchema(s.schema)
 	if err != nil {
-		return nil, "", err
+		return 0, nil, "", err
 	}
-	n, found, err := checkAll(ctx, s.data, schema)
+	var found []pictures.Disagreement
+	n, found, err = checkAll(ctx, s.data, schema)
 	if err != nil {
-		return nil, "", err
+		return 0, nil, "", err
 	}
 	for _, fault := range found {
 		faults = append(faults, fault.String())
@@ -79,7 +84,7 @@ func (s *synthesis) lookAtImages(ctx context.Context) (faults []string, most str
 	if grey := pictures.Grey(found); 2*grey > n {
 		most = fmt.Sprintf("%d of %d images would count as grey ones", grey, n)
 	}
-	return faults, most, nil
+	return n, faults, most, nil
 }
 
 // checkAll reads all images, and returns how many there are and what disagrees.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/viz"
@@ -74,7 +75,7 @@ looks at nothing before.`,
 			if names := schema.NamedLikeValues(); names != nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "\nColumns are called like values: %s. Is the first line of the table that of the names? If it is a record, write a line of names above it, and draft again: names are public.\n", strings.Join(names, ", "))
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "\nThis was read off the rows and is as private as they are. Next:\n  1. edit %s: ranges and categories as they are known without the rows\n  2. molehill schema confirm %[1]s COLUMN…   (or set \"public\": true in it)\n  3. molehill synth --data %s --schema %[1]s --epsilon 1 --out synthetic.csv\n", out, args[0])
+			fmt.Fprintf(cmd.OutOrStdout(), "\nThis was read off the rows and is as private as they are. Next:\n  1. edit %s: ranges and categories as they are known without the rows\n  2. molehill schema confirm %[1]s COLUMN…   (or set \"public\": true in it)\n  3. molehill synth --data %s --schema %[1]s --epsilon 1 --out synthetic.csv\n", cli.Quote(out), cli.Quote(args[0]))
 			return nil
 		},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
 	"molehill/viz"
 )
@@ -39,7 +40,7 @@ This was read off the images and is as private as they are. Next:
   2. molehill schema confirm %[1]s --all
   3. molehill schema check %[1]s %[2]s, which lists files that are not used
   4. molehill synth --data %[2]s --schema %[1]s --epsilon 5 --out synthetic.zip
-`, out, data)
+`, cli.Quote(out), cli.Quote(data))
 	return nil
 }
 

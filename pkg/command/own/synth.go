@@ -106,12 +106,21 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := s.deliver(cmd, r); err != nil {
-		return err
+		return fmt.Errorf("%w; what was made is paid for and kept as run %s: the same command with another --out, or again once that is mended, spends nothing", err, r.ID)
 	}
 	if s.printJSON {
 		return runs.Describe(cmd.OutOrStdout(), r, true)
 	}
 	return nil
+}
+
+// writable says why a file cannot be written into a folder.
+func writable(folder string) error {
+	probe, err := os.CreateTemp(folder, ".molehill-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // check turns flags into settings, and finds mistakes before anything is spent.
@@ -139,12 +148,15 @@ func (s *synthesis) check() error {
 	if !s.replace {
 		for _, path := range append([]string{s.out}, s.beside()...) {
 			if _, err := os.Lstat(path); err == nil {
-				return fmt.Errorf("%s is there already; --force replaces it", path)
+				return fmt.Errorf("%s is there already; --force replaces it, and --out with another name leaves it (the same release, at no further cost)", path)
 			}
 		}
 	}
 	if folder, err := os.Stat(filepath.Dir(s.out)); err != nil || !folder.IsDir() {
 		return errors.Join(fmt.Errorf("no folder for %s", s.out), err)
+	}
+	if err := writable(filepath.Dir(s.out)); err != nil {
+		return fmt.Errorf("--out %s: nothing can be written there, and nothing was paid: %w", s.out, err)
 	}
 	for _, path := range []string{s.data, s.schema, s.test} {
 		if same(path, s.out) {

@@ -50,6 +50,8 @@ func printStatus(out io.Writer, s ledger.Status) error {
 		line("budget", "none; every run is recorded, none refused")
 		if s.Runs == 0 {
 			line("known", "nothing: no run of a data set of this name has paid here (`molehill doctor` says which ledger this is)")
+		} else {
+			line("spent", "ε = %v at δ = %g, all runs together %s", s.Spent, s.Delta, s.Fault)
 		}
 	} else {
 		line("budget", "%v", *s.Budget)
@@ -57,7 +59,7 @@ func printStatus(out io.Writer, s ledger.Status) error {
 			line("note", "%s", s.Note)
 		}
 		line("spent", "ε = %v", s.Spent)
-		line("remaining", "ε = %v for one more release", s.Remaining)
+		line("remaining", "ε = %v for one more release", *s.Remaining)
 	}
 	line("runs", "%d", s.Runs)
 	if s.Earlier > 0 {
@@ -67,7 +69,7 @@ func printStatus(out io.Writer, s ledger.Status) error {
 		line("not committed", "%d, computing or crashed: %s", len(s.Open), shorten(s.Open))
 	}
 	if s.Budget != nil && s.Runs > 0 {
-		line("more runs like the last", "at least %d", s.LikeLast)
+		line("more runs like the last", "at least %d", *s.LikeLast)
 	}
 	return w.Flush()
 }

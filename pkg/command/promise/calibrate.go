@@ -85,7 +85,11 @@ is left out, in this order.`,
 				"steps":            fmt.Sprintf("%d steps%s", m.steps, map[bool]string{true: " or more"}[m.steps == math.MaxInt32]),
 				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
 			}[find]
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: ε = %g at δ = %g is kept to, by %s\n\n", found, target, m.delta, chosen[0].Name())
+			kept := "is kept to, by " + chosen[0].Name()
+			if by, err := chosen[0].Epsilon(m.event(m.noiseMultiplier, m.rate, m.steps), relation, m.delta); err != nil || by.Approximate {
+				kept = fmt.Sprintf("is what %s says, which proves nothing here", chosen[0].Name())
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ε = %g at δ = %g %s\n\n", found, target, m.delta, kept)
 			return result.print(cmd.OutOrStdout(), false)
 		},
 	}

@@ -81,7 +81,16 @@ func cancelled(r *run.Run) string {
 	if err := launch.Cancel(ctx, r); err != nil && !errors.Is(err, run.ErrIdle) {
 		return fmt.Sprintf("; the run goes on: %v", err)
 	}
-	return ""
+	for { // until the step is over: before, the same command would find a run that ends
+		if state, err := r.State(); err != nil || state != run.Running {
+			return ""
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return "; the run stops at the end of its step, `molehill runs` says when"
+		}
+	}
 }
 
 // findAll opens runs, and the runs of sweeps.

@@ -234,11 +234,25 @@ func (c *seenColumn) draft(name string, rows int) Column {
 	case !c.many && different <= draftCategories && different <= max(2, present/2):
 		column.Kind, column.Values = Categorical, c.names()
 		column.Note = "the values are those of the records: write all that are possible; " + confirm
+	case c.withCommas():
+		column.Kind, column.Missing = Exclude, false
+		column.Note = "numbers with a decimal comma, which are not read as numbers: write them with a decimal point, and draft again"
 	default:
 		column.Kind, column.Missing = Exclude, false
 		column.Note = "free text, names or identifiers, which must not be in synthetic data; if it is a choice, write \"kind\": \"categorical\" with all values that are possible"
 	}
 	return column
+}
+
+// withCommas reports whether most texts would be numbers if commas were points.
+func (c *seenColumn) withCommas() bool {
+	commas := 0
+	for text := range c.values {
+		if decimalComma(text) {
+			commas++
+		}
+	}
+	return 2*commas > len(c.values)
 }
 
 // identifies reports whether a column of numbers looks like one of identifiers.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -107,7 +108,21 @@ func (d Disagreement) String() string {
 			parts = append(parts, fmt.Sprintf("%d values %s", p.count, p.what))
 		}
 	}
-	return fmt.Sprintf("column %q: %s; the first is %.40q in row %d", d.Column, strings.Join(parts, ", "), d.Example, d.Row)
+	hint := ""
+	if decimalComma(d.Example) {
+		hint = "; numbers are read with a decimal point, and this one has a comma"
+	}
+	return fmt.Sprintf("column %q: %s; the first is %.40q in row %d%s", d.Column, strings.Join(parts, ", "), d.Example, d.Row, hint)
+}
+
+// decimalComma reports whether a text would be a number if its comma were a point.
+func decimalComma(text string) bool {
+	whole, _, ok := strings.Cut(text, ",")
+	if !ok || strings.Contains(whole, ".") {
+		return false
+	}
+	_, err := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64)
+	return err == nil
 }
 
 // Read reads a table as its schema describes it.

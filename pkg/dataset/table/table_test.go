@@ -257,6 +257,30 @@ func TestDisagreementsAreCountedForTheKeeper(t *testing.T) {
 	if text := want.String(); !strings.Contains(text, "2 values beyond") || !strings.Contains(text, "row 2") {
 		t.Error(text)
 	}
+	if text := (Disagreement{Column: "a", Unknown: 1, Example: "27,3", Row: 2}).String(); !strings.Contains(text, "decimal point, and this one has a comma") {
+		t.Error(text)
+	}
+	for text, want := range map[string]bool{"27,3": true, "-0,5": true, "1,234.5": false, "1.234,5": false, "a,b": false, "27.3": false, "1,2,3": false, "": false} {
+		if decimalComma(text) != want {
+			t.Errorf("%q has a decimal comma: %v", text, !want)
+		}
+	}
+}
+
+// Numbers with decimal commas are no free text, and are not read as numbers either.
+func TestDraftTellsOfDecimalCommas(t *testing.T) {
+	rows := "a;b\n"
+	for i := range 200 {
+		rows += fmt.Sprintf("%d,%d;x\n", 20+i, i%10)
+	}
+	source, err := newCSV(strings.NewReader(rows), ";")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Draft(t.Context(), "x", source, ";")
+	if err != nil || s.Columns[0].Kind != Exclude || !strings.Contains(s.Columns[0].Note, "decimal comma") {
+		t.Errorf("%+v, %v", s, err)
+	}
 }
 
 func TestACancelledReadingEnds(t *testing.T) {

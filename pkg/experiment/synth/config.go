@@ -52,6 +52,13 @@ type Config struct {
 	training.Settings // of DP-Sinkhorn; its costs are at most 1 a column
 }
 
+// reads are the settings that not all methods read.
+var reads = map[string][]string{
+	Pairs:     {"emphasis", "singles", "fit_rows", "sweeps", "polish", "apart"},
+	Quantiles: {"steps", "stacks", "bins", "step_size"},
+	Sinkhorn:  append([]string{"steps"}, training.Names...),
+}
+
 // settings are those of a preset. Both are the same: a table is paid for once, and the
 // best there is takes seconds, or minutes by DP-Sinkhorn.
 func settings() *Config {
@@ -118,6 +125,9 @@ const maxRows = 100_000_000
 // all records but one and tries what the last may be; and the names of runs, which
 // are made of it, stand in reports.
 func (c *Config) Pin() (err error) {
+	if err := experiment.CheckRead(c, settings(), c.Method, reads); err != nil {
+		return err
+	}
 	if c.Inputs, err = c.inputs(); err != nil {
 		return err
 	}

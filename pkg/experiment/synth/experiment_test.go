@@ -199,6 +199,10 @@ func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
 		"debiasing is 2":             request(data, schema, "1", "debiasing", "2"),
 		"noise is -1":                request(data, schema, "1", "noise", "-1"),
 		"give both":                  request("", schema, "1"),
+		"noise is 1, which the method pairs does not read": request(data, schema, "1", "noise", "1"),
+		"dp-sinkhorn would read it":                        request(data, schema, "1", "width", "64"),
+		"sweeps is 3, which the method dp-sinkhorn":        request(data, schema, "1", "method", "dp-sinkhorn", "sweeps", "3"),
+		"bins is 8, which":                                 request(data, schema, "1", "bins", "8"),
 	} {
 		if _, err := q.Spec(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, found %v", want, err)

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -59,13 +60,18 @@ func writePeople(t *testing.T, path string, rows int, seed uint64, change func(i
 	}
 }
 
+// request asks for a table that is made in no time, by whichever method.
 func request(data, schema, epsilon string, more ...string) experiment.Request {
-	q := experiment.Request{Experiment: "synth", Seed: 1, Settings: map[string]string{
-		"data": data, "schema": schema, "epsilon": epsilon, "fit_rows": "1500", "sweeps": "6", "polish": "2", "steps": "20"}}
+	settings := map[string]string{"data": data, "schema": schema, "epsilon": epsilon}
 	for i := 0; i < len(more); i += 2 {
-		q.Settings[more[i]] = more[i+1]
+		settings[more[i]] = more[i+1]
 	}
-	return q
+	quick := map[string]string{"steps": "20"}
+	if method := settings["method"]; method == "" || method == Pairs {
+		quick = map[string]string{"fit_rows": "1500", "sweeps": "6", "polish": "2"}
+	}
+	maps.Copy(quick, settings)
+	return experiment.Request{Experiment: "synth", Seed: 1, Settings: quick}
 }
 
 // released returns what a run has released.

@@ -65,6 +65,12 @@ const (
 	Autoencoder = "autoencoder" // the shipped model of what the schema says that the images are like
 )
 
+// reads are the settings that not all methods read.
+var reads = map[string][]string{
+	Harmonics: {"degree", "step_size"},
+	Sinkhorn:  append([]string{"label_scale"}, training.Names...),
+}
+
 // settings are those of every preset: images are paid for once, and the best there is
 // takes a minute.
 func settings() *Config {
@@ -181,6 +187,9 @@ func likes() (names []string) {
 // What tells them from others is hashed under a key of this store (run.Store.Keyed):
 // the names of runs, which are made of it, stand in reports.
 func (c *Config) Pin() (err error) {
+	if err := experiment.CheckRead(c, settings(), c.Method, reads); err != nil {
+		return err
+	}
 	if c.Inputs, err = c.inputs(context.Background()); err != nil {
 		return err
 	}

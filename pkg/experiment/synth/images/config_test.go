@@ -43,6 +43,8 @@ func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
 		"give both":                request("", schema, "1"),
 		"can be handled":           request(data, like, "1", "degree", "12"),
 		"expected a folder of PNG": request(schema, schema, "1"),
+		"label_scale is 2, which the method harmonic-sketch": request(data, schema, "1", "label_scale", "2"),
+		"degree is 2, which the method dp-sinkhorn":          request(data, schema, "1", "method", "dp-sinkhorn", "degree", "2"),
 	} {
 		if _, err := q.Spec(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, found %v", want, err)

@@ -26,6 +26,9 @@ type Settings struct {
 	Width        int     `json:"width"`         // of its layers
 }
 
+// Names are what people call the settings.
+var Names = []string{"batch", "generated", "debiasing", "entropy", "bound", "noise", "learning_rate", "latent", "width"}
+
 // What a step takes with less than a gigabyte: costs are between all rows, and weights
 // between all of a layer's outputs and those of the next.
 const (

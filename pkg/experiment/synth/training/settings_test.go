@@ -1,9 +1,27 @@
 package training
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// Names are those of all settings.
+func TestNamesAreAllSettings(t *testing.T) {
+	text, err := json.Marshal(Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(fields)), slices.Sorted(slices.Values(Names)); !slices.Equal(got, want) {
+		t.Errorf("settings %v, names %v", got, want)
+	}
+}
 
 // A step that would not fit into memory is refused before anything is paid for.
 func TestSettingsBoundMemory(t *testing.T) {

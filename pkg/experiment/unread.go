@@ -1,0 +1,46 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// CheckRead refuses a setting that differs from the preset's and that the method that was
+// chosen does not read: it would change nothing and pay for another release. of lists, by
+// method, the settings that not all methods read.
+func CheckRead(config, preset Config, method string, of map[string][]string) error {
+	chosen, err := fields(config)
+	if err != nil {
+		return err
+	}
+	usual, err := fields(preset)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(chosen)) {
+		if string(chosen[name]) == string(usual[name]) || slices.Contains(of[method], name) {
+			continue
+		}
+		var readers []string
+		for _, other := range slices.Sorted(maps.Keys(of)) {
+			if slices.Contains(of[other], name) {
+				readers = append(readers, other)
+			}
+		}
+		if len(readers) > 0 {
+			return fmt.Errorf("%s is %s, which the method %s does not read: leave it out, or it would pay for one release more and change nothing; %s would read it", name, chosen[name], method, strings.Join(readers, ", "))
+		}
+	}
+	return nil
+}
+
+func fields(config Config) (fields map[string]json.RawMessage, err error) {
+	text, err := json.Marshal(config)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	return fields, err
+}
