@@ -38,6 +38,7 @@ import (
 	_ "molehill/pkg/experiment/train"
 
 	"molehill/pkg/plugin"
+	"molehill/pkg/run"
 )
 
 // Main runs the command line of this process and ends it. An interrupt stops a
@@ -67,6 +68,7 @@ func New() *cobra.Command {
 		Use:           "molehill",
 		Short:         "Private optimal transport in Go notebooks",
 		Long:          "Molehill is differentially private optimal transport: experiments, runs, data and JupyterLab from one command.",
+		Version:       run.Program(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
@@ -81,6 +83,7 @@ func New() *cobra.Command {
 		[]*cobra.Command{list(), newCommand(), data(), labCommand(), notebooks(), doctor()},
 		runs.Commands(), promise.Commands(), own.Commands(),
 	)...)
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})

@@ -242,3 +242,9 @@ func TestDoctorHasALineForEach(t *testing.T) {
 		}
 	}
 }
+
+func TestTheProgramSaysWhatItIs(t *testing.T) {
+	if out := mustMolehill(t, "--version"); !strings.HasPrefix(out, "molehill") || !strings.Contains(out, ", go1.") || strings.Contains(out, " ,") {
+		t.Errorf("%q", out)
+	}
+}

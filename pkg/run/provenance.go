@@ -55,6 +55,14 @@ func provenance() Provenance {
 	return p
 }
 
+// Program names the program, with its commit where it was built of a known one, and Go.
+func (p Provenance) Program() string {
+	return strings.TrimSpace(p.Module+" "+p.Revision) + ", " + p.Go
+}
+
+// Program names this program.
+func Program() string { return provenance().Program() }
+
 // computer is what decides how numbers are rounded, beside the backend: how many cores
 // there are says in which order sums are made, and the toolchain has its own exponential.
 func (p Provenance) computer() string {

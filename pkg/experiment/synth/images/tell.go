@@ -3,7 +3,6 @@ package images
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment/synth"
@@ -157,7 +156,7 @@ func howMade(r *run.Run, c *Config, with code) report.Section {
 	if computed, err := r.Provenance(); err == nil && len(computed) > 0 {
 		last := computed[len(computed)-1]
 		t.Add("started", last.Started.UTC().Format("2006-01-02 15:04:05 MST"))
-		t.Add("program", strings.TrimSpace(fmt.Sprintf("%s %s, %s", last.Module, last.Revision, last.Go)))
+		t.Add("program", last.Program())
 	}
 	return report.Section{Heading: "How it was made", Tables: []viz.Table{t}}
 }
