@@ -96,6 +96,9 @@ func TestFromATableToASyntheticOne(t *testing.T) {
 	for _, other := range []string{"made.parquet", "made.CSV", "made2.tsv"} {
 		mustMolehill(t, append(synth, "--out", filepath.Join(dir, other), "--force", "--no-keeper")...)
 	}
+	if said := mustMolehill(t, "runs"); !strings.Contains(said, "own/my-people") {
+		t.Errorf("the list does not say whose data were read:\n%s", said)
+	}
 	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
 		t.Errorf("the same command paid again:\n%s", status)
 	}

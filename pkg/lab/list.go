@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,9 +104,18 @@ func ListTable(runs []*run.Run) (viz.Table, error) {
 	now := time.Now()
 	for _, r := range runs {
 		settings := settingsOf(r)
-		t.Add(r.ID, strings.Join(names[r.ID], ", "), where[r.ID], settings["dataset"], settings["epsilon"], settings["seed"], ago(r.Created, now))
+		t.Add(r.ID, strings.Join(names[r.ID], ", "), where[r.ID], cmp.Or(settings["dataset"], ownData(r)), settings["epsilon"], settings["seed"], ago(r.Created, now))
 	}
 	return withoutEmpty(t), nil
+}
+
+// ownData is how the ledger calls the data of somebody's own that a run has read, "" if it
+// has not begun.
+func ownData(r *run.Run) string {
+	if computed, err := r.Provenance(); err == nil && len(computed) > 0 {
+		return computed[len(computed)-1].Data
+	}
+	return ""
 }
 
 // withoutEmpty leaves out columns in which no row says anything.
