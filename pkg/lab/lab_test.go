@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"molehill/pkg/command"
 	"molehill/pkg/lab"
@@ -85,8 +86,15 @@ func TestPrivateRunsShowTheirPromise(t *testing.T) {
 	if grid.Height != 32 || len(grid.X) != 9*32*32 {
 		t.Errorf("%d values of images %d high", len(grid.X), grid.Height)
 	}
-	if _, err := os.Stat(filepath.Join(r.Dir, "key")); !os.IsNotExist(err) {
-		t.Errorf("the noise key is still there after the run: %v", err)
+	// The result is on the disk first, so that a crash between the two loses no run.
+	for finished := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		_, err := os.Stat(filepath.Join(r.Dir, "key"))
+		if os.IsNotExist(err) {
+			break
+		}
+		if time.Since(finished) > 10*time.Second {
+			t.Fatalf("the noise key is still there after the run: %v", err)
+		}
 	}
 }
 
