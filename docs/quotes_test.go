@@ -149,7 +149,7 @@ func TestQuotedNumbersAreTheStoredOnes(t *testing.T) {
 			}
 		}
 	}
-	if next != len(quoted) || checked < 300 {
+	if next != len(quoted) || checked < 540 {
 		t.Errorf("%d tables with %d numbers; there are %d", next, checked, len(quoted))
 	}
 }

@@ -72,7 +72,11 @@ func Origin(name string) (string, error) {
 			}
 			processors[fmt.Sprintf("%s with %d cores", cmp.Or(p.CPU, p.Arch), p.Cores)] = true
 			backends[p.Backend] = true
-			commits[p.Revision[:min(8, len(p.Revision))]] = true
+			commit, changes, _ := strings.Cut(p.Revision, "+")
+			if commit = commit[:min(8, len(commit))]; changes != "" {
+				commit += "+" + changes
+			}
+			commits[commit] = true
 		}
 	}
 	list := func(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), ", ") }

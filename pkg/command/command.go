@@ -55,7 +55,11 @@ func Main() {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(os.Stderr, "molehill: interrupted; the same command continues")
+		more, _ := strings.CutPrefix(err.Error(), context.Canceled.Error())
+		if more == err.Error() || !strings.HasPrefix(more, "; ") {
+			more = "" // whatever was being done then
+		}
+		fmt.Fprintln(os.Stderr, "molehill: interrupted; the same command continues"+more)
 		os.Exit(130)
 	}
 	fmt.Fprintln(os.Stderr, "molehill:", err)

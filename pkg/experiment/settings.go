@@ -25,9 +25,9 @@ func Apply(config Config, settings map[string]string) error {
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return err
 	}
-	for _, name := range unsaid(config) {
+	for name, empty := range unsaid(config) {
 		if _, ok := fields[name]; !ok {
-			fields[name] = json.RawMessage(`""`)
+			fields[name] = empty
 		}
 	}
 	known := make([]string, 0, len(fields))
@@ -54,21 +54,22 @@ func Apply(config Config, settings map[string]string) error {
 
 // unsaid are the settings that are left out while they have no value, so that a setting
 // that is new makes no other runs of those that do without.
-func unsaid(config Config) (names []string) {
+func unsaid(config Config) map[string]json.RawMessage {
 	of := reflect.TypeOf(config)
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
+	empty := map[string]json.RawMessage{}
 	if of.Kind() != reflect.Struct {
-		return nil
+		return empty
 	}
 	for _, field := range reflect.VisibleFields(of) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if field.IsExported() && name != "" && strings.Contains(options, "omit") {
-			names = append(names, name)
+			empty[name], _ = json.Marshal(reflect.Zero(field.Type).Interface()) // for a message alone
 		}
 	}
-	return names
+	return empty
 }
 
 // set changes one setting: first as the JSON value that the text spells, then

@@ -6,7 +6,28 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"molehill/pkg/run"
 )
+
+// Sparing is a Config that knows which of its settings would change nothing.
+type Sparing interface {
+	// CheckUnread says which setting was changed that nothing reads.
+	CheckUnread() error
+}
+
+// CheckUnread asks the settings of a run. It is for runs that are new: one that has paid
+// goes on as it is.
+func CheckUnread(spec run.Spec) error {
+	_, config, err := decode(spec)
+	if err != nil {
+		return err
+	}
+	if s, ok := config.(Sparing); ok {
+		return s.CheckUnread()
+	}
+	return nil
+}
 
 // CheckRead refuses a setting that differs from the preset's and that the method that was
 // chosen does not read: it would change nothing and pay for another release. of lists, by

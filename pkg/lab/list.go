@@ -112,7 +112,8 @@ func ListTable(runs []*run.Run) (viz.Table, error) {
 // ownData is how the ledger calls the data of somebody's own that a run has read, "" if it
 // has not begun.
 func ownData(r *run.Run) string {
-	if computed, err := r.Provenance(); err == nil && len(computed) > 0 {
+	const own = "own/"
+	if computed, err := r.Provenance(); err == nil && len(computed) > 0 && strings.HasPrefix(computed[len(computed)-1].Data, own) {
 		return computed[len(computed)-1].Data
 	}
 	return ""

@@ -21,7 +21,9 @@ type Status struct {
 	// why, where nothing better is proved.
 	Spent privacy.Epsilon `json:"spent"`
 	Delta float64         `json:"delta"`
-	Fault string          `json:"fault,omitempty"`
+	// Relation is the one that Spent is under, which all runs keep to; 0 before any.
+	Relation privacy.Relation `json:"relation,omitempty"`
+	Fault    string           `json:"fault,omitempty"`
 
 	// The rest is known with a budget only, else nil.
 
@@ -73,10 +75,10 @@ func (a *account) status(name string) (Status, error) {
 	}
 	if a.budget == nil {
 		s.Delta = UnbudgetedDelta
-		s.Spent, s.Fault = a.spent.together(s.Delta)
+		s.Spent, s.Relation, s.Fault = a.spent.together(s.Delta)
 		return s, nil
 	}
-	s.Note, s.Delta = a.budget.Note, a.budget.Delta
+	s.Note, s.Delta, s.Relation = a.budget.Note, a.budget.Delta, a.budget.Relation
 	var err error
 	if s.Spent, err = a.spent.epsilon(*a.budget); err != nil {
 		return s, err

@@ -91,22 +91,23 @@ func (t tally) epsilon(b Budget) (privacy.Epsilon, error) {
 // together composes everything counted where there is no budget: under the first of the
 // runs' relations that all of them compose under. Where none does, or nothing is proved,
 // it is ∞, and why.
-func (t tally) together(delta float64) (spent privacy.Epsilon, fault string) {
+func (t tally) together(delta float64) (spent privacy.Epsilon, under privacy.Relation, fault string) {
 	if t.runs == 0 {
-		return 0, ""
+		return 0, under, ""
 	}
 	all := slices.IndexFunc(t.relations, func(r privacy.Relation) bool {
 		return !slices.ContainsFunc(t.relations, func(other privacy.Relation) bool { return !r.Within(other) })
 	})
 	never := privacy.Epsilon(math.Inf(1))
 	if all < 0 {
-		return never, fmt.Sprintf("(they are accounted for under %v, which do not compose)", t.relations)
+		return never, under, fmt.Sprintf("(they are accounted for under %v, which do not compose)", t.relations)
 	}
-	spent, err := t.epsilon(Budget{Relation: t.relations[all], Delta: delta})
+	under = t.relations[all]
+	spent, err := t.epsilon(Budget{Relation: under, Delta: delta})
 	if err != nil {
-		return never, fmt.Sprintf("(%v)", err)
+		return never, under, fmt.Sprintf("(%v)", err)
 	}
-	return spent, strings.TrimSpace(t.why())
+	return spent, under, strings.TrimSpace(t.why())
 }
 
 // why explains an infinite ε.

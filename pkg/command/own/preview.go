@@ -9,6 +9,7 @@ import (
 
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 )
 
@@ -24,6 +25,9 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 	if _, err := store.Open(id); !errors.Is(err, run.ErrUnknown) {
 		return err
 	}
+	if err := experiment.CheckUnread(spec); err != nil {
+		return err
+	}
 	look := s.lookAtTable
 	if s.images {
 		look = s.lookAtImages
@@ -32,8 +36,8 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 	if err != nil {
 		return err
 	}
-	if s.delta*float64(n) >= 1 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "--delta %g says little: it is not below 1/%d, and so allows a method that publishes a record now and then. Take a smaller one, such as 1e-6, before anything is paid.\n", s.delta, n)
+	if s.delta*float64(n) >= 1 && pays(settingsOf(spec)) {
+		return fmt.Errorf("--delta is %g, which is not below 1/%d and so allows a method that publishes a record now and then; nothing was computed, and nothing paid. Take a smaller one, such as %.0e", s.delta, n, 0.1/float64(n))
 	}
 	if len(faults) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "For the keeper only, before anything is paid: this does not agree with the schema.")

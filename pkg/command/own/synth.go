@@ -106,7 +106,7 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := s.deliver(cmd, r); err != nil {
-		return fmt.Errorf("%w; what was made is paid for and kept as run %s: the same command with another --out, or again once that is mended, spends nothing", err, r.ID)
+		return fmt.Errorf("%w; what was made is kept as run %s: the same command with another --out, or with --force once that is mended, spends nothing more", err, r.ID)
 	}
 	if s.printJSON {
 		return runs.Describe(cmd.OutOrStdout(), r, true)

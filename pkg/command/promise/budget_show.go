@@ -51,7 +51,7 @@ func printStatus(out io.Writer, s ledger.Status) error {
 		if s.Runs == 0 {
 			line("known", "nothing: no run of a data set of this name has paid here (`molehill doctor` says which ledger this is)")
 		} else {
-			line("spent", "ε = %v at δ = %g, all runs together %s", s.Spent, s.Delta, s.Fault)
+			line("spent", "ε = %v at δ = %g under %v, all runs together %s", s.Spent, s.Delta, s.Relation, s.Fault)
 		}
 	} else {
 		line("budget", "%v", *s.Budget)

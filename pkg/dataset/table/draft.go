@@ -231,12 +231,12 @@ func (c *seenColumn) draft(name string, rows int) Column {
 			column.Missing = true
 			column.Note = fmt.Sprintf("%d of %d values are not numbers, such as %q, and would count as missing; %s", slips, present, append(others, "")[0], column.Note)
 		}
+	case c.withCommas():
+		column.Kind, column.Missing = Exclude, false
+		column.Note = "numbers with commas, which are not read as numbers: write a point before decimals and nothing between thousands, and draft again"
 	case !c.many && different <= draftCategories && different <= max(2, present/2):
 		column.Kind, column.Values = Categorical, c.names()
 		column.Note = "the values are those of the records: write all that are possible; " + confirm
-	case c.withCommas():
-		column.Kind, column.Missing = Exclude, false
-		column.Note = "numbers with a decimal comma, which are not read as numbers: write them with a decimal point, and draft again"
 	default:
 		column.Kind, column.Missing = Exclude, false
 		column.Note = "free text, names or identifiers, which must not be in synthetic data; if it is a choice, write \"kind\": \"categorical\" with all values that are possible"
@@ -244,11 +244,11 @@ func (c *seenColumn) draft(name string, rows int) Column {
 	return column
 }
 
-// withCommas reports whether most texts would be numbers if commas were points.
+// withCommas reports whether most texts are numbers but for commas.
 func (c *seenColumn) withCommas() bool {
 	commas := 0
 	for text := range c.values {
-		if decimalComma(text) {
+		if withComma.MatchString(text) {
 			commas++
 		}
 	}

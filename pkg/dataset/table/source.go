@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -109,21 +109,14 @@ func (d Disagreement) String() string {
 		}
 	}
 	hint := ""
-	if decimalComma(d.Example) {
-		hint = "; numbers are read with a decimal point, and this one has a comma"
+	if d.Unknown > 0 && withComma.MatchString(d.Example) {
+		hint = "; where it is a number, a point stands before its decimals, and nothing between thousands"
 	}
 	return fmt.Sprintf("column %q: %s; the first is %.40q in row %d%s", d.Column, strings.Join(parts, ", "), d.Example, d.Row, hint)
 }
 
-// decimalComma reports whether a text would be a number if its comma were a point.
-func decimalComma(text string) bool {
-	whole, _, ok := strings.Cut(text, ",")
-	if !ok || strings.Contains(whole, ".") {
-		return false
-	}
-	_, err := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64)
-	return err == nil
-}
+// withComma is a number as many write it, with a comma before decimals or thousands.
+var withComma = regexp.MustCompile(`^[+-]?\d+(,\d+)+(\.\d*)?$`)
 
 // Read reads a table as its schema describes it.
 //

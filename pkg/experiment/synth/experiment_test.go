@@ -204,7 +204,11 @@ func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
 		"sweeps is 3, which the method dp-sinkhorn":        request(data, schema, "1", "method", "dp-sinkhorn", "sweeps", "3"),
 		"bins is 8, which":                                 request(data, schema, "1", "bins", "8"),
 	} {
-		if _, err := q.Spec(); err == nil || !strings.Contains(err.Error(), want) {
+		spec, err := q.Spec()
+		if err == nil {
+			err = experiment.CheckUnread(spec)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, found %v", want, err)
 		}
 	}

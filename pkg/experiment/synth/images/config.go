@@ -183,13 +183,15 @@ func likes() (names []string) {
 	return names
 }
 
+// CheckUnread implements experiment.Sparing.
+func (c *Config) CheckUnread() error {
+	return experiment.CheckRead(c, settings(), c.Method, reads)
+}
+
 // Pin implements experiment.Pinner: other files or another schema are another run.
 // What tells them from others is hashed under a key of this store (run.Store.Keyed):
 // the names of runs, which are made of it, stand in reports.
 func (c *Config) Pin() (err error) {
-	if err := experiment.CheckRead(c, settings(), c.Method, reads); err != nil {
-		return err
-	}
 	if c.Inputs, err = c.inputs(context.Background()); err != nil {
 		return err
 	}

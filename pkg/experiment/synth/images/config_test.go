@@ -46,7 +46,11 @@ func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
 		"label_scale is 2, which the method harmonic-sketch": request(data, schema, "1", "label_scale", "2"),
 		"degree is 2, which the method dp-sinkhorn":          request(data, schema, "1", "method", "dp-sinkhorn", "degree", "2"),
 	} {
-		if _, err := q.Spec(); err == nil || !strings.Contains(err.Error(), want) {
+		spec, err := q.Spec()
+		if err == nil {
+			err = experiment.CheckUnread(spec)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, found %v", want, err)
 		}
 	}
