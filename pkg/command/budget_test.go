@@ -158,3 +158,17 @@ func TestBudgetMistakes(t *testing.T) {
 	mustMolehill(t, "budget", "create", "own/people", "--epsilon", "1", "--delta", "1e-5")
 	mustMolehill(t, "budget", "create", "of another program", "--epsilon", "1", "--delta", "1e-5", "--unlisted")
 }
+
+// Without a budget the status says what runs come to all the same, and under what.
+func TestStatusWithoutABudget(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	mustMolehill(t, "run", "pebbles", "--seed", "1")
+	mustMolehill(t, "run", "pebbles", "--seed", "2")
+	if out := mustMolehill(t, "budget", "status", "pebbles"); !strings.Contains(out, "ε = 1.") || !strings.Contains(out, "at δ = 1e-06 under ") || strings.Contains(out, "remaining") {
+		t.Error(out)
+	}
+	if out := mustMolehill(t, "budget", "status", "pebbles", "--json"); strings.Contains(out, "remaining") || strings.Contains(out, "like_last") {
+		t.Error(out)
+	}
+}

@@ -51,7 +51,11 @@ func printStatus(out io.Writer, s ledger.Status) error {
 		if s.Runs == 0 {
 			line("known", "nothing: no run of a data set of this name has paid here (`molehill doctor` says which ledger this is)")
 		} else {
-			line("spent", "ε = %v at δ = %g under %v, all runs together %s", s.Spent, s.Delta, s.Relation, s.Fault)
+			under := ""
+			if s.Relation != 0 { // which all of them keep to
+				under = fmt.Sprintf(" under %v", s.Relation)
+			}
+			line("spent", "ε = %v at δ = %g%s, all runs together %s", s.Spent, s.Delta, under, s.Fault)
 		}
 	} else {
 		line("budget", "%v", *s.Budget)
