@@ -55,9 +55,9 @@ func Main() {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		more, _ := strings.CutPrefix(err.Error(), context.Canceled.Error())
-		if more == err.Error() || !strings.HasPrefix(more, "; ") {
-			more = "" // whatever was being done then
+		more, ok := strings.CutPrefix(err.Error(), context.Canceled.Error())
+		if !ok {
+			more = "" // it only tells what was being done then
 		}
 		fmt.Fprintln(os.Stderr, "molehill: interrupted; the same command continues"+more)
 		os.Exit(130)

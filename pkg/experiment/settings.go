@@ -17,12 +17,8 @@ import (
 // unknown name answers with the nearest ones, a value of the wrong kind with
 // what was expected.
 func Apply(config Config, settings map[string]string) error {
-	text, err := json.Marshal(config)
+	fields, err := fieldsOf(config)
 	if err != nil {
-		return err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
 		return err
 	}
 	for name, empty := range unsaid(config) {
@@ -50,6 +46,15 @@ func Apply(config Config, settings map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// fieldsOf are the settings by name, as they are written down.
+func fieldsOf(config Config) (fields map[string]json.RawMessage, err error) {
+	text, err := json.Marshal(config)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	return fields, err
 }
 
 // unsaid are the settings that are left out while they have no value, so that a setting

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,11 +32,11 @@ func CheckUnread(spec run.Spec) error {
 // chosen does not read: it would change nothing and pay for another release. of lists, by
 // method, the settings that not all methods read.
 func CheckRead(config, preset Config, method string, of map[string][]string) error {
-	chosen, err := fields(config)
+	chosen, err := fieldsOf(config)
 	if err != nil {
 		return err
 	}
-	usual, err := fields(preset)
+	usual, err := fieldsOf(preset)
 	if err != nil {
 		return err
 	}
@@ -56,12 +55,4 @@ func CheckRead(config, preset Config, method string, of map[string][]string) err
 		}
 	}
 	return nil
-}
-
-func fields(config Config) (fields map[string]json.RawMessage, err error) {
-	text, err := json.Marshal(config)
-	if err == nil {
-		err = json.Unmarshal(text, &fields)
-	}
-	return fields, err
 }

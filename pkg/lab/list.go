@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +103,11 @@ func ListTable(runs []*run.Run) (viz.Table, error) {
 	now := time.Now()
 	for _, r := range runs {
 		settings := settingsOf(r)
-		t.Add(r.ID, strings.Join(names[r.ID], ", "), where[r.ID], cmp.Or(settings["dataset"], ownData(r)), settings["epsilon"], settings["seed"], ago(r.Created, now))
+		data, ok := settings["dataset"]
+		if !ok {
+			data = ownData(r)
+		}
+		t.Add(r.ID, strings.Join(names[r.ID], ", "), where[r.ID], data, settings["epsilon"], settings["seed"], ago(r.Created, now))
 	}
 	return withoutEmpty(t), nil
 }
@@ -112,9 +115,12 @@ func ListTable(runs []*run.Run) (viz.Table, error) {
 // ownData is how the ledger calls the data of somebody's own that a run has read, "" if it
 // has not begun.
 func ownData(r *run.Run) string {
-	const own = "own/"
-	if computed, err := r.Provenance(); err == nil && len(computed) > 0 && strings.HasPrefix(computed[len(computed)-1].Data, own) {
-		return computed[len(computed)-1].Data
+	computed, err := r.Provenance()
+	if err != nil || len(computed) == 0 {
+		return ""
+	}
+	if data := computed[len(computed)-1].Data; strings.HasPrefix(data, "own/") {
+		return data
 	}
 	return ""
 }

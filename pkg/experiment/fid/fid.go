@@ -56,8 +56,7 @@ func (s *Score) Cached(ctx context.Context, images *dataset.Dataset, what string
 
 // Generated are Statistics of what a run has generated, which it keeps
 // (measures/NAME-IMAGES.npz of its artefacts, as other programs read them; 34 MB of 2048
-// features, 5 of 768). which tells
-// several of its sets of images apart, "" if it has one.
+// features, 5 of 768). which tells several of its sets of images apart, "" if it has one.
 func (s *Score) Generated(ctx context.Context, r *run.Run, images *dataset.Dataset, which string) (*metric.Statistics, error) {
 	made, err := s.Statistics(ctx, images, "generated images")
 	if err != nil {
