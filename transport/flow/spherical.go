@@ -65,7 +65,7 @@ func NewSphericalBeside(public, records transport.Points, degree int, directions
 	if err != nil {
 		return nil, err
 	}
-	density, err := sketch.DensityBeside(prior, release.NoiseStd(), directions.Random.Stream("atoms", 0))
+	density, err := sketch.DensityBeside(prior, release.NoiseStd())
 	return &Spherical{Density: density, Directions: directions}, err
 }
 

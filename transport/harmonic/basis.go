@@ -113,6 +113,12 @@ func (b *Basis) each(values []float64, visit func(l int, part []float64)) {
 	}
 }
 
+// part returns what values, [Size] or more, have of degree l.
+func (b *Basis) part(values []float64, l int) []float64 {
+	from := Size(b.Dim, l-1)
+	return values[from : from+int(Count(b.Dim, l))]
+}
+
 // values evaluates harmonics, one point after the other.
 type values struct {
 	*Basis

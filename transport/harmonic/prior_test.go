@@ -46,7 +46,7 @@ func beside(t *testing.T, records, public transport.Points, degree, highest int,
 
 func besidePrior(t *testing.T, s *Sketch, prior *Prior, noiseStd float64) *Density {
 	t.Helper()
-	d, err := s.DensityBeside(prior, noiseStd, rand.New(rand.NewPCG(9, 0x7072)))
+	d, err := s.DensityBeside(prior, noiseStd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,25 +68,26 @@ func TestBesideAPrior(t *testing.T) {
 	theta := make([]float64, dim)
 	theta[0] = 1
 
-	// Of noise alone, of N numbers of variance v, chance leaves v·E(√2·(z−1)₊)² = 0.15·v,
-	// and more the fewer there are (N = 5, 14, 30; measured 0.2 to 0.35).
+	// Of noise alone, of N numbers of variance v, chance leaves v·E(√2·(z−2)₊)² = 0.012·v,
+	// and more the fewer there are (N = 5, 14, 30; measured 0.13, 0.07 and 0.06).
 	const noise, times = 100, 200
+	few := transport.Points{Dim: dim, Data: public.Data[:200*dim]}
 	left := make([]float64, degree)
 	for range times {
-		s, prior := beside(t, public, public, degree, degree, noise, rng)
-		prior.Basis.each(prior.Means, func(l int, p []float64) {
-			mean, _, _ := s.between(l, p, 1e-9, 1e-9, noise)
-			floats.Sub(mean, p)
-			left[l-1] += dot(mean, mean) * s.Weights[l-1] * s.Weights[l-1] / (noise * noise) / times
+		s, prior := beside(t, few, few, degree, degree, noise, rng)
+		means, _, _ := s.between(prior, noise)
+		floats.Sub(means, prior.Means)
+		prior.Basis.each(means, func(l int, moved []float64) {
+			left[l-1] += dot(moved, moved) * s.Weights[l-1] * s.Weights[l-1] / (noise * noise) / times
 		})
 	}
-	if slices.Max(left) > 0.6 {
-		t.Errorf("of noise alone %.2f of that on one number is left, by degree; want 0.6 at most", left)
+	if slices.Max(left) > 0.25 {
+		t.Errorf("of noise alone %.2f of that on one number is left, by degree; want 0.25 at most", left)
 	}
 
 	s, prior := beside(t, leaning(rng, 4000, dim, -2), public, degree, degree, 0, rng)
 	d := besidePrior(t, s, prior, 0)
-	if kept := d.Kept(); slices.Min(kept) < 0.9 { // a prior whose points get weights has as few as count
+	if kept := d.Kept(); slices.Min(kept) < 0.9 {
 		t.Errorf("of a release of another population, without noise, only %v is kept", kept)
 	}
 	for l, want := range moment(s.Density(0, nil), theta) {
@@ -95,41 +96,14 @@ func TestBesideAPrior(t *testing.T) {
 
 	var share float64
 	for range times {
-		s, prior := beside(t, leaning(rng, 1000, dim, 0.5), leaning(rng, 1000, dim, 0.5), 4, 4, 0, rng)
-		prior.Basis.each(prior.Means, func(l int, p []float64) {
-			if l == 4 { // of 55 harmonics
-				_, counts, _ := s.between(l, p, variance(p)/1000, variance(p)/1000, 0)
-				share += counts / times
-			}
-		})
+		s, prior := beside(t, leaning(rng, 400, dim, 0.5), leaning(rng, 400, dim, 0.5), 4, 4, 0, rng)
+		_, shares, _ := s.between(prior, 0)
+		share += shares[3] / times // of 55 harmonics
 	}
-	// t² is 0 or above, so a little more than half: E max(χ²₅₅/55 − √(2/55), 1) = 1.016, of
-	// which s = 1 − 1/(2·1.016) or less.
+	// t² is 0 or above, so a little more than half: E max(χ²₅₅/55 − 2·√(2/55), 1) = 1.002, of
+	// which s = 1 − 1/(2·1.002) or less.
 	if share < 0.49 || share > 0.53 {
 		t.Errorf("of two samples of one population the second counts %v in the mean, want a little more than ½", share)
-	}
-}
-
-// Two samples of one population differ by chance about as often as it says, and others
-// differ. Of 1,000 at a share of 0.01 more than 20 do once in 500; without noise 18 did.
-func TestHowOftenPopulationsDiffer(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 0x7072))
-	const dim, degree, n, times = 5, 3, 300, 1000
-	for _, c := range []struct {
-		lean, noise float64
-		least, most int
-	}{{0.5, 0.0003, 1, 40}, {0.5, 0.3, 1, 20}, {1, 0.003, 900, times}, {1, 0.3, 0, 60}} {
-		differ := 0
-		for range times {
-			s, prior := beside(t, leaning(rng, n, dim, 0.5), leaning(rng, n, dim, float32(c.lean)), degree, degree, c.noise, rng)
-			if s.differs(prior, c.noise) {
-				differ++
-			}
-		}
-		t.Logf("lean %v, noise %v: %d of %d differ", c.lean, c.noise, differ, times)
-		if differ < c.least || differ > c.most {
-			t.Errorf("want %d to %d", c.least, c.most)
-		}
 	}
 }
 
@@ -147,7 +121,7 @@ func TestAPriorHelpsAndNeverCostsMuch(t *testing.T) {
 	for _, c := range []struct {
 		lean, noise float64
 		atMost      float64 // of the lesser of the two errors
-	}{{1, 0.002, 0.6}, {1, 0.02, 1.1}, {1.1, 0.01, 0.9}, {1.5, 0.002, 1}, {1.5, 0.01, 0.8}, {-1, 0.002, 1.02}, {-1, 0.01, 1.02}} {
+	}{{1, 0.002, 0.6}, {1, 0.02, 1}, {1.1, 0.01, 0.9}, {1.5, 0.002, 1}, {1.5, 0.01, 0.7}, {-1, 0.002, 1}, {-1, 0.01, 0.7}} {
 		var released, known, both float64
 		for range times {
 			s, prior := beside(t, leaning(rng, n, dim, 1), leaning(rng, n, dim, float32(c.lean)), degree, degree, c.noise, rng)
@@ -167,6 +141,43 @@ func TestAPriorHelpsAndNeverCostsMuch(t *testing.T) {
 		if least := min(released, known); both > c.atMost*least {
 			t.Errorf("want at most %v of the lesser with both", c.atMost)
 		}
+	}
+}
+
+// Where points crowd, how they stray says more than one share for each degree can: the
+// squared error is less than with the best of these for all releases, and that of a degree
+// which is not released less than the prior's. Means of 100 releases of one population.
+func TestHowPointsStrayHelps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 0x7072))
+	const dim, degree, highest, n, noise, times = 5, 2, 3, 400, 0.01, 100
+	truth := means(t, basis(t, dim, highest), heaped(rng, 400_000, dim))
+	squared := func(a, b []float64) float64 { return math.Pow(floats.Distance(a, b, 2), 2) / times }
+	var together, above, priorAbove float64
+	var shared [degree][101]float64 // with shares of 0 to 1
+	for range times {
+		s, prior := beside(t, heaped(rng, n, dim), heaped(rng, n, dim), degree, highest, noise, rng)
+		got, _, _ := s.between(prior, noise)
+		s.each(func(l int, q []float64) {
+			want, mixed := s.Basis.part(truth, l), make([]float64, len(q))
+			together += squared(s.Basis.part(got, l), want)
+			for i := range shared[l-1] {
+				share := float64(i) / 100
+				floats.ScaleTo(mixed, 1-share, s.Basis.part(prior.Means, l))
+				floats.AddScaled(mixed, share/s.Weights[l-1], q)
+				shared[l-1][i] += squared(mixed, want)
+			}
+		})
+		want := prior.Basis.part(truth, highest)
+		above += squared(prior.Basis.part(got, highest), want)
+		priorAbove += squared(prior.Basis.part(prior.Means, highest), want)
+	}
+	var alone float64
+	for _, of := range shared {
+		alone += slices.Min(of[:])
+	}
+	t.Logf("released degrees %.3g, with the best shares %.3g; above %.3g, the prior's %.3g", together, alone, above, priorAbove)
+	if together > 0.98*alone || above > 0.9*priorAbove {
+		t.Error("want at most 0.98 of one and 0.9 of the other")
 	}
 }
 
@@ -226,7 +237,7 @@ func TestAPriorOfFewerDegreesIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.DensityBeside(prior, 0.1, rng); err == nil || !strings.Contains(err.Error(), "as high") {
+	if _, err := s.DensityBeside(prior, 0.1); err == nil || !strings.Contains(err.Error(), "as high") {
 		t.Error(err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 type informed struct{ spherical }
 
 func (informed) Describe() plugin.Info {
-	return plugin.Info{Name: "harmonic-prior", Version: "3", Source: "Molehill: docs/harmonic-sketch.md",
+	return plugin.Info{Name: "harmonic-prior", Version: "4", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private flow: the release of harmonic-flow, read beside the public half of the data; what is private shows where the halves differ"}
 }
 
