@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	// What ships with Molehill.
 	"molehill/pkg/command/internal/cli"
@@ -89,6 +90,11 @@ func New() *cobra.Command {
 	)...)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
+			if kind := wrong.GetFlag().Value.Type(); strings.Contains(kind, "int") {
+				err = fmt.Errorf("--%s %s: expected a whole number, written out in digits", wrong.GetFlag().Name, wrong.GetValue())
+			}
+		}
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
 	return root

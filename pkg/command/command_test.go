@@ -122,6 +122,9 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"use at most":                        {"run", "dpswflow", "--set", "directions=800000", "--set", "dataset=glyphs"},
 		"choose 1 to":                        {"run", "sketch-flow", "--set", "bins=90000", "--set", "dataset=glyphs"},
 		"no data set is called \"imagenet\"": {"run", "sketch-flow", "--set", "dataset=imagenet"},
+		"numbers, not images, for which":     {"run", "sketch-flow", "--set", "dataset=biased"},
+		"not images, which is what":          {"run", "autoencoder", "--set", "dataset=biased"},
+		"--steps 1e6: expected a whole":      {"epsilon", "--noise-multiplier", "1.1", "--rate", "0.01", "--steps", "1e6"},
 	} {
 		out, err := molehill(t, arguments...)
 		if err == nil || !strings.Contains(err.Error(), want) {

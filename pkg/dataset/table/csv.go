@@ -62,6 +62,9 @@ func newCSV(from io.Reader, separator string) (*csvSource, error) {
 	if len(bytes.TrimSpace(start)) == 0 {
 		return nil, errors.New("it is empty; expected a line with the names of the columns, and rows")
 	}
+	if end := bytes.IndexByte(start, '\r'); end >= 0 && end < len(start)-1 && !bytes.ContainsRune(start, '\n') {
+		return nil, errors.New("its lines end in carriage returns alone; save it with the line ends of Unix or Windows")
+	}
 	if separator == "" {
 		separator = mostFrequent(start)
 	}

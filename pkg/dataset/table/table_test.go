@@ -206,6 +206,7 @@ func TestBadFilesSayWhatIsWrongWithThem(t *testing.T) {
 		"UTF-16":           {"\xff\xfea\x00,\x00", "UTF-16"},
 		"a spreadsheet":    {"PK\x03\x04xxxx", "spreadsheet"},
 		"Parquet":          {"PAR1xxxx", "Parquet"},
+		"carriage returns": {"a,b\r1,2\r3,4\r", "carriage returns alone"},
 		"Latin-1 header":   {"a,\xfcb\n1,2\n", "UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
