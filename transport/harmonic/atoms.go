@@ -299,8 +299,9 @@ func (a *atoms) fit() {
 	}
 }
 
-// means of the harmonics of b of the atoms, by degree, orthonormal.
-func (a *atoms) means(b *Basis) (all [][]float64) {
+// means of the atoms' harmonics, by degree, orthonormal.
+func (a *atoms) means() (all [][]float64) {
+	b := a.sketch.Basis
 	sums := b.sums(a.n, func(i int, x []float64) float64 {
 		copy(x, a.x[i*b.Dim:])
 		return a.weights[i]

@@ -73,7 +73,7 @@ func TestAtomsMinimise(t *testing.T) {
 	for _, w := range a.weights {
 		want += concentration * w * math.Log(w*n)
 	}
-	fitted := a.means(s.Basis)
+	fitted := a.means()
 	s.each(func(l int, means []float64) {
 		for j, m := range means {
 			m /= s.Weights[l-1]

@@ -1,6 +1,7 @@
 package harmonic
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -13,14 +14,15 @@ import (
 // public points tell it. Points that crowd stray far along some harmonics and hardly along
 // others, and along those of several degrees together.
 //
-// It is made of some of these points. Few tell of their own variance for too much and of
-// the rest for too little, so they are mixed with what points that are spread evenly would
-// have, in the proportion of Ledoit & Wolf (2004),
+// It is made of some of these points. Few tell of what they stray along for too much and of
+// the rest for too little, so a part of each degree's variance is taken for even, as much as
+// Ledoit & Wolf (2004) take,
 //
 //	C = (1 − even)·ΨᵀΨ/k + even·diag(variances),
 //
-// where the rows of Ψ are Y(x_i) less the mean, i = 1 … k. The harmonics are not kept: what
-// is needed of them are inner products, which the addition theorem gives.
+// where the rows of Ψ are Y(x_i) less the mean of all public points, i = 1 … k. The
+// harmonics are not kept: what is needed of them are inner products, which the addition
+// theorem gives.
 type covariance struct {
 	prior     *Prior
 	basis     *Basis    // of the sketch
@@ -42,7 +44,7 @@ func covarianceOf(prior *Prior, b *Basis) *covariance {
 	k := min(prior.Points.Len(), covariancePoints)
 	c := &covariance{prior: prior, basis: b, k: k, x: make([]float64, k*b.Dim), along: make([]float64, k*b.Degree)}
 	means := prior.Means[:b.Size()]
-	b.each(means, func(_ int, mean []float64) { c.variances = append(c.variances, variance(mean)) })
+	b.each(means, func(_ int, mean []float64) { c.variances = append(c.variances, variance(mean, prior.Points.Len())) })
 	transport.Parallel(k, b.values, func(v *values, i int) {
 		row := c.x[i*b.Dim : (i+1)*b.Dim]
 		unit(row, prior.Points.Row(i*prior.Points.Len()/k))
@@ -52,19 +54,22 @@ func covarianceOf(prior *Prior, b *Basis) *covariance {
 		})
 	})
 
-	// Of every row of inner products: by degree the sum of squares, then what a point has
-	// with itself, and the sum of squares about the origin of all degrees together.
+	// Of every row of inner products from the diagonal on: by degree the sum of squares, then
+	// what a point has with itself, and the sum of squares about the origin of all degrees
+	// together.
 	rows := make([][]float64, k)
 	transport.Parallel(k, c.products, func(p *products, i int) {
 		row := make([]float64, 2*b.Degree+1)
-		for j := range k {
+		for j := i; j < k; j++ {
 			centred, whole := p.of(i, j)
-			row[2*b.Degree] += whole * whole
+			times := 2.
+			if j == i {
+				times = 1
+				copy(row[b.Degree:], centred)
+			}
+			row[2*b.Degree] += times * whole * whole
 			for l, v := range centred {
-				row[l] += v * v
-				if j == i {
-					row[b.Degree+l] = v
-				}
+				row[l] += times * v * v
 			}
 		}
 		rows[i] = row
@@ -74,15 +79,17 @@ func covarianceOf(prior *Prior, b *Basis) *covariance {
 		floats.Add(sums, row)
 	}
 	c.squares, c.traces = sums[:b.Degree], sums[b.Degree:2*b.Degree]
+	for l := range c.traces {
+		c.traces[l] = max(0, c.traces[l]) / float64(k)
+	}
 	floats.Scale(1/float64(k*k), c.squares)
-	floats.Scale(1/float64(k), c.traces)
 
-	// The proportion is that for second moments about the origin beside the identity, whose
+	// The part is that for second moments about the origin beside the identity, whose
 	// distances follow from ‖Y(x)‖² = Size at every point.
 	second, size := sums[2*b.Degree]/float64(k*k), float64(b.Size())
 	astray, apart := max(0, size*size-second)/float64(k), second-size
 	c.even = 1
-	if astray < apart {
+	if k > 1 && astray < apart {
 		c.even = astray / apart
 	}
 	return c
@@ -117,12 +124,12 @@ func (p *products) of(i, j int) (centred []float64, whole float64) {
 }
 
 // straying is how far the means of records, released with noise, are expected to be from
-// those of a prior: they have the covariance (1/n + 1/m)·C + diag(noise + apart).
+// those of a prior: they have the covariance (1/n + 1/m + κ)·C + diag(noise + apart).
 type straying struct {
 	*covariance
-	ofRecords, ofPrior float64   // 1/n, 1/m
+	ofRecords, ofPrior float64   // 1/n, 1/m + κ
 	noise              []float64 // its variance on a harmonic of each degree, [Degree]
-	apart              []float64 // the squared distance of the two populations, likewise
+	apart              []float64 // t_l², how far the populations are apart on one besides κ, [Degree]
 }
 
 func (s *straying) spread() float64 { return s.ofRecords + s.ofPrior }
@@ -144,11 +151,37 @@ func (s *straying) chance(l int) (mean, halfVariance float64) {
 	return mean, halfVariance
 }
 
+// distances finds from r, [Size], by which the released means are beyond the prior's, how
+// far the populations are apart, and adds it to ofPrior and apart. It returns the squared
+// distance that is expected of a degree that was not released.
+//
+// A degree's squared distance is that of r less what chance makes of it, up to beyondChance
+// standard deviations more or less. Where that leaves a choice it is the nearest to the
+// degree below, and 0 in the first. Of what all degrees have at least, as a multiple of C,
+// points that stray are the reason: no more than one point alone would.
+func (s *straying) distances(r []float64) (above float64) {
+	common := 1.
+	s.basis.each(r, func(l int, part []float64) {
+		mean, halfVariance := s.chance(l)
+		beyond, unsure := dot(part, part)-mean, beyondChance*math.Sqrt(2*halfVariance)
+		above = min(max(above, beyond-unsure), max(0, beyond+unsure))
+		s.apart[l-1] = above / float64(len(part))
+		if each := s.each(l); s.apart[l-1] < common*each {
+			common = s.apart[l-1] / each
+		}
+	})
+	s.ofPrior += common
+	for l := range s.apart {
+		s.apart[l] = max(0, s.apart[l]-common*s.each(l+1))
+	}
+	return above
+}
+
 // weigh returns what of the distance r, [Size], the straying of points explains, as weights
 // y of the points, and what is left:
 //
-//	((1/n + 1/m)·C + diag(noise + apart))⁻¹·r = left/rest,   left = r − Ψᵀ·y,
-//	y = (k/((1/n + 1/m)·(1 − even))·I + Ψ·diag(1/rest)·Ψᵀ)⁻¹·Ψ·(r/rest)
+//	(spread·C + diag(noise + apart))⁻¹·r = left/rest,   left = r − Ψᵀ·y,
+//	y = (k/(spread·(1 − even))·I + Ψ·diag(1/rest)·Ψᵀ)⁻¹·Ψ·(r/rest)
 //
 // by Woodbury's identity: k equations, however many harmonics there are.
 func (s *straying) weigh(r []float64) (y, left []float64) {

@@ -54,9 +54,10 @@ func explicit(c *covariance) *mat.SymDense {
 	}
 	covariance := mat.NewSymDense(size, nil)
 	covariance.SymOuterK((1-even)/float64(c.k), harmonics.T())
+	m := float64(c.prior.Points.Len())
 	c.basis.each(c.prior.Means[:size], func(l int, mean []float64) {
 		for from, j := Size(c.basis.Dim, l-1), 0; j < len(mean); j++ {
-			covariance.SetSym(from+j, from+j, covariance.At(from+j, from+j)+even*(1-floats.Dot(mean, mean)/float64(len(mean))))
+			covariance.SetSym(from+j, from+j, covariance.At(from+j, from+j)+even*(1-floats.Dot(mean, mean)/float64(len(mean)))*m/(m-1))
 		}
 	})
 	return covariance
@@ -86,8 +87,9 @@ func TestCovarianceIsThatOfHarmonics(t *testing.T) {
 			full := explicit(of)
 			size, n, m := s.Basis.Size(), float64(s.Records), float64(c.public.Len())
 
-			// V + C/n + diag(noise), from the same definition.
+			// V and V + C/n + diag(noise), as they are defined, by the distances (straying.distances).
 			v, all, r := mat.NewSymDense(size, nil), mat.NewSymDense(size, nil), make([]float64, size)
+			below, common, apart := 0., 1., make([]float64, c.degree)
 			s.each(func(l int, q []float64) {
 				from, w := Size(s.Basis.Dim, l-1), s.Weights[l-1]
 				block := full.SliceSym(from, from+len(q))
@@ -100,19 +102,30 @@ func TestCovarianceIsThatOfHarmonics(t *testing.T) {
 					r[from+j] = q[j]/w - prior.Means[from+j]
 				}
 				product.Mul(both, both)
-				energy := floats.Dot(r[from:from+len(q)], r[from:from+len(q)])
-				apart := max(0, energy-mat.Trace(both)-2*math.Sqrt(2*mat.Trace(&product))) / float64(len(q))
-				for j := range q {
-					v.SetSym(from+j, from+j, apart)
-					all.SetSym(from+j, from+j, apart+c.noiseStd*c.noiseStd/(w*w))
+				energy, unsure := floats.Dot(r[from:from+len(q)], r[from:from+len(q)])-mat.Trace(both), 2*math.Sqrt(2*mat.Trace(&product))
+				switch least, most := max(0, energy-unsure), max(0, energy+unsure); {
+				case below < least:
+					below = least
+				case below > most:
+					below = most
 				}
+				apart[l-1] = below
+				common = min(common, below/mat.Trace(block))
 			})
 			for i := range size {
 				for j := i; j < size; j++ {
-					v.SetSym(i, j, v.At(i, j)+full.At(i, j)/m)
-					all.SetSym(i, j, all.At(i, j)+full.At(i, j)*(1/n+1/m))
+					v.SetSym(i, j, full.At(i, j)*(1/m+common))
+					all.SetSym(i, j, full.At(i, j)*(1/n+1/m+common))
 				}
 			}
+			s.each(func(l int, q []float64) {
+				from, w := Size(s.Basis.Dim, l-1), s.Weights[l-1]
+				rest := (apart[l-1] - common*mat.Trace(full.SliceSym(from, from+len(q)))) / float64(len(q))
+				for j := from; j < from+len(q); j++ {
+					v.SetSym(j, j, v.At(j, j)+rest)
+					all.SetSym(j, j, all.At(j, j)+rest+c.noiseStd*c.noiseStd/(w*w))
+				}
+			})
 			var solved, want mat.VecDense
 			if err := solved.SolveVec(all, mat.NewVecDense(size, r)); err != nil {
 				t.Fatal(err)
@@ -136,7 +149,7 @@ func TestHowFarChanceTakesTwoSamples(t *testing.T) {
 	energies, expected, variances := make([][]float64, degree), make([]float64, degree), make([]float64, degree)
 	for range times {
 		s, prior := beside(t, heaped(rng, n, dim), heaped(rng, m, dim), degree, degree, noise, rng)
-		by := &straying{covarianceOf(prior, s.Basis), 1. / n, 1. / m, make([]float64, degree), make([]float64, degree)}
+		by := &straying{covariance: covarianceOf(prior, s.Basis), ofRecords: 1. / n, ofPrior: 1. / m, noise: make([]float64, degree), apart: make([]float64, degree)}
 		s.each(func(l int, q []float64) {
 			w := s.Weights[l-1]
 			by.noise[l-1] = noise * noise / (w * w)
@@ -159,5 +172,17 @@ func TestHowFarChanceTakesTwoSamples(t *testing.T) {
 		t.Logf("degree %d: %.4g where %.4g is expected, with a variance of %.3g where %.3g is", l+1, mean, expected[l], variance, variances[l])
 		near(t, "mean", mean, expected[l], 4*math.Sqrt(variance/times))
 		near(t, "variance", variance/variances[l], 1, 1./3)
+	}
+}
+
+// Points that are sorted have the covariance of all, of which 2,000 are taken.
+func TestCovarianceOfSortedPoints(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 0x636f))
+	sorted := leaning(rng, 2*covariancePoints, 4, 0)
+	copy(sorted.Data, leaning(rng, covariancePoints, 4, 3).Data) // the first half crowds
+	_, prior := beside(t, sorted, sorted, 2, 2, 0, rng)
+	c := covarianceOf(prior, prior.Basis)
+	for l, variance := range c.variances {
+		near(t, "variance by points over that by means", c.traces[l]/Count(4, l+1)/variance, 1, 0.05)
 	}
 }

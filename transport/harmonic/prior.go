@@ -2,7 +2,6 @@ package harmonic
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -34,18 +33,17 @@ func NewPrior(x transport.Points, b *Basis) (*Prior, error) {
 // Let q be the means that were released and p those of the prior. Around what the
 // populations have they stray by sampling, with covariances C/n and C/m for n records and
 // m public points of one population (covariance), and q by the noise of its degree
-// besides, σ_l². If the two populations are t_l apart on each harmonic of degree l, then
-// of all mixtures
+// besides, σ_l². Two populations are apart by more: along what points stray along, as if
+// the prior had been made of fewer points (κ), and on each harmonic of degree l (t_l).
+// Then of all mixtures
 //
-//	p + V·(V + C/n + diag(σ_l²))⁻¹·(q − p),   V = C/m + diag(t_l²),
+//	p + V·(V + C/n + diag(σ_l²))⁻¹·(q − p),   V = (1/m + κ)·C + diag(t_l²),
 //
-// strays least, with t_l² from ‖q_l − p_l‖² itself (Efron & Morris 1973), less what chance
-// makes of it where they are not apart: its mean and beyondChance standard deviations. So where
-// there is no noise and the prior is of another population, the release is all there is;
-// where they are alike each counts by what it knows, and what is told of one harmonic
-// tells of those that points stray along with it, of degrees that were not released, too;
-// where there is more noise than they are apart, the prior is all there is. A prior of
-// anything else costs little: what is far from it is kept.
+// strays least, with κ and t_l² from q − p itself (distances; Efron & Morris 1973). So
+// where there is no noise and the prior is of another population, the release is all there
+// is; where they are alike each counts by what it knows; what is told of one harmonic tells
+// of those that points stray along with it, of degrees that were not released, too; and
+// where there is more noise than they are apart, the prior is all there is.
 //
 // It reads what was released and what is public, and no record.
 func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64) (*Density, error) {
@@ -55,12 +53,8 @@ func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64) (*Density, error)
 	means, shares, variances := s.between(prior, noiseStd)
 	d := &Density{basis: prior.Basis}
 	prior.Basis.each(means, func(l int, mean []float64) {
-		kept, each := 0., variance(prior.Basis.part(prior.Means, l))/float64(prior.Points.Len())
-		if l <= s.Basis.Degree {
-			kept, each = shares[l-1], variances[l-1]
-		}
 		// A moment is the mean of Y(θ)·Y(x)/Count with ‖Y(θ)‖² = Count.
-		d.add(mean, 1, kept, each/float64(len(mean)))
+		d.add(mean, 1, shares[l-1], variances[l-1]/float64(len(mean)))
 	})
 	return d, nil
 }
@@ -71,13 +65,19 @@ func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64) (*Density, error)
 // population is followed for longer then, at less than a release alone costs.
 const beyondChance = 2
 
-// variance is that of a harmonic of one point, in the mean over the harmonics of a degree
-// with means p: each point has Σ_m Y_m² = N.
-func variance(p []float64) float64 { return max(0, 1-dot(p, p)/float64(len(p))) }
+// variance is that of a harmonic of one point of a population, in the mean over the
+// harmonics of a degree, of which m points have the means p: each point has Σ_m Y_m² = N.
+// One alone tells nothing of it, so that evenly spread points are assumed.
+func variance(p []float64, m int) float64 {
+	if m == 1 {
+		return 1
+	}
+	return max(0, 1-dot(p, p)/float64(len(p))) * float64(m) / float64(m-1)
+}
 
 // between returns means between the prior's and the released ones, [prior.Basis.Size()],
-// and of every released degree the share of these and the variance that is left on a
-// harmonic, both in the mean.
+// and of every degree of the prior's the share of these, 0 above the sketch's, and the
+// variance that is left on a harmonic, both in the mean, [prior.Basis.Degree].
 func (s *Sketch) between(prior *Prior, noiseStd float64) (means, shares, variances []float64) {
 	by := &straying{
 		covariance: covarianceOf(prior, s.Basis),
@@ -90,15 +90,19 @@ func (s *Sketch) between(prior *Prior, noiseStd float64) (means, shares, varianc
 		by.noise[l-1] = noiseStd * noiseStd / (w * w)
 		floats.Scale(1/w, part)
 		floats.Sub(part, s.Basis.part(prior.Means, l))
-		expected, halfVariance := by.chance(l)
-		by.apart[l-1] = max(0, dot(part, part)-expected-beyondChance*math.Sqrt(2*halfVariance)) / float64(len(part))
 	})
+	above := by.distances(r)
 	weights, left := by.weigh(r)
 	means = by.move(weights)
 	floats.Scale(by.ofPrior/by.spread(), means)
 	floats.Add(means, prior.Means)
-	s.Basis.each(left, func(l int, part []float64) {
-		floats.AddScaled(s.Basis.part(means, l), (by.ofPrior*by.even*by.variances[l-1]+by.apart[l-1])/by.rest(l), part)
+	prior.Basis.each(means, func(l int, part []float64) {
+		if l > s.Basis.Degree {
+			p := prior.Basis.part(prior.Means, l)
+			shares, variances = append(shares, 0), append(variances, by.ofPrior*variance(p, prior.Points.Len())+above/float64(len(p)))
+			return
+		}
+		floats.AddScaled(part, (by.ofPrior*by.even*by.variances[l-1]+by.apart[l-1])/by.rest(l), s.Basis.part(left, l))
 		ofPrior, ofRelease := by.ofPrior*by.each(l)+by.apart[l-1], by.ofRecords*by.each(l)+by.noise[l-1]
 		share := ofPrior / (ofPrior + ofRelease + leastRest)
 		shares, variances = append(shares, share), append(variances, share*ofRelease)

@@ -181,6 +181,79 @@ func TestHowPointsStrayHelps(t *testing.T) {
 	}
 }
 
+// A prior of another population does not rule what is above the released degrees: the
+// quantiles beside it are about as near as without it, or nearer, where the prior alone is
+// far. If the populations were taken for one there, they would be up to five times as far.
+// Means of four releases with little noise.
+func TestAnotherPopulationAboveTheRelease(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 0x7072))
+	const dim, highest, n, noise = 6, 6, 1000, 0.002
+	u := sliced.Orthonormal(dim, 8, rng)
+	quantiles := func(d *Density) (values []float64) {
+		all, err := d.Quantiles(u, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range all {
+			for k := range 100 {
+				values = append(values, float64(q.At((float64(k)+0.5)/100)))
+			}
+		}
+		return values
+	}
+	many, _ := beside(t, leaning(rng, 200_000, dim, 2), leaning(rng, 10, dim, 2), highest, highest, 0, rng)
+	truth := quantiles(many.Density(0, nil))
+	distance := func(d *Density) float64 {
+		return floats.Distance(quantiles(d), truth, 2) / math.Sqrt(float64(len(truth)))
+	}
+	for _, c := range []struct {
+		lean   float32
+		degree int
+		atMost float64 // of the distance without a prior
+	}{{2, 2, 1.1}, {1, 1, 0.6}, {1, 2, 2.2}, {1, 3, 1.6}, {0, 1, 1.2}, {-4, 1, 1.3}} {
+		var alone, both float64
+		for range 4 {
+			s, prior := beside(t, leaning(rng, n, dim, 2), leaning(rng, n, dim, c.lean), c.degree, highest, noise, rng)
+			alone += distance(s.Density(noise, rng)) / 4
+			both += distance(besidePrior(t, s, prior, noise)) / 4
+		}
+		t.Logf("lean %v, degree %d: without a prior %.4f, beside it %.4f", c.lean, c.degree, alone, both)
+		if both > c.atMost*alone {
+			t.Errorf("want at most %v of the distance without", c.atMost)
+		}
+	}
+}
+
+// What is said to be left of variance is about what the means are off by, of degrees that
+// were released and above, and shares fall with the noise. Of 200 releases; within half and
+// twice, as points that crowd are few in effect.
+func TestHowSureBesideAPrior(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 0x7072))
+	const dim, degree, highest, n, times = 5, 2, 3, 400, 200
+	truth := means(t, basis(t, dim, highest), heaped(rng, 400_000, dim))
+	for _, noise := range []float64{0, 0.01, 0.1} {
+		off, said, kept := make([]float64, highest), make([]float64, highest), make([]float64, highest)
+		for range times {
+			s, prior := beside(t, heaped(rng, n, dim), heaped(rng, n/2, dim), degree, highest, noise, rng)
+			d := besidePrior(t, s, prior, noise)
+			prior.Basis.each(truth, func(l int, want []float64) {
+				off[l-1] += math.Pow(floats.Distance(d.meansOf(l), want, 2), 2) / times
+				said[l-1] += (d.errors[l-1] - leastVariance) * math.Pow(float64(len(want)), 2) / times
+				kept[l-1] += d.kept[l-1] / times
+			})
+		}
+		t.Logf("noise %v: off by %.3g, said %.3g, kept %.3g", noise, off, said, kept)
+		for l := range off {
+			if ratio := said[l] / off[l]; ratio < 0.5 || ratio > 2 {
+				t.Errorf("degree %d with noise %v: %.2f of the squared error is said", l+1, noise, ratio)
+			}
+		}
+		if most := map[float64]float64{0: 0.8, 0.01: 0.75, 0.1: 0.3}[noise]; kept[1] > most || kept[2] != 0 || noise == 0 && kept[1] < 0.6 {
+			t.Errorf("noise %v: shares of %.2f", noise, kept)
+		}
+	}
+}
+
 // Degrees that are not released are the prior's, and quantiles know them.
 func TestAPriorGoesOnToHigherDegrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0x7072))

@@ -122,7 +122,7 @@ func (s *Sketch) refine(d *Density, noiseStd float64, rng *rand.Rand) {
 	if s.Basis.Degree < 3 {
 		return
 	}
-	fitted := s.jointly(noiseStd, d, rng).means(s.Basis)
+	fitted := s.jointly(noiseStd, d, rng).means()
 	s.each(func(l int, means []float64) {
 		w := s.Weights[l-1]
 		mean, beyond := fitted[l-1], make([]float64, len(means))
