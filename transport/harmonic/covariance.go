@@ -153,26 +153,29 @@ func (s *straying) chance(l int) (mean, halfVariance float64) {
 
 // distances finds from r, [Size], by which the released means are beyond the prior's, how
 // far the populations are apart, and adds it to ofPrior and apart. It returns the squared
-// distance that is expected of a degree that was not released.
+// distance that is expected of a degree which was not released.
 //
-// A degree's squared distance is that of r less what chance makes of it, up to beyondChance
-// standard deviations more or less. Where that leaves a choice it is the nearest to the
-// degree below, and 0 in the first. Of what all degrees have at least, as a multiple of C,
-// points that stray are the reason: no more than one point alone would.
+// A degree's squared distance is that of r less what chance makes of it, give or take
+// beyondChance standard deviations. κ is as large as any degree needs and all allow, and no
+// larger than where the prior counts for one point; apart is what a degree needs besides.
+// Above, it is that of the last degree, which is as near to the one below as it allows.
 func (s *straying) distances(r []float64) (above float64) {
-	common := 1.
+	needed, allowed := make([]float64, s.basis.Degree), 1.
+	var common float64
 	s.basis.each(r, func(l int, part []float64) {
 		mean, halfVariance := s.chance(l)
 		beyond, unsure := dot(part, part)-mean, beyondChance*math.Sqrt(2*halfVariance)
-		above = min(max(above, beyond-unsure), max(0, beyond+unsure))
-		s.apart[l-1] = above / float64(len(part))
-		if each := s.each(l); s.apart[l-1] < common*each {
-			common = s.apart[l-1] / each
+		least, most, size := max(0, beyond-unsure), max(0, beyond+unsure), float64(len(part))
+		needed[l-1] = least / size
+		if each := s.each(l); each > 0 {
+			common, allowed = max(common, needed[l-1]/each), min(allowed, most/size/each)
 		}
+		above = min(max(above, least), most)
 	})
+	common = min(common, allowed)
 	s.ofPrior += common
-	for l := range s.apart {
-		s.apart[l] = max(0, s.apart[l]-common*s.each(l+1))
+	for l, of := range needed {
+		s.apart[l] = max(0, of-common*s.each(l+1))
 	}
 	return above
 }

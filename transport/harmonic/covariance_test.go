@@ -89,7 +89,7 @@ func TestCovarianceIsThatOfHarmonics(t *testing.T) {
 
 			// V and V + C/n + diag(noise), as they are defined, by the distances (straying.distances).
 			v, all, r := mat.NewSymDense(size, nil), mat.NewSymDense(size, nil), make([]float64, size)
-			below, common, apart := 0., 1., make([]float64, c.degree)
+			need, allow, least := 0., 1., make([]float64, c.degree)
 			s.each(func(l int, q []float64) {
 				from, w := Size(s.Basis.Dim, l-1), s.Weights[l-1]
 				block := full.SliceSym(from, from+len(q))
@@ -103,15 +103,11 @@ func TestCovarianceIsThatOfHarmonics(t *testing.T) {
 				}
 				product.Mul(both, both)
 				energy, unsure := floats.Dot(r[from:from+len(q)], r[from:from+len(q)])-mat.Trace(both), 2*math.Sqrt(2*mat.Trace(&product))
-				switch least, most := max(0, energy-unsure), max(0, energy+unsure); {
-				case below < least:
-					below = least
-				case below > most:
-					below = most
-				}
-				apart[l-1] = below
-				common = min(common, below/mat.Trace(block))
+				least[l-1] = max(0, energy-unsure)
+				need = max(need, least[l-1]/mat.Trace(block))
+				allow = min(allow, max(0, energy+unsure)/mat.Trace(block))
 			})
+			common := min(need, allow)
 			for i := range size {
 				for j := i; j < size; j++ {
 					v.SetSym(i, j, full.At(i, j)*(1/m+common))
@@ -120,7 +116,7 @@ func TestCovarianceIsThatOfHarmonics(t *testing.T) {
 			}
 			s.each(func(l int, q []float64) {
 				from, w := Size(s.Basis.Dim, l-1), s.Weights[l-1]
-				rest := (apart[l-1] - common*mat.Trace(full.SliceSym(from, from+len(q)))) / float64(len(q))
+				rest := max(0, least[l-1]-common*mat.Trace(full.SliceSym(from, from+len(q)))) / float64(len(q))
 				for j := from; j < from+len(q); j++ {
 					v.SetSym(j, j, v.At(j, j)+rest)
 					all.SetSym(j, j, all.At(j, j)+rest+c.noiseStd*c.noiseStd/(w*w))

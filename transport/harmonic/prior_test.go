@@ -121,7 +121,7 @@ func TestAPriorHelpsAndNeverCostsMuch(t *testing.T) {
 	for _, c := range []struct {
 		lean, noise float64
 		atMost      float64 // of the lesser of the two errors
-	}{{1, 0.002, 0.6}, {1, 0.02, 1}, {1.1, 0.01, 0.9}, {1.5, 0.002, 1}, {1.5, 0.01, 0.7}, {-1, 0.002, 1}, {-1, 0.01, 0.7}} {
+	}{{1, 0.002, 0.6}, {1, 0.02, 1}, {1.1, 0.01, 0.9}, {1.5, 0.002, 0.95}, {1.5, 0.01, 0.6}, {-1, 0.002, 0.95}, {-1, 0.01, 0.6}} {
 		var released, known, both float64
 		for range times {
 			s, prior := beside(t, leaning(rng, n, dim, 1), leaning(rng, n, dim, float32(c.lean)), degree, degree, c.noise, rng)
@@ -225,8 +225,8 @@ func TestAnotherPopulationAboveTheRelease(t *testing.T) {
 }
 
 // What is said to be left of variance is about what the means are off by, of degrees that
-// were released and above, and shares fall with the noise. Of 200 releases; within half and
-// twice, as points that crowd are few in effect.
+// were released and above, and shares fall with the noise. Of 200 releases; no less than
+// half and no more than three times, as points that crowd are few in effect.
 func TestHowSureBesideAPrior(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 0x7072))
 	const dim, degree, highest, n, times = 5, 2, 3, 400, 200
@@ -244,7 +244,7 @@ func TestHowSureBesideAPrior(t *testing.T) {
 		}
 		t.Logf("noise %v: off by %.3g, said %.3g, kept %.3g", noise, off, said, kept)
 		for l := range off {
-			if ratio := said[l] / off[l]; ratio < 0.5 || ratio > 2 {
+			if ratio := said[l] / off[l]; ratio < 0.5 || ratio > 3 {
 				t.Errorf("degree %d with noise %v: %.2f of the squared error is said", l+1, noise, ratio)
 			}
 		}
