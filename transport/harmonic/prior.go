@@ -60,9 +60,9 @@ func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64) (*Density, error)
 }
 
 // beyondChance is how many standard deviations of what chance makes of a distance are not
-// believed. Of noise alone, on degrees of 5 to 30 harmonics, one leaves 0.2 to 0.35 of its
-// variance on a single number, in the mean, and two 0.06 to 0.13; a prior of another
-// population is followed for longer then, at less than a release alone costs.
+// believed. Of noise alone, on degrees of 5 to 30 harmonics, one leaves 0.24 to 0.36 of its
+// variance on a single number, in the mean, and two 0.06 to 0.13. A prior of another
+// population is followed for longer then (docs/harmonic-sketch.md has what that costs).
 const beyondChance = 2
 
 // variance is that of a harmonic of one point of a population, in the mean over the
