@@ -458,3 +458,48 @@ func TestReleasesAreAnnounced(t *testing.T) {
 		t.Errorf("%v, %v; what the grid does not tell apart is released as %v was", again, err, first)
 	}
 }
+
+// Two plans that sample under one key would look at the same rows, which no accountant
+// expects: the second is refused, also by a process that comes later. One that looks at all
+// rows, and the same plan again, may.
+func TestOneKeySamplesForOnePlan(t *testing.T) {
+	samples := func(batch int) Plan {
+		p, err := Calibrate(Plan{Sensitivity: Sensitivity{Value: 1, Relation: ReplaceOne}, Sampler: sampling.FixedSize{Size: batch}, Records: 100, Steps: 3, Budget: Budget{Epsilon: 1, Delta: 1e-5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	all, err := Calibrate(Plan{Sensitivity: Sensitivity{Value: 1, Relation: ReplaceOne}, Records: 100, Steps: 3, Budget: Budget{Epsilon: 1, Delta: 1e-5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string][32]byte{}
+	draw := func(p Plan) ([]int, error) {
+		r := p.Releaser(noise.Seeded(1)) // each as of a process of its own
+		r.Remember(func(name string, digest [32]byte) error {
+			if before, known := names[name]; known && before != digest {
+				return errors.New("known otherwise")
+			}
+			names[name] = digest
+			return nil
+		})
+		if _, err := r.Draw(0); err != nil {
+			return nil, err
+		}
+		return r.Draw(1)
+	}
+	first, err := draw(samples(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := draw(samples(10)); err != nil || !slices.Equal(again, first) {
+		t.Errorf("%v, %v; the same plan again draws %v", again, err, first)
+	}
+	if rows, err := draw(all); err != nil || len(rows) != 100 {
+		t.Errorf("%d rows, %v; a plan of all rows samples nothing", len(rows), err)
+	}
+	if rows, err := draw(samples(20)); err == nil || rows != nil || !strings.Contains(err.Error(), "a key of its own") {
+		t.Errorf("%v, %v; another plan draws the same rows", rows, err)
+	}
+}

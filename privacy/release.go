@@ -24,13 +24,14 @@ type Releaser struct {
 
 	mu       sync.Mutex
 	released map[int][sha256.Size]byte // by step, what was asked for before noise
+	samples  bool                      // that no other plan samples under this key is remembered
 	ahead    *noise.Ahead              // of aheadOf, or nil
 	aheadOf  int                       // a step
 }
 
 // Releaser returns the plan's releaser, drawing samples and noise from secret. Samples are
 // of secret and the step alone: two plans that sample draw the same rows from one secret,
-// for which nobody has accounted. Each is to have its own.
+// for which nobody has accounted. Each is to have its own; Remember finds those that do not.
 func (p Plan) Releaser(secret noise.Source) *Releaser {
 	plan := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, sampling.Identify(p.sampler()), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
 	return &Releaser{plan: p, secret: secret, label: fmt.Sprintf("release %x", plan), released: map[int][sha256.Size]byte{}}
@@ -43,7 +44,8 @@ func (r *Releaser) Keep(keep func(step int, released []float64) error) { r.keep 
 
 // Remember has each release announced to once before anybody gets to see it, by a name that
 // no other release of the key has and a digest of its values: once is to keep them
-// beyond this process, and to refuse a name that comes again with another digest. Call
+// beyond this process, and to refuse a name that comes again with another digest. So is
+// that this plan draws samples, which no other plan may under the same key. Call
 // it before the first release; once may be called by another goroutine.
 func (r *Releaser) Remember(once func(name string, digest [32]byte) error) { r.check = once }
 
@@ -73,7 +75,25 @@ func (r *Releaser) Relation() Relation { return r.plan.Sensitivity.Relation }
 // that order: which row stands where must not tell which rows were drawn. The
 // same step always gets the same rows.
 func (r *Releaser) Draw(step int) ([]int, error) {
+	if err := r.samplesAlone(); err != nil {
+		return nil, err
+	}
 	return r.plan.sampler().Draw(r.plan.Records, r.secret.Stream("sample", step))
+}
+
+// samplesAlone remembers that samples under this key are this plan's. Accountants take the
+// samples of plans for independent, and another plan's would be the same rows.
+func (r *Releaser) samplesAlone() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, all := r.plan.sampler().(sampling.All); all || r.samples || r.check == nil {
+		return nil
+	}
+	if err := r.check("samples", sha256.Sum256([]byte(r.label))); err != nil {
+		return fmt.Errorf("privacy: samples are not drawn: where another plan has drawn its own under this key they would be the same rows, for which no accountant answers; give each plan that samples a key of its own: %w", err)
+	}
+	r.samples = true
+	return nil
 }
 
 // Expect has the noise of a step's release of so many numbers drawn while they are still

@@ -68,7 +68,12 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 	if entry.Epsilon == nil {
 		receipt += fmt.Sprintf(", and without one nothing stops further runs: `molehill budget create %s --epsilon …`", name)
 	}
-	said := run.Event{Message: fmt.Sprintf("reserved as entry %d of the ledger; %s", entry.Seq, spent)}
+	message := fmt.Sprintf("reserved as entry %d of the ledger; %s", entry.Seq, spent)
+	if entry.Seq == 1 { // a slip in the ledger's name would look like this
+		first := fmt.Sprintf("; the ledger is new, and knows of nothing that was spent before (%s names another)", ledger.Variable)
+		receipt, message = receipt+first, message+first
+	}
+	said := run.Event{Message: message}
 	_ = errors.Join(r.Paid(receipt), r.Emit(said)) // what cannot be told is paid all the same
 	return p, nil
 }

@@ -211,8 +211,15 @@ func TestRunsTellWhatWasPaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	receipt, err := r.Receipt()
-	if err != nil || !strings.HasPrefix(receipt, "entry 1 (") || !strings.Contains(receipt, l.String()+"; pebbles had no budget") {
+	if err != nil || !strings.HasPrefix(receipt, "entry 1 (") || !strings.Contains(receipt, l.String()+"; pebbles had no budget") || !strings.Contains(receipt, "ledger is new") {
 		t.Errorf("%q, %v", receipt, err)
+	}
+	other := experimenttest.Prepared(t, experiment.Request{Experiment: "weigh", Seed: 2})
+	if err := compute(t, other); err != nil {
+		t.Fatal(err)
+	}
+	if receipt, err = other.Receipt(); err != nil || strings.Contains(receipt, "ledger is new") {
+		t.Errorf("%q, %v; the ledger has two entries of another run by then", receipt, err)
 	}
 }
 
