@@ -72,6 +72,11 @@ looks at nothing before.`,
 				return err
 			}
 			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "A draft of the schema, in "+out))
+			for _, c := range schema.Columns {
+				if c.Kind == table.Exclude {
+					fmt.Fprintf(cmd.OutOrStdout(), "\n%s is left out: %s\n", c.Name, c.Note)
+				}
+			}
 			if names := schema.NamedLikeValues(); names != nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "\nColumns are called like values: %s. Is the first line of the table that of the names? If it is a record, write a line of names above it, and draft again: names are public.\n", strings.Join(names, ", "))
 			}

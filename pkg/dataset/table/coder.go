@@ -36,12 +36,18 @@ const (
 // coder turns the texts of a column into codes.
 type coder struct {
 	Column
-	schema *Schema
-	names  map[string]Code
+	schema   *Schema
+	names    map[string]Code
+	notation notation
 }
 
-func newCoder(s *Schema, c Column) coder {
-	k := coder{Column: c, schema: s}
+// newCoder returns the coder of a column, whose values are texts of whoever wrote the file
+// or numbers and days that this package has spelled.
+func newCoder(s *Schema, c Column, texts bool) coder {
+	k := coder{Column: c, schema: s, notation: notationOf("")}
+	if texts && c.Kind == Numeric {
+		k.notation = notationOf(c.Format)
+	}
 	if c.Values != nil {
 		k.names = make(map[string]Code, len(c.Values))
 		for i, v := range c.Values {
@@ -68,7 +74,7 @@ func (k coder) code(text string) (Code, fault) {
 	var v float64
 	switch k.Kind {
 	case Numeric:
-		parsed, err := strconv.ParseFloat(text, 64)
+		parsed, _, err := k.notation.parse(text)
 		if math.IsNaN(parsed) || err != nil && !errors.Is(err, strconv.ErrRange) {
 			return 0, unknown
 		}

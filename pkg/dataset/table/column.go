@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,9 @@ func (c Column) describe(names int) string {
 		text = fmt.Sprintf("numbers from %v to %v", *c.Low, *c.High)
 		if c.Decimals > 0 {
 			text += fmt.Sprintf(" with %d decimals", c.Decimals)
+		}
+		if c.Format != "" {
+			text += ", written as " + c.Format
 		}
 		if c.Scale == "log" {
 			text += ", by logarithm"
@@ -81,11 +85,13 @@ func (c Column) checkNumeric() error {
 	case c.Low == nil || c.High == nil:
 		return errors.New("a numeric column needs low and high: the range that its values can have, known without looking at them")
 	case !(*c.Low < *c.High) || math.IsInf(*c.High-*c.Low, 0):
-		return fmt.Errorf("low is %v and high is %v; expected a finite range", *c.Low, *c.High)
+		return fmt.Errorf("low is %v and high is %v; expected low below high and both finite; a column that always has one value is \"kind\": \"categorical\", or \"exclude\"", *c.Low, *c.High)
 	case c.Decimals < 0 || c.Decimals > 12:
 		return fmt.Errorf("decimals is %d; expected 0 to 12", c.Decimals)
 	case c.Scale != "" && c.Scale != "linear" && c.Scale != "log":
 		return fmt.Errorf("scale is %q; expected linear or log", c.Scale)
+	case c.Format != "" && !slices.Contains(notations, c.Format):
+		return fmt.Errorf("format is %q; expected how 1234.5 is written, one of %s", c.Format, strings.Join(notations, ", "))
 	case !(c.Unit >= 0) || math.IsInf(c.Unit, 0):
 		return fmt.Errorf("unit is %v; expected a number above 0, or 0 for 1", c.Unit)
 	}
@@ -149,8 +155,10 @@ func (c Column) onlyFor(kind Kind) error {
 	switch {
 	case kind != Numeric && (c.Low != nil || c.High != nil || c.Scale != "" || c.Unit != 0 || c.Decimals != 0):
 		return fmt.Errorf("low, high, decimals, scale and unit are for numeric columns, this one is %s", kind)
-	case kind != Date && (c.First != "" || c.Last != "" || c.Format != ""):
-		return fmt.Errorf("first, last and format are for date columns, this one is %s", kind)
+	case kind != Date && (c.First != "" || c.Last != ""):
+		return fmt.Errorf("first and last are for date columns, this one is %s", kind)
+	case kind != Date && kind != Numeric && c.Format != "":
+		return fmt.Errorf("format is for numeric and date columns, this one is %s", kind)
 	case (kind == Numeric || kind == Date) && c.Values != nil:
 		return fmt.Errorf("values are for categorical and ordinal columns, this one is %s", kind)
 	}
@@ -310,7 +318,7 @@ func (c Column) text(code Code, rng *rand.Rand) string {
 	if c.Kind == Date {
 		return time.Unix(int64(v)*86400, 0).UTC().Format(c.layout())
 	}
-	return strconv.FormatFloat(v, 'f', c.Decimals, 64)
+	return notationOf(c.Format).write(strconv.FormatFloat(v, 'f', c.Decimals, 64))
 }
 
 // draw returns a number or day of a level.

@@ -118,6 +118,9 @@ func (s *csvSource) Read() ([]string, error) {
 	return row, err
 }
 
+// Texts implements Source.
+func (s *csvSource) Texts(int) bool { return true }
+
 // Close implements Source.
 func (s *csvSource) Close() error {
 	if s.file == nil {
@@ -143,6 +146,19 @@ func (s *csvSource) explain(err error) error {
 	}
 	return fmt.Errorf("line %d: %w", at.Line, at.Err)
 }
+
+// checkSingle refuses CSV of one column: either it is none, and other separators stand in
+// it, or how many rows there are would depend on what a record says.
+func checkSingle(source Source) error {
+	s, ok := source.(*csvSource)
+	if !ok || len(s.header) != 1 {
+		return nil
+	}
+	return fmt.Errorf("its first line has no %q, and so is one name: if something else stands between values, \"separator\" in the schema says so, one of %s, or save it with one of these; %w", s.reader.Comma, separators, errSingle)
+}
+
+// separators that are read, for people.
+const separators = ", ; | and tab"
 
 // errSingle refuses a table of one column.
 var errSingle = errors.New("CSV of one column cannot tell a missing value from an empty line, which is no row; take Parquet, or give it another column")

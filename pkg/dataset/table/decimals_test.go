@@ -33,7 +33,7 @@ func TestNumbersComeBackAsTheyWere(t *testing.T) {
 			if column.Levels() != c.count {
 				t.Errorf("%d levels, want %d", column.Levels(), c.count)
 			}
-			coded := newCoder(&Schema{}, column)
+			coded := newCoder(&Schema{}, column, true)
 			for code := Code(1); int(code) <= column.Levels(); code++ {
 				text := column.text(code, nil)
 				if code == 1 && text != c.first || int(code) == column.Levels() && text != c.last {

@@ -32,10 +32,13 @@ const (
 // column of a draft is public, and each says in its note what a person has to
 // decide. A draft is for the keeper of the records.
 func Draft(ctx context.Context, name string, source Source, separator string) (*Schema, error) {
+	if err := checkSingle(source); err != nil {
+		return nil, err
+	}
 	header := source.Header()
 	seen := make([]*seenColumn, len(header))
 	for i := range seen {
-		seen[i] = newSeenColumn()
+		seen[i] = newSeenColumn(source.Texts(i))
 	}
 	rows := 0
 	for ; ; rows++ {
@@ -77,8 +80,8 @@ func Draft(ctx context.Context, name string, source Source, separator string) (*
 // where a file has no line of names and the first record stands in its place.
 func (s *Schema) NamedLikeValues() (names []string) {
 	for _, c := range s.Columns {
-		seen := newSeenColumn()
-		if seen.add(c.Name); seen.numbers > 0 || len(seen.days) > 0 {
+		seen := newSeenColumn(true)
+		if seen.add(c.Name); seen.number().count > 0 || len(seen.days) > 0 {
 			names = append(names, c.Name)
 		}
 	}
@@ -96,21 +99,70 @@ func Separator(source Source) string {
 
 // seenColumn is what a draft has seen of a column.
 type seenColumn struct {
-	values   map[string]int // how often each text came, of at most draftValues
-	many     bool           // there are more
-	missing  int
-	numbers  int
-	low      float64
-	high     float64
-	decimals int
-	days     map[string]int // how many texts are days, by format
-	first    map[string]time.Time
-	last     map[string]time.Time
+	values  map[string]int // how often each text came, of at most draftValues
+	many    bool           // there are more
+	missing int
+	numbers []seenNumbers  // by notation
+	days    map[string]int // how many texts are days, by format
+	first   map[string]time.Time
+	last    map[string]time.Time
 }
 
-func newSeenColumn() *seenColumn {
-	return &seenColumn{values: map[string]int{}, low: math.Inf(1), high: math.Inf(-1),
-		days: map[string]int{}, first: map[string]time.Time{}, last: map[string]time.Time{}}
+// seenNumbers is what a draft has seen of a column, read in one notation.
+type seenNumbers struct {
+	format string
+	notation
+	count     int
+	low, high float64
+	decimals  int
+}
+
+func newSeenColumn(texts bool) *seenColumn {
+	c := &seenColumn{values: map[string]int{}, days: map[string]int{}, first: map[string]time.Time{}, last: map[string]time.Time{}}
+	for _, format := range notations {
+		c.numbers = append(c.numbers, seenNumbers{format: format, notation: notationOf(format), low: math.Inf(1), high: math.Inf(-1)})
+		if !texts {
+			break
+		}
+	}
+	c.numbers[0].format = "" // the default
+	return c
+}
+
+// number returns what was seen in the notation in which most values are numbers, the first
+// of several.
+func (c *seenColumn) number() *seenNumbers {
+	best := &c.numbers[0]
+	for i := range c.numbers {
+		if c.numbers[i].count > best.count {
+			best = &c.numbers[i]
+		}
+	}
+	return best
+}
+
+// read reads a finite number.
+func (n *seenNumbers) read(text string) (v float64, plain string, ok bool) {
+	v, plain, err := n.parse(text)
+	return v, plain, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// add looks at a text, for its value too if that may be a new one.
+func (n *seenNumbers) add(text string, ends bool) {
+	v, plain, ok := n.read(text)
+	if !ok {
+		return
+	}
+	if n.count++; !ends {
+		return
+	}
+	n.low, n.high = min(n.low, v), max(n.high, v)
+	if strings.ContainsAny(plain, "eE") {
+		plain = strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	if _, decimals, ok := strings.Cut(plain, "."); ok {
+		n.decimals = max(n.decimals, min(6, len(decimals)))
+	}
 }
 
 func (c *seenColumn) add(text string) {
@@ -140,17 +192,8 @@ func (c *seenColumn) count(text string, ends bool) {
 		c.missing++
 		return
 	}
-	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
-		c.numbers++
-		if ends {
-			c.low, c.high = min(c.low, v), max(c.high, v)
-			if strings.ContainsAny(text, "eE") {
-				text = strconv.FormatFloat(v, 'f', -1, 64)
-			}
-			if _, decimals, ok := strings.Cut(text, "."); ok {
-				c.decimals = max(c.decimals, min(6, len(decimals)))
-			}
-		}
+	for i := range c.numbers {
+		c.numbers[i].add(text, ends)
 	}
 	if len(text) < 8 || len(text) > 30 {
 		return
@@ -195,8 +238,9 @@ func (c *seenColumn) draft(name string, rows int) Column {
 		}
 	}
 	// A few texts among numbers are slips of who wrote them down.
-	others := c.others()
-	numbers := 10*c.numbers >= 9*present && different-len(others) > draftChoices
+	number := c.number()
+	others := c.others(number)
+	numbers := 10*number.count >= 9*present && different-len(others) > draftChoices
 	switch {
 	case present == 0:
 		column.Kind, column.Missing, column.Note = Exclude, false, "it has no values"
@@ -207,15 +251,19 @@ func (c *seenColumn) draft(name string, rows int) Column {
 			column.Format = day
 		}
 		column.Note = "first and last are the years of the records: write those that are possible; " + confirm
-	case c.numbers == present && different <= draftChoices:
+	case number.count == present && different <= draftChoices:
 		column.Kind, column.Values = Categorical, c.names()
 		column.Note = "the values are those of the records: write all that are possible; " + confirm
-	case numbers && column.identifies(c, different, present):
+	case numbers && c.identifies(number, different, present):
 		column.Kind, column.Missing = Exclude, false
 		column.Note = "(nearly) every row has another whole number, as identifiers do, which must not be in synthetic data; if it is a quantity, write \"kind\": \"numeric\" with low and high"
+		if number.format != "" {
+			column.Note += fmt.Sprintf(", and \"format\": %q", number.format)
+		}
 	case numbers:
-		low, high := widen(c.low, c.high)
-		column.Kind, column.Decimals, column.Low, column.High = Numeric, c.decimals, &low, &high
+		low, high := widen(number.low, number.high)
+		column.Kind, column.Decimals, column.Low, column.High = Numeric, number.decimals, &low, &high
+		column.Format = number.format
 		for column.Decimals > 0 && max(-low, high)*math.Pow10(column.Decimals) > mostSteps {
 			column.Decimals--
 		}
@@ -223,17 +271,17 @@ func (c *seenColumn) draft(name string, rows int) Column {
 			return Column{Name: name, Kind: Exclude, Note: fmt.Sprintf("numbers that no column can have: %v; if it is a quantity, save it in another unit", err)}
 		}
 		column.Note = "low and high are those of the records, widened: write those that are possible; " + confirm
-		if c.low >= 0 && c.skewed() {
+		if number.format != "" {
+			column.Note = fmt.Sprintf("format is how 1234.5 would be written here, as it seems; %s", column.Note)
+		}
+		if number.low >= 0 && c.skewed(number) {
 			column.Scale = "log"
 			column.Note = "most values are small and some large, hence the log scale; " + column.Note
 		}
-		if slips := present - c.numbers; slips > 0 {
+		if slips := present - number.count; slips > 0 {
 			column.Missing = true
 			column.Note = fmt.Sprintf("%d of %d values are not numbers, such as %q, and would count as missing; %s", slips, present, append(others, "")[0], column.Note)
 		}
-	case c.withCommas():
-		column.Kind, column.Missing = Exclude, false
-		column.Note = "numbers with commas, which are not read as numbers: write a point before decimals and nothing between thousands, and draft again"
 	case !c.many && different <= draftCategories && different <= max(2, present/2):
 		column.Kind, column.Values = Categorical, c.names()
 		column.Note = "the values are those of the records: write all that are possible; " + confirm
@@ -244,20 +292,9 @@ func (c *seenColumn) draft(name string, rows int) Column {
 	return column
 }
 
-// withCommas reports whether most texts are numbers but for commas.
-func (c *seenColumn) withCommas() bool {
-	commas := 0
-	for text := range c.values {
-		if withComma.MatchString(text) {
-			commas++
-		}
-	}
-	return 2*commas > len(c.values)
-}
-
 // identifies reports whether a column of numbers looks like one of identifiers.
-func (Column) identifies(c *seenColumn, different, present int) bool {
-	return c.decimals == 0 && present >= 20 && (c.many || different == present)
+func (c *seenColumn) identifies(number *seenNumbers, different, present int) bool {
+	return number.decimals == 0 && present >= 20 && (c.many || different == present)
 }
 
 // plausible tells days from numbers of eight digits.
@@ -276,25 +313,25 @@ func (c *seenColumn) names() []string {
 }
 
 // others are the texts of the column that are not numbers, sorted.
-func (c *seenColumn) others() []string {
+func (c *seenColumn) others(number *seenNumbers) []string {
 	return slices.DeleteFunc(c.names(), func(text string) bool {
-		v, err := strconv.ParseFloat(text, 64)
-		return err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+		_, _, ok := number.read(text)
+		return ok
 	})
 }
 
 // skewed reports whether nine in ten values lie in the lowest fiftieth of the range.
-func (c *seenColumn) skewed() bool {
+func (c *seenColumn) skewed(number *seenNumbers) bool {
 	few, all := 0, 0
 	for text, count := range c.values {
-		if v, err := strconv.ParseFloat(text, 64); err == nil {
+		if v, _, ok := number.read(text); ok {
 			all += count
-			if v-c.low <= (c.high-c.low)/50 {
+			if v-number.low <= (number.high-number.low)/50 {
 				few += count
 			}
 		}
 	}
-	return all > 0 && few*10 >= all*9 && c.high-c.low >= 100
+	return all > 0 && few*10 >= all*9 && number.high-number.low >= 100
 }
 
 // widen rounds a range outwards to one or two digits, so that a draft at least does

@@ -58,7 +58,7 @@ func FuzzSchema(f *testing.F) {
 		}
 		rng := rand.New(rand.NewPCG(1, 1))
 		for _, c := range s.Modelled() {
-			k := newCoder(s, c)
+			k := newCoder(s, c, true)
 			code, _ := k.code(value)
 			if int(code) > c.Levels() || int(c.Group(code)) > c.Groups() || c.Groups() > c.Levels() {
 				t.Fatalf("%+v: %q is code %d of %d in group %d of %d", c, value, code, c.Levels(), c.Group(code), c.Groups())

@@ -107,5 +107,8 @@ func (s *npzSource) Read() ([]string, error) {
 	return s.row, nil
 }
 
+// Texts implements Source.
+func (s *npzSource) Texts(int) bool { return false }
+
 // Close implements Source.
 func (s *npzSource) Close() error { return nil }

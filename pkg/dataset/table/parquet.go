@@ -17,6 +17,7 @@ type parquetSource struct {
 	file    *os.File
 	header  []string
 	texts   []func(parquet.Value) string
+	written []bool // by whoever wrote the file, of each column
 	groups  []parquet.RowGroup
 	rows    parquet.Rows // of the current group; nil before the first
 	buffer  []parquet.Row
@@ -56,6 +57,7 @@ func openParquet(path string) (s Source, err error) {
 			return nil, fmt.Errorf("column %q is of type %v; save it as a number (DOUBLE), a day (DATE) or a text", field.Name(), field.Type())
 		}
 		p.header, p.texts = append(p.header, field.Name()), append(p.texts, text)
+		p.written = append(p.written, field.Type().Kind() == parquet.ByteArray)
 	}
 	p.row = make([]string, len(p.header))
 	return p, nil
@@ -146,6 +148,9 @@ func (s *parquetSource) more() error {
 	}
 	return err
 }
+
+// Texts implements Source.
+func (s *parquetSource) Texts(column int) bool { return s.written[column] }
 
 // Close implements Source.
 func (s *parquetSource) Close() error {

@@ -74,9 +74,11 @@ type Column struct {
 	Scale string  `json:"scale,omitempty"`
 	Unit  float64 `json:"unit,omitempty"` // of a log scale; default 1
 
-	First  string `json:"first,omitempty"`  // earliest day, of a date column, as 2006-01-31
-	Last   string `json:"last,omitempty"`   // latest day
-	Format string `json:"format,omitempty"` // of days in the file; default YYYY-MM-DD
+	First string `json:"first,omitempty"` // earliest day, of a date column, as 2006-01-31
+	Last  string `json:"last,omitempty"`  // latest day
+	// Format is how days stand in the file, by default YYYY-MM-DD, or how numbers do, by
+	// the example of 1234.5, which is the default: 1.234,5 has points between thousands.
+	Format string `json:"format,omitempty"`
 
 	Values  []string `json:"values,omitempty"`  // names, of categorical and ordinal columns
 	Missing bool     `json:"missing,omitempty"` // whether values may be missing
@@ -126,7 +128,7 @@ func (s *Schema) Check() error {
 	switch s.Separator {
 	case "", ",", ";", "\t", "|":
 	default:
-		return fmt.Errorf("separator %q: expected one of , ; | and tab", s.Separator)
+		return fmt.Errorf("separator %q: expected one of %s", s.Separator, separators)
 	}
 	if len(s.Columns) == 0 || len(s.Columns) > MaxColumns {
 		return fmt.Errorf("%d columns: expected 1 to %d", len(s.Columns), MaxColumns)

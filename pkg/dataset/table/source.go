@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,6 +16,9 @@ type Source interface {
 	// Read returns the next row's values in the order of Header, valid until the
 	// next call, and io.EOF after the last.
 	Read() ([]string, error)
+	// Texts reports whether the values of a column are texts of whoever wrote the file;
+	// else they are numbers and days, which this package spells its own way.
+	Texts(column int) bool
 	io.Closer
 }
 
@@ -109,14 +111,11 @@ func (d Disagreement) String() string {
 		}
 	}
 	hint := ""
-	if d.Unknown > 0 && withComma.MatchString(d.Example) {
-		hint = "; where it is a number, a point stands before its decimals, and nothing between thousands"
+	if d.Unknown > 0 && otherwiseNumber(d.Example) {
+		hint = fmt.Sprintf("; if it is a number, \"format\" in the schema says how numbers are written, one of %s", strings.Join(notations, ", "))
 	}
 	return fmt.Sprintf("column %q: %s; the first is %.40q in row %d%s", d.Column, strings.Join(parts, ", "), d.Example, d.Row, hint)
 }
-
-// withComma is a number as many write it, with a comma before decimals or thousands.
-var withComma = regexp.MustCompile(`^[+-]?\d+(,\d+)+(\.\d*)?$`)
 
 // Read reads a table as its schema describes it.
 //
@@ -145,7 +144,9 @@ func (s *Schema) CheckFile(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.match(source.Header(), s.Modelled())
+	if err = checkSingle(source); err == nil {
+		_, err = s.match(source.Header(), s.Modelled())
+	}
 	if err = errors.Join(err, source.Close()); err != nil {
 		return fmt.Errorf("table: %s: %w", path, err)
 	}
@@ -154,8 +155,8 @@ func (s *Schema) CheckFile(path string) error {
 
 // Code reads all rows of a source; see Read.
 func (s *Schema) Code(ctx context.Context, source Source) (*Table, []Disagreement, error) {
-	if _, ok := source.(*csvSource); ok && len(source.Header()) == 1 {
-		return nil, nil, errSingle // else how many rows there are would depend on what a record says
+	if err := checkSingle(source); err != nil {
+		return nil, nil, err
 	}
 	t := &Table{Schema: s, Columns: s.Modelled()}
 	at, err := s.match(source.Header(), t.Columns)
@@ -166,7 +167,7 @@ func (s *Schema) Code(ctx context.Context, source Source) (*Table, []Disagreemen
 	found := make([]Disagreement, len(t.Columns))
 	coders := make([]coder, len(t.Columns))
 	for i, c := range t.Columns {
-		coders[i], found[i].Column = newCoder(s, c), c.Name
+		coders[i], found[i].Column = newCoder(s, c, source.Texts(at[i])), c.Name
 	}
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
