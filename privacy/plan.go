@@ -46,12 +46,18 @@ func Calibrate(p Plan) (Plan, error) {
 		return p, fmt.Errorf("privacy: no noise proves ε = %v, δ = %v for %d releases: %w", p.Budget.Epsilon, p.Budget.Delta, p.Steps, err)
 	}
 	// Solve NoiseStd = multiplier·(Δ + inflation), where the inflation is at most
-	// √Coordinates·2⁻³⁰ of NoiseStd.
-	share := multiplier * noise.GridInflation(1, p.coordinates())
+	// √Coordinates·2⁻³⁰ of NoiseStd, or what the grid that the span asks for brings.
+	share := multiplier * noise.GridInflation(1, 0, p.coordinates())
+	std := multiplier * p.Sensitivity.Value / (1 - share) * (1 + 1e-12)
+	if share <= 0.5 && noise.Grid(std, p.span()) != noise.Grid(std, 0) {
+		wider := noise.GridInflation(std, p.span(), p.coordinates())
+		std = multiplier * (p.Sensitivity.Value + wider) / (1 - share) * (1 + 1e-12)
+		share = max(share, wider/p.Sensitivity.Value)
+	}
 	if share > 0.5 {
 		return p, fmt.Errorf("privacy: noise %.3g times the sensitivity on a grid of %d numbers would be lost in the grid; release fewer numbers or plan for a larger ε", multiplier, p.Coordinates)
 	}
-	p.NoiseStd = multiplier * p.Sensitivity.Value / (1 - share) * (1 + 1e-12)
+	p.NoiseStd = std
 	return p, nil
 }
 
@@ -93,8 +99,17 @@ func (p Plan) sumsOnly() bool {
 // NoiseMultiplier is the noise in units of the sensitivity of the most sensitive
 // release, after what the noise's grid adds to it: what accountants call σ.
 func (p Plan) NoiseMultiplier() float64 {
-	return p.NoiseStd / (p.Sensitivity.Value + noise.GridInflation(p.NoiseStd, p.coordinates()))
+	return p.NoiseStd / (p.Sensitivity.Value + p.Inflation())
 }
+
+// Inflation is what rounding to the noise's grid adds to the sensitivity of a release.
+func (p Plan) Inflation() float64 {
+	return noise.GridInflation(p.NoiseStd, p.span(), p.coordinates())
+}
+
+// span is how far a statistic may be from that of no records, or of zeros: each record
+// moves it by the sensitivity at most.
+func (p Plan) span() float64 { return float64(p.Records) * p.Sensitivity.Value }
 
 func (p Plan) coordinates() int { return max(1, p.Coordinates) }
 
@@ -127,7 +142,7 @@ func (p Plan) event(multiplier float64) accountant.Event {
 	counts := map[int]int{0: p.Steps}
 	if p.Each != nil {
 		clear(counts)
-		grid := noise.GridInflation(p.NoiseStd, p.coordinates()) // of each release the same
+		grid := p.Inflation() // of each release the same
 		for _, value := range p.Each {
 			counts[int(math.Log((p.Sensitivity.Value+grid)/(value+grid))/math.Log(levelRatio))]++
 		}

@@ -450,7 +450,7 @@ func TestReleasesAreAnnounced(t *testing.T) {
 	if _, err := release(2, 1); err != nil || len(names) != 2 {
 		t.Errorf("%d names of two releases, %v", len(names), err)
 	}
-	grid := noise.Grid(plan.NoiseStd)
+	grid := noise.Grid(plan.NoiseStd, 0)
 	if values, err := release(1+grid, 0); !errors.Is(err, refuse) || values[0] != 1+grid {
 		t.Errorf("%v, %v; want the values as they were, refused", values, err)
 	}
@@ -501,5 +501,34 @@ func TestOneKeySamplesForOnePlan(t *testing.T) {
 	}
 	if rows, err := draw(samples(20)); err == nil || rows != nil || !strings.Contains(err.Error(), "a key of its own") {
 		t.Errorf("%v, %v; another plan draws the same rows", rows, err)
+	}
+}
+
+// Counts of many records are more than a million times a small noise: the grid becomes
+// coarser, which the plan accounts for, and none is cut.
+func TestReleasesOfMillionsOfRecordsAreWhole(t *testing.T) {
+	for _, records := range []int{1000, 3_000_000, 2_000_000_000} {
+		plan, err := Calibrate(Plan{Sensitivity: Sensitivity{Value: math.Sqrt2, Relation: ReplaceOne}, Records: records, Steps: 1, Budget: Budget{Epsilon: 10, Delta: 1e-11}, Coordinates: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := float64(records)
+		values := []float64{count, 0}
+		if err := plan.Releaser(noise.Seeded(1)).Release(values, plan.Sensitivity, 0); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(values[0]-count) > 8*plan.NoiseStd || math.Abs(values[1]) > 8*plan.NoiseStd {
+			t.Errorf("%d records and none are released as %v, with noise of %v", records, values, plan.NoiseStd)
+		}
+		if inflation := plan.Inflation(); inflation < noise.GridInflation(plan.NoiseStd, count, 1000) {
+			t.Errorf("%d records: rounding is planned to add %v", records, inflation)
+		}
+		s, err := plan.Statement(noise.Seeded(1), nil)
+		if err != nil || float64(s.Epsilon()) > 10*(1+1e-9) {
+			t.Errorf("%d records: ε = %v, %v", records, s.Epsilon(), err)
+		}
+		if coarse := strings.Contains(s.String(), "so coarse"); coarse != (records > 1_000_000) {
+			t.Errorf("%d records: the statement tells of a coarse grid: %v", records, coarse)
+		}
 	}
 }

@@ -34,7 +34,11 @@ type Releaser struct {
 // for which nobody has accounted. Each is to have its own; Remember finds those that do not.
 func (p Plan) Releaser(secret noise.Source) *Releaser {
 	plan := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, sampling.Identify(p.sampler()), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
-	return &Releaser{plan: p, secret: secret, label: fmt.Sprintf("release %x", plan), released: map[int][sha256.Size]byte{}}
+	label := fmt.Sprintf("release %x", plan)
+	if grid := noise.Grid(p.NoiseStd, p.span()); grid != noise.Grid(p.NoiseStd, 0) {
+		label += fmt.Sprintf(" on %b", grid) // other values than on the grid of the noise alone
+	}
+	return &Releaser{plan: p, secret: secret, label: label, released: map[int][sha256.Size]byte{}}
 }
 
 // Keep has each release handed to keep as it leaves, to be stored: what was
@@ -104,7 +108,7 @@ func (r *Releaser) Expect(step, numbers int) {
 	if r.stored != nil || !(p.NoiseStd > 0) || step < 0 || step >= p.Steps || numbers < 1 || numbers > p.coordinates() {
 		return // Release says what is wrong
 	}
-	ahead, err := r.secret.Ahead(numbers, p.NoiseStd, r.label, step)
+	ahead, err := r.secret.Ahead(numbers, p.NoiseStd, p.span(), r.label, step)
 	if err != nil {
 		return
 	}
@@ -176,7 +180,7 @@ func (r *Releaser) Begin(dst, values []float64, s Sensitivity, step int) (settle
 		if ahead := r.expected(step, len(values)); ahead != nil {
 			err = ahead.Release(dst, values)
 		} else {
-			err = r.secret.Release(dst, values, p.NoiseStd, r.label, step)
+			err = r.secret.Release(dst, values, p.NoiseStd, p.span(), r.label, step)
 		}
 		if at = func() error { return <-known }; err != nil {
 			return nil, cmp.Or(at(), err)
@@ -213,7 +217,7 @@ func (r *Releaser) covers(numbers int, s Sensitivity, step int) error {
 // once remembers what a step releases, as the noise's grid has it: other values under
 // the same noise would give away their difference.
 func (r *Releaser) once(values []float64, step int) error {
-	sum := noise.Digest(values, r.plan.NoiseStd)
+	sum := noise.Digest(values, r.plan.NoiseStd, r.plan.span())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if before, ok := r.released[step]; ok && before != sum {

@@ -107,7 +107,7 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 		Sampler:     fmt.Sprintf("%v of %d records", p.sampler(), p.Records),
 		Steps:       p.Steps,
 		Delta:       p.Budget.Delta,
-		Randomness:  secret.Describe() + "; values and noise rounded to a public grid of at most 2⁻³⁰ of the noise",
+		Randomness:  secret.Describe() + "; values and noise rounded to a public grid of " + p.fineness(),
 		Research:    secret.Research(),
 		NotCovered:  notCovered,
 	}
@@ -130,6 +130,14 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 	}
 	s.Claims = append(s.Claims, published...)
 	return s, nil
+}
+
+// fineness tells how fine the noise's grid is.
+func (p Plan) fineness() string {
+	if grid := noise.Grid(p.NoiseStd, p.span()); grid != noise.Grid(p.NoiseStd, 0) {
+		return fmt.Sprintf("%.2g of the noise, so coarse that it reaches %d records", grid/p.NoiseStd, p.Records)
+	}
+	return "at most 2⁻³⁰ of the noise"
 }
 
 // Epsilon returns the smallest ε that is proved.

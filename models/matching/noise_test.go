@@ -60,7 +60,7 @@ func TestNoiseOfReleasesStaysWithinItsNorm(t *testing.T) {
 		source, beyond := noise.Seeded(3), 0
 		for draw := range draws {
 			values := make([]float64, r)
-			if err := source.Release(values, values, scale*std, "noise", draw); err != nil {
+			if err := source.Release(values, values, scale*std, 0, "noise", draw); err != nil {
 				t.Fatal(err)
 			}
 			if norm(values) > bound {

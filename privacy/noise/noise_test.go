@@ -46,7 +46,7 @@ func TestNoiseIsGaussianAndTheTestHasPower(t *testing.T) {
 			}
 			return err
 		},
-		"Release": func(dst []float64) error { return Seeded(3).Release(dst, make([]float64, len(dst)), sigma, "ks", 0) },
+		"Release": func(dst []float64) error { return Seeded(3).Release(dst, make([]float64, len(dst)), sigma, 0, "ks", 0) },
 	}
 	for name, draw := range draws {
 		xs := make([]float64, n)
@@ -128,7 +128,7 @@ func TestDrawsAreIndependent(t *testing.T) {
 		"another chunk":  append(slices.Clone(base[chunkLength:]), make([]float64, chunkLength)...),
 	}
 	release := make([]float64, n)
-	if err := Seeded(5).Release(release, make([]float64, n), 1, "a", 1); err != nil {
+	if err := Seeded(5).Release(release, make([]float64, n), 1, 0, "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	others["release"] = release
@@ -181,7 +181,7 @@ func TestNoiseDependsOnKeyLabelStepOnly(t *testing.T) {
 
 func TestReleaseLiesOnTheGrid(t *testing.T) {
 	const sigma, step = 0.37, 9
-	g := Grid(sigma)
+	g := Grid(sigma, 0)
 	if g != 0x1p-32 {
 		t.Fatalf("Grid(0.37) = %g, want 2^-2 · 2^-30", g)
 	}
@@ -189,10 +189,10 @@ func TestReleaseLiesOnTheGrid(t *testing.T) {
 	released := make([]float64, len(values))
 	noise := make([]float64, len(values))
 	s := Seeded(8)
-	if err := s.Release(released, values, sigma, "grid", step); err != nil {
+	if err := s.Release(released, values, sigma, 0, "grid", step); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Release(noise, make([]float64, len(values)), sigma, "grid", step); err != nil {
+	if err := s.Release(noise, make([]float64, len(values)), sigma, 0, "grid", step); err != nil {
 		t.Fatal(err)
 	}
 	for i, y := range released {
@@ -211,12 +211,45 @@ func TestReleaseLiesOnTheGrid(t *testing.T) {
 	if noise[4] != released[4] {
 		t.Error("NaN does not count as 0")
 	}
-	if want := 3 * g; GridInflation(sigma, 9) != want {
-		t.Errorf("GridInflation = %g, want %g", GridInflation(sigma, 9), want)
+	if want := 3 * g; GridInflation(sigma, 0, 9) != want {
+		t.Errorf("GridInflation = %g, want %g", GridInflation(sigma, 0, 9), want)
 	}
 	// In place.
-	if err := s.Release(values, values, sigma, "grid", step); err != nil || !slices.Equal(values, released) {
+	if err := s.Release(values, values, sigma, 0, "grid", step); err != nil || !slices.Equal(values, released) {
 		t.Errorf("released in place: %v, %v", values, err)
+	}
+}
+
+// A span that the noise's own grid does not reach gets the finest grid that does, and
+// nothing within it is cut.
+func TestTheGridReachesItsSpan(t *testing.T) {
+	for _, span := range []float64{0, 1, 0x1p20, 0x1p21, 0x1p21 + 1, 3e6, 0x1p40, 0x1.8p60} {
+		const sigma = 1.4
+		own, g := Grid(sigma, 0), Grid(sigma, span)
+		if g < own || g*reach < span || g > own && g/2*reach >= span {
+			t.Errorf("span %v: grid %g beside %g of the noise alone, which reaches %g", span, g, own, g*reach)
+		}
+		released, noise := []float64{span, -span, span / 3}, make([]float64, 3)
+		for _, values := range [][]float64{released, noise} {
+			if err := Seeded(4).Release(values, values, sigma, span, "span", 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, v := range []float64{span, -span, span / 3} {
+			if got := released[i] - noise[i]; math.Abs(got-v) > g/2 {
+				t.Errorf("span %v: %v was released as %v before noise", span, v, got)
+			}
+		}
+		ahead, err := Seeded(4).Ahead(1, sigma, span, "span", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dst := []float64{span}; ahead.Release(dst, dst) != nil || dst[0] != released[0] {
+			t.Errorf("span %v: %v drawn ahead, %v at once", span, dst[0], released[0])
+		}
+	}
+	if g := Grid(1.4, math.Inf(1)); g != Grid(1.4, 0) {
+		t.Errorf("no span is endless, and its grid is %g", g)
 	}
 }
 
@@ -229,10 +262,10 @@ func TestAheadIsTheRelease(t *testing.T) {
 		}
 		values[0] = math.NaN()
 		want, got := make([]float64, n), slices.Clone(values)
-		if err := Seeded(5).Release(want, values, 0.7, "a", 3); err != nil {
+		if err := Seeded(5).Release(want, values, 0.7, 0, "a", 3); err != nil {
 			t.Fatal(err)
 		}
-		ahead, err := Seeded(5).Ahead(n, 0.7, "a", 3)
+		ahead, err := Seeded(5).Ahead(n, 0.7, 0, "a", 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +279,7 @@ func TestAheadIsTheRelease(t *testing.T) {
 			t.Errorf("one value too many: %v", err)
 		}
 	}
-	if _, err := Seeded(5).Ahead(3, math.NaN(), "a", 3); err == nil {
+	if _, err := Seeded(5).Ahead(3, math.NaN(), 0, "a", 3); err == nil {
 		t.Error("noise without a scale was drawn")
 	}
 }
@@ -257,14 +290,14 @@ func TestBadScalesAreErrors(t *testing.T) {
 		if s.Normal64(dst, sigma, "", 0) == nil || s.Normal(make([]float32, 3), sigma, "", 0) == nil {
 			t.Errorf("sigma %v: no error from Normal", sigma)
 		}
-		if s.Release(dst, dst, sigma, "", 0) == nil {
+		if s.Release(dst, dst, sigma, 0, "", 0) == nil {
 			t.Errorf("sigma %v: no error from Release", sigma)
 		}
 	}
-	if s.Release(dst, dst, 0, "", 0) == nil {
+	if s.Release(dst, dst, 0, 0, "", 0) == nil {
 		t.Error("Release without noise: no error")
 	}
-	if s.Release(dst, dst[:2], 1, "", 0) == nil {
+	if s.Release(dst, dst[:2], 1, 0, "", 0) == nil {
 		t.Error("3 places for 2 values: no error")
 	}
 	if err := s.Normal64(nil, 1, "", 0); err != nil {
@@ -309,7 +342,7 @@ func BenchmarkNormal(b *testing.B) {
 func BenchmarkRelease(b *testing.B) {
 	dst := make([]float64, 1<<18)
 	for i := 0; b.Loop(); i++ {
-		if err := Seeded(1).Release(dst, dst, 1, "bench", i); err != nil {
+		if err := Seeded(1).Release(dst, dst, 1, 0, "bench", i); err != nil {
 			b.Fatal(err)
 		}
 	}

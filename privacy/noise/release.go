@@ -9,19 +9,30 @@ import (
 	"slices"
 )
 
-// Grid returns the grid of Release: the power of two 2^(⌊log₂ sigma⌋ − 30),
-// which depends on public numbers only. Sigma must be a normal positive number.
-func Grid(sigma float64) float64 {
+// Grid returns the grid of Release: the power of two 2^(⌊log₂ sigma⌋ − 30), or the least
+// one on which values up to span lie within reach, if that is coarser: a count of millions
+// of records, and a sum over them, is more than a million times the noise of a small one.
+// Sigma must be a normal positive number. Both are to be public; a span of 0 asks for
+// nothing.
+func Grid(sigma, span float64) float64 {
 	_, exponent := math.Frexp(sigma) // sigma = [½, 1) · 2^exponent
-	return math.Ldexp(1, exponent-1-30)
+	exponent += -1 - 30
+	if span > 0 && span <= math.MaxFloat64 {
+		most, far := math.Frexp(span / reach)
+		if most == 0.5 {
+			far-- // a power of two is its own grid
+		}
+		exponent = max(exponent, far)
+	}
+	return math.Ldexp(1, exponent)
 }
 
 // GridInflation returns by how much the ℓ₂-sensitivity of coords values grows
-// when they are rounded to the grid of sigma: √coords · Grid(sigma). A plan adds
+// when they are rounded to their grid: √coords · Grid(sigma, span). A plan adds
 // it to the sensitivity, or has it in its slack: relative to sigma it is
-// 10⁻⁹·√coords.
-func GridInflation(sigma float64, coords int) float64 {
-	return math.Sqrt(float64(coords)) * Grid(sigma)
+// 10⁻⁹·√coords unless the span makes it coarser.
+func GridInflation(sigma, span float64, coords int) float64 {
+	return math.Sqrt(float64(coords)) * Grid(sigma, span)
 }
 
 // reach is how many grid steps a released value may lie from 0 before noise. It
@@ -30,7 +41,7 @@ const reach = 1 << 51
 
 // Release fills dst with values plus N(0, sigma²) noise, such that the low bits
 // tell nothing: values and noise are both rounded to the multiples of a public
-// grid g = Grid(sigma) and added exactly. dst may be values.
+// grid g = Grid(sigma, span) and added exactly. dst may be values.
 //
 // Why it is private. Rounding moves each of c coordinates by at most g/2 on
 // either of two neighbours, so the ℓ₂-sensitivity grows by at most √c·g
@@ -48,15 +59,15 @@ const reach = 1 << 51
 // most for a single normal, less for the sum of four; that the tail of a normal
 // ends at 15 standard deviations, and that exp and log are as good as the library.
 //
-// Values beyond ±2⁵¹·g, at least a million sigma, are cut there (a contraction:
-// no sensitivity is lost) and NaN counts as 0. Neither is an error, which would
+// Values beyond ±2⁵¹·g, which is span or a million sigma at least, are cut there (a
+// contraction: no sensitivity is lost) and NaN counts as 0. Neither is an error, which would
 // tell of the records. But a statistic that one record can make NaN has no
 // finite sensitivity: records must be cleaned before they are summed.
-func (s Source) Release(dst, values []float64, sigma float64, label string, step int) error {
+func (s Source) Release(dst, values []float64, sigma, span float64, label string, step int) error {
 	if err := checkRelease(sigma, dst, values); err != nil {
 		return err
 	}
-	g := Grid(sigma)
+	g := Grid(sigma, span)
 	forChunks(len(dst), func(chunk, from, to int) {
 		src := s.chacha("release", label, step, chunk)
 		for i := from; i < to; i++ {
@@ -85,24 +96,23 @@ func steps(src *rand.ChaCha8, sigma, g float64) float64 {
 // Ahead is the noise of a Release that is still to come, drawn while its values are
 // being computed.
 type Ahead struct {
-	sigma float64
-	steps []float64 // of the grid
-	drawn chan struct{}
+	sigma, grid float64
+	steps       []float64 // of the grid
+	drawn       chan struct{}
 }
 
 // Ahead begins to draw the noise of a release of n values, and returns at once.
-func (s Source) Ahead(n int, sigma float64, label string, step int) (*Ahead, error) {
+func (s Source) Ahead(n int, sigma, span float64, label string, step int) (*Ahead, error) {
 	if err := checkRelease(sigma, nil, nil); err != nil {
 		return nil, err
 	}
-	a := &Ahead{sigma: sigma, steps: make([]float64, n), drawn: make(chan struct{})}
+	a := &Ahead{sigma: sigma, grid: Grid(sigma, span), steps: make([]float64, n), drawn: make(chan struct{})}
 	go func() {
 		defer close(a.drawn)
-		g := Grid(sigma)
 		forChunks(n, func(chunk, from, to int) {
 			src := s.chacha("release", label, step, chunk)
 			for i := from; i < to; i++ {
-				a.steps[i] = steps(src, sigma, g)
+				a.steps[i] = steps(src, sigma, a.grid)
 			}
 		})
 	}()
@@ -121,18 +131,17 @@ func (a *Ahead) Release(dst, values []float64) error {
 		return fmt.Errorf("noise: noise was drawn ahead for %d values, found %d", len(a.steps), len(values))
 	}
 	<-a.drawn
-	g := Grid(a.sigma)
 	for i, v := range values {
-		dst[i] = (onGrid(v, g) + a.steps[i]) * g
+		dst[i] = (onGrid(v, a.grid) + a.steps[i]) * a.grid
 	}
 	return nil
 }
 
 // Digest is the SHA-256 of what Release makes of values before it adds noise, multiples
-// of Grid(sigma). Values with the same are released alike; those of others must not get
+// of Grid(sigma, span). Values with the same are released alike; those of others must not get
 // the same noise, which would give away their difference.
-func Digest(values []float64, sigma float64) (digest [sha256.Size]byte) {
-	g := Grid(sigma)
+func Digest(values []float64, sigma, span float64) (digest [sha256.Size]byte) {
+	g := Grid(sigma, span)
 	sum := sha256.New()
 	for some := range slices.Chunk(values, 512) {
 		text := make([]byte, 0, 8*512)

@@ -135,11 +135,11 @@ func (f Flow) secretStep(x transport.Points, drift []float32, step int) error {
 		moved[i] = float64(x.Data[i]) + f.StepSize*float64(v)
 	}
 	if f.Once != nil {
-		if err := f.Once(fmt.Sprint("diffusion ", step), noise.Digest(moved, f.diffusionStd())); err != nil {
+		if err := f.Once(fmt.Sprint("diffusion ", step), noise.Digest(moved, f.diffusionStd(), 0)); err != nil {
 			return err
 		}
 	}
-	if err := f.Secret.Release(moved, moved, f.diffusionStd(), "diffusion", step); err != nil {
+	if err := f.Secret.Release(moved, moved, f.diffusionStd(), 0, "diffusion", step); err != nil {
 		return err
 	}
 	for i, v := range moved {

@@ -152,7 +152,7 @@ func TestLabelledBoundsWildRecords(t *testing.T) {
 		copy(neighbour.Row(11), wild.row)
 		its[11] = wild.label
 		moved := floats.Distance(before, released(neighbour, its), 2)
-		if limit := plan.Sensitivity.Value + noise.GridInflation(plan.NoiseStd, len(before)); !(moved > 0 && moved <= limit) {
+		if limit := plan.Sensitivity.Value + noise.GridInflation(plan.NoiseStd, 0, len(before)); !(moved > 0 && moved <= limit) {
 			t.Errorf("a %s record moved the release by %v, at most %v is planned for", name, moved, limit)
 		}
 	}

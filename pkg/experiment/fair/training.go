@@ -94,7 +94,7 @@ func (t *training) sanitise(values []float64, s privacy.Sensitivity, step int) e
 	if !(s.Value <= t.Sensitivity.Value) {
 		return fmt.Errorf("fair: a query of sensitivity %v in a plan for %v; plan for the most sensitive query", s.Value, t.Sensitivity.Value)
 	}
-	return t.secret.Release(values, values, t.NoiseStd, "common noise", step)
+	return t.secret.Release(values, values, t.NoiseStd, 0, "common noise", step)
 }
 
 // draw returns the batch of a step, group by group.

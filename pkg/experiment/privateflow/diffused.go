@@ -36,8 +36,8 @@ func diffused(c *Config, dim int, plan privacy.Plan, public noise.Source) (priva
 	// what rounding to the grids of both noises can move besides.
 	displacement *= 1.01
 	std := math.Sqrt(2 * c.Diffusion * c.StepSize)
-	displacement += noise.GridInflation(std, c.Particles*dim) +
-		displacement/plan.Sensitivity.Value*noise.GridInflation(plan.NoiseStd, plan.Coordinates)
+	displacement += noise.GridInflation(std, 0, c.Particles*dim) +
+		displacement/plan.Sensitivity.Value*plan.Inflation()
 	seen, err := accountant.DiffusedRelease{NoiseMultiplier: plan.NoiseMultiplier(), Displacement: displacement, NoiseStd: std}.Gaussian()
 	if err != nil {
 		return privacy.Claim{}, err

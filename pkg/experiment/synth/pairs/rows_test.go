@@ -179,7 +179,7 @@ func TestNoiseAloneGivesRows(t *testing.T) {
 	l := lawLayout(t)
 	for _, std := range []float64{1, 1e3, 1e9} {
 		released := make([]float64, l.Size)
-		if err := noise.Seeded(1).Release(released, released, std, "test", 0); err != nil {
+		if err := noise.Seeded(1).Release(released, released, std, 0, "test", 0); err != nil {
 			t.Fatal(err)
 		}
 		m, err := Fit{Rows: 500, Sweeps: 2, Polish: 1, Seed: 1}.Run(t.Context(), l.Repair(released, 10, std))
