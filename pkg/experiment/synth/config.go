@@ -110,10 +110,10 @@ func (c *Config) Check() (err error) {
 		return err
 	}
 	schema, err := table.ReadSchema(c.Schema)
-	if err != nil {
-		return err
+	if err == nil {
+		err = schema.Confirmed()
 	}
-	return schema.Confirmed()
+	return Settled(c.Inputs, err)
 }
 
 const maxRows = 100_000_000

@@ -303,3 +303,27 @@ func TestATableCannotPassForPublic(t *testing.T) {
 		}
 	}
 }
+
+// A schema that is another one by the time a run begins, or goes on, may be a draft of the
+// rows, which nobody has confirmed: nothing of what it says stays with the run.
+func TestARunDoesNotTellOfASchemaThatChanged(t *testing.T) {
+	for _, change := range [][2]string{
+		{`"public": true`, `"public": false`},
+		{`"smith"`, `"smith", "kuru", "kuru"`},
+		{`"low": 0`, `"low": 31337`},
+		{`{`, `{"kuru": 1,`},
+	} {
+		data, schema := people(t, 50, nil)
+		r := experimenttest.Acquired(t, request(data, schema, "1"))
+		text := strings.Replace(schemaText, `"smith"`, `"smith", "kuru"`, 1)
+		if changed := strings.Replace(text, change[0], change[1], 1); changed == text {
+			t.Fatalf("no %s in the schema", change[0])
+		} else if err := os.WriteFile(schema, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has changed") || strings.Contains(err.Error(), "kuru") {
+			t.Error(err)
+		}
+		experimenttest.Unnamed(t, r, data, schema, "kuru", "31337", "smith")
+	}
+}

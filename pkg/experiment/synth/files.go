@@ -1,7 +1,9 @@
 package synth
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -50,13 +52,27 @@ func (f *Files) Recall(hash string) error {
 	return nil
 }
 
-// Unnamed returns an error that does not say where the data and their schema are: a
-// run keeps its error where others can read it.
+// Settled returns an error about the schema of a run with such a hash, "" before it has
+// one. A schema was whole and confirmed when the run was asked for, so that it is another
+// one now, a draft of the rows perhaps, and nothing of what it says may be in an error that
+// the run keeps.
+func Settled(hash string, err error) error {
+	if err == nil || hash == "" {
+		return err
+	}
+	return errors.New("the schema of this run has changed since it was asked for, or cannot be read; `molehill schema check` tells its keeper more; ask again, for another run")
+}
+
+// Unnamed returns an error that does not say where the data and their schema are, nor what
+// is called how in them: a run keeps its error where others can read it.
 func (f Files) Unnamed(err error) error {
 	if err == nil {
 		return nil
 	}
 	said := err.Error()
+	if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Path != "" && at.Path != f.Schema && at.Path != f.Data {
+		said = strings.ReplaceAll(said, at.Path, "a file of the data")
+	}
 	for _, place := range [][2]string{{f.Schema, "the schema"}, {f.Data, "the data"}} { // DATA.schema.json before DATA
 		if place[0] != "" {
 			said = strings.ReplaceAll(said, place[0], place[1])

@@ -126,11 +126,11 @@ func (c *Config) Check() (err error) {
 		return fmt.Errorf("label_scale is %v; expected a number from 0 to 1000", c.LabelScale)
 	}
 	schema, err := pictures.ReadSchema(c.Schema)
-	if err != nil {
-		return err
+	if err == nil {
+		err = schema.Confirmed()
 	}
-	if err := schema.Confirmed(); err != nil {
-		return err
+	if err != nil {
+		return synth.Settled(c.Inputs, err)
 	}
 	code, err := c.code(schema)
 	if err != nil {
@@ -205,7 +205,7 @@ func (c *Config) inputs(ctx context.Context) (string, error) {
 	}
 	schema, err := pictures.ReadSchema(c.Schema)
 	if err != nil {
-		return "", err
+		return "", synth.Settled(c.Inputs, err)
 	}
 	source, err := pictures.Open(c.Data, schema)
 	if err != nil {

@@ -1,6 +1,9 @@
 package images
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +11,7 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/synth"
 )
 
 func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
@@ -91,6 +95,30 @@ func TestFilesThatChangedAreAnotherRun(t *testing.T) {
 	r := experimenttest.Acquired(t, request(data, schema, "1"))
 	writeSpots(t, data, 20, 2, nil)
 	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has changed") {
+		t.Error(err)
+	}
+}
+
+// A schema that is another one by the time a run begins may be an unconfirmed draft:
+// nothing of what it says stays with the run, nor what files are called.
+func TestARunDoesNotTellOfASchemaThatChanged(t *testing.T) {
+	for _, change := range [][2]string{{`"public": true`, `"public": false`}, {`"left"`, `"kuru", "kuru", "left"`}, {`{`, `{"kuru": 1,`}} {
+		data, schema := spots(t, 20, nil)
+		r := experimenttest.Acquired(t, request(data, schema, "1"))
+		text := strings.Replace(schemaText, change[0], change[1], 1)
+		if text == schemaText {
+			t.Fatalf("no %s in the schema", change[0])
+		}
+		if err := os.WriteFile(schema, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has changed") || strings.Contains(err.Error(), "kuru") {
+			t.Error(err)
+		}
+		experimenttest.Unnamed(t, r, data, schema, "kuru", "left")
+	}
+	files := synth.Files{Data: "/d"}
+	if err := files.Unnamed(fmt.Errorf("reading: %w", &fs.PathError{Op: "open", Path: "kuru/anna.png", Err: fs.ErrPermission})); strings.Contains(err.Error(), "anna") || !errors.Is(err, fs.ErrPermission) {
 		t.Error(err)
 	}
 }
