@@ -49,6 +49,9 @@ func openArchive(path string, schema *Schema) (*archive, error) {
 	if len(y.Shape) != 1 || y.Shape[0] != a.Len() {
 		return nil, fmt.Errorf("array %s has shape %v; expected [%d], a label for each image", labelArray, y.Shape, a.Len())
 	}
+	if number, name := schema.Classes.mixed(); name != "" {
+		return nil, fmt.Errorf("class %q is a whole number and class %q is none: labels in array %s are the classes' names where all of these are whole numbers, and their places, from 0, where none is; give all of them one or the other kind of name", number, name, labelArray)
+	}
 	a.classes = make([]int, a.Len())
 	names, values := schema.Classes.Names, schema.Classes.values()
 	of := map[float64]int{}
@@ -77,16 +80,37 @@ const (
 func (c *Classes) values() []float64 {
 	values := make([]float64, len(c.Names))
 	for k, name := range c.Names {
-		v, err := strconv.ParseInt(name, 10, 32)
-		if err != nil || strconv.FormatInt(v, 10) != name {
+		v, ok := wholeNumber(name)
+		if !ok {
 			for k := range values {
 				values[k] = float64(k)
 			}
 			return values
 		}
-		values[k] = float64(v)
+		values[k] = v
 	}
 	return values
+}
+
+// wholeNumber reads a label that names a class by its number.
+func wholeNumber(name string) (float64, bool) {
+	v, err := strconv.ParseInt(name, 10, 32)
+	return float64(v), err == nil && strconv.FormatInt(v, 10) == name
+}
+
+// mixed returns a name that is a whole number and one that is none, if there are both.
+func (c *Classes) mixed() (number, name string) {
+	for _, n := range c.Names {
+		if _, ok := wholeNumber(n); ok {
+			number = n
+		} else {
+			name = n
+		}
+	}
+	if number == "" {
+		name = ""
+	}
+	return number, name
 }
 
 // numbered reports whether the names are the numbers that stand for them.

@@ -107,3 +107,26 @@ func TestAnArchiveIsRead(t *testing.T) {
 		}
 	}
 }
+
+// A label that is no whole number names no class, and moves no other's: the draft leaves it
+// out. Names of which some are numbers and some are not say nothing about labels.
+func TestLabelsAreNumbersOrPlaces(t *testing.T) {
+	images := npyOf("|u1", "4, 2, 2", make([]byte, 16))
+	path := archiveOf(t, map[string][]byte{"x": images, "y": npyOf("<f8", "4,", []float64{3, math.NaN(), 0.5, 1})})
+	s, err := Draft(t.Context(), "x", path)
+	if err != nil || !slices.Equal(s.Classes.Names, []string{"1", "3"}) {
+		t.Fatalf("%+v, %v", s.Classes, err)
+	}
+	a, err := openArchive(path, s)
+	if err != nil || !slices.Equal(a.classes, []int{1, -1, -1, 0}) {
+		t.Errorf("classes %v, %v", a.classes, err)
+	}
+	s.Classes.Names = []string{"1", "3", "unknown"}
+	if _, err := openArchive(path, s); err == nil || !strings.Contains(err.Error(), `"unknown" is none`) {
+		t.Error(err)
+	}
+	none := archiveOf(t, map[string][]byte{"x": images, "y": npyOf("<f8", "4,", []float64{0.5, 0.5, math.Inf(1), math.NaN()})})
+	if _, err := Draft(t.Context(), "x", none); err == nil || !strings.Contains(err.Error(), "no whole number") {
+		t.Error(err)
+	}
+}

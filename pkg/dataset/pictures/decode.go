@@ -118,7 +118,7 @@ func scans(data []byte) (count int) {
 			if marker == startOfScan {
 				count++
 			}
-			at += 1 + int(data[at+1])<<8 | int(data[at+2])
+			at += 1 + (int(data[at+1])<<8 | int(data[at+2]))
 		}
 	}
 	return count

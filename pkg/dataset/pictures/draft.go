@@ -226,12 +226,18 @@ func (s *Schema) draftArchive(path string) error {
 	s.Classes = &Classes{}
 	for i := range y.Shape[0] {
 		name := strconv.FormatFloat(y.At(i), 'f', -1, 64)
+		if _, ok := wholeNumber(name); !ok {
+			continue // no class: the image counts as one that cannot be read
+		}
 		if !seen[name] {
 			if seen[name] = true; len(seen) > MaxClasses {
 				return fmt.Errorf("array %s has more than %d values; expected whole numbers that name classes", labelArray, MaxClasses)
 			}
 			s.Classes.Names = append(s.Classes.Names, name)
 		}
+	}
+	if len(seen) == 0 {
+		return fmt.Errorf("array %s has no whole number; expected numbers that name classes", labelArray)
 	}
 	sortNames(s.Classes.Names)
 	return nil

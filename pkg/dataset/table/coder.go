@@ -38,13 +38,15 @@ type coder struct {
 	Column
 	schema   *Schema
 	names    map[string]Code
+	texts    bool
 	notation notation
 }
 
 // newCoder returns the coder of a column, whose values are texts of whoever wrote the file
 // or numbers and days that this package has spelled.
 func newCoder(s *Schema, c Column, texts bool) coder {
-	k := coder{Column: c, schema: s, notation: notationOf("")}
+	c.absent = s.absentNumbers(c)
+	k := coder{Column: c, schema: s, texts: texts, notation: notationOf("")}
 	if texts && c.Kind == Numeric {
 		k.notation = notationOf(c.Format)
 	}
@@ -66,10 +68,7 @@ func (k coder) code(text string) (Code, fault) {
 		}
 	}
 	if k.schema.missing(text) {
-		if !k.Missing {
-			return 0, absent
-		}
-		return 0, fine
+		return k.none()
 	}
 	var v float64
 	switch k.Kind {
@@ -80,18 +79,32 @@ func (k coder) code(text string) (Code, fault) {
 		}
 		v = parsed
 	case Date:
-		t, err := time.Parse(k.layout(), text)
-		if err != nil {
-			if t, err = time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err != nil {
-				return 0, unknown
-			}
+		day, ok := k.dayOf(text)
+		if !ok && !k.texts { // days as their number from 1970, as an archive of numbers has them
+			var err error
+			day, err = strconv.ParseFloat(text, 64)
+			ok = err == nil && day == math.Trunc(day)
 		}
-		v = math.Floor(float64(t.Unix()) / 86400)
+		if !ok {
+			return 0, unknown
+		}
+		v = day
 	default:
 		return 0, unknown
+	}
+	if k.absent[v] {
+		return k.none()
 	}
 	if low, high := k.span(); v < low || v > high {
 		return k.level(v), clamped
 	}
 	return k.level(v), fine
+}
+
+// none is the code of a missing value.
+func (k coder) none() (Code, fault) {
+	if !k.Missing {
+		return 0, absent
+	}
+	return 0, fine
 }

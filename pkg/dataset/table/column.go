@@ -95,7 +95,7 @@ func (c Column) checkNumeric() error {
 	case !(c.Unit >= 0) || math.IsInf(c.Unit, 0):
 		return fmt.Errorf("unit is %v; expected a number above 0, or 0 for 1", c.Unit)
 	}
-	if most := mostSteps / math.Pow10(c.Decimals); max(-*c.Low, *c.High) > most {
+	if most := mostSteps(c.Decimals); max(-*c.Low, *c.High) > most {
 		return fmt.Errorf("low is %v and high is %v with %d decimals; expected numbers up to %g, as larger ones cannot be told apart to the last digit; take fewer decimals, or a larger unit", *c.Low, *c.High, c.Decimals, most)
 	}
 	if first, last := c.steps(); first >= last {
@@ -109,8 +109,14 @@ func (c Column) checkNumeric() error {
 	return c.onlyFor(Numeric)
 }
 
-// mostSteps is up to where a float64 holds every whole number.
-const mostSteps = 1 << 53
+// mostSteps is up to where a float64 tells all numbers with so many decimals apart, and
+// finds each again by a product: all whole ones, and a quarter of them as quotients.
+func mostSteps(decimals int) float64 {
+	if decimals == 0 {
+		return 1 << 53
+	}
+	return (1 << 51) / math.Pow10(decimals)
+}
 
 // How many units the range of a log scale may have.
 const (
@@ -139,7 +145,13 @@ func (c Column) checkValues() error {
 	}
 	seen := map[string]bool{}
 	for _, v := range c.Values {
-		if v == "" || strings.TrimSpace(v) != v || !utf8.ValidString(v) {
+		if !utf8.ValidString(v) {
+			return fmt.Errorf("value %q is no UTF-8; save the table as UTF-8", v)
+		}
+		if strings.Contains(v, "\r") {
+			return fmt.Errorf("value %q has a carriage return, which CSV does not keep; exclude a column of free text", v)
+		}
+		if v == "" || strings.TrimSpace(v) != v {
 			return fmt.Errorf("value %q; expected text without space around it; for no value there is \"missing\": true", v)
 		}
 		if seen[v] {
@@ -194,7 +206,7 @@ func (c Column) steps() (first, last float64) {
 	if last = math.Round(high * digits); last/digits > high {
 		last--
 	}
-	return first, last
+	return first + 0, last + 0 // which are no −0
 }
 
 // whole returns how many values a numeric or date column can have if each is to
@@ -326,10 +338,10 @@ func (c Column) draw(code Code, rng *rand.Rand) float64 {
 	first, last := c.steps()
 	digits := math.Pow10(c.Decimals)
 	if c.whole() > 0 {
-		return (first + float64(code-1)) / digits
+		return c.present((first + float64(code-1)) / digits)
 	}
 	v := c.unplace((float64(code-1) + rng.Float64()) / float64(c.Levels()))
-	return min(max(math.Round(v*digits), first), last) / digits
+	return c.present((min(max(math.Round(v*digits), first), last) + 0) / digits)
 }
 
 // Label names a level for people.

@@ -22,6 +22,8 @@ type csvSource struct {
 	limit  *limited
 	reader *csv.Reader
 	header []string
+	last   int  // line on which the last value that was read begins
+	given  bool // whether the separator was not guessed
 }
 
 func openCSV(path, separator string) (Source, error) {
@@ -65,10 +67,11 @@ func newCSV(from io.Reader, separator string) (*csvSource, error) {
 	if end := bytes.IndexByte(start, '\r'); end >= 0 && end < len(start)-1 && !bytes.ContainsRune(start, '\n') {
 		return nil, errors.New("its lines end in carriage returns alone; save it with the line ends of Unix or Windows")
 	}
-	if separator == "" {
+	given := separator != ""
+	if !given {
 		separator = mostFrequent(start)
 	}
-	s := &csvSource{limit: limit, reader: csv.NewReader(buffered)}
+	s := &csvSource{limit: limit, reader: csv.NewReader(buffered), given: given}
 	s.reader.Comma = (&Schema{Separator: separator}).comma()
 	s.reader.ReuseRecord = true
 	s.reader.TrimLeadingSpace = s.reader.Comma != '\t'
@@ -79,6 +82,7 @@ func newCSV(from io.Reader, separator string) (*csvSource, error) {
 	for _, name := range row {
 		s.header = append(s.header, strings.Clone(strings.TrimSpace(name)))
 	}
+	s.last, _ = s.reader.FieldPos(len(row) - 1)
 	return s, nil
 }
 
@@ -115,6 +119,9 @@ func (s *csvSource) Read() ([]string, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, s.explain(err)
 	}
+	if err == nil {
+		s.last, _ = s.reader.FieldPos(len(row) - 1)
+	}
 	return row, err
 }
 
@@ -135,8 +142,7 @@ func (s *csvSource) explain(err error) error {
 	var at *csv.ParseError
 	switch {
 	case errors.Is(err, errLong):
-		line, _ := s.reader.FieldPos(0)
-		return fmt.Errorf("the row from line %d on has more than %d MiB; is a quote never closed?", line, maxRecord>>20)
+		return fmt.Errorf("the row that begins after line %d has more than %d MiB; is a quote never closed?", s.last, maxRecord>>20)
 	case !errors.As(err, &at):
 		return err
 	case errors.Is(err, csv.ErrFieldCount):
@@ -158,7 +164,7 @@ func checkSingle(source Source) error {
 }
 
 // separators that are read, for people.
-const separators = ", ; | and tab"
+const separators = "',' ';' '|' and tab"
 
 // errSingle refuses a table of one column.
 var errSingle = errors.New("CSV of one column cannot tell a missing value from an empty line, which is no row; take Parquet, or give it another column")

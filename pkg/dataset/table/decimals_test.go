@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -102,9 +103,30 @@ func TestADraftOfAnyNumbersIsWhole(t *testing.T) {
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []Column{{Kind: Exclude}, {Kind: Numeric, Decimals: 3}, {Kind: Numeric, Decimals: 6}, {Kind: Exclude}, {Kind: Numeric, Decimals: 3}} {
+	for i, want := range []Column{{Kind: Exclude}, {Kind: Numeric, Decimals: 3}, {Kind: Numeric, Decimals: 6}, {Kind: Exclude}, {Kind: Numeric, Decimals: 2}} {
 		if c := s.Columns[i]; c.Kind != want.Kind || c.Decimals != want.Decimals || c.Note == "" {
 			t.Errorf("drafted is %+v, want %+v", c, want)
+		}
+	}
+}
+
+// As many numbers as a column may have it tells apart: each is read as what it was written
+// as, up to the last one's ends.
+func TestTheLargestNumbersAreToldApart(t *testing.T) {
+	for _, decimals := range []int{0, 1, 2, 6, 12} {
+		most := mostSteps(decimals)
+		for _, high := range []float64{most, most / 1.9, most / 3} {
+			c := Column{Name: "x", Kind: Numeric, Decimals: decimals, High: &high}
+			low := high - 100/math.Pow10(decimals)
+			if c.Low = &low; c.Check() != nil {
+				t.Fatal(c.Check())
+			}
+			k := newCoder(&Schema{}, c, true)
+			for code := Code(1); int(code) <= c.Levels(); code++ {
+				if got, fault := k.code(c.text(code, nil)); got != code || fault != fine {
+					t.Errorf("%d decimals up to %v: code %d came back as %d", decimals, high, code, got)
+				}
+			}
 		}
 	}
 }

@@ -89,9 +89,9 @@ func (s *Schema) NamedLikeValues() (names []string) {
 }
 
 // Separator returns what stands between the values of a source, "" unless it is CSV
-// with another than a comma.
+// with another than a comma, and nothing else, such as the file's ending, says which.
 func Separator(source Source) string {
-	if s, ok := source.(*csvSource); ok && s.reader.Comma != ',' {
+	if s, ok := source.(*csvSource); ok && !s.given && s.reader.Comma != ',' {
 		return string(s.reader.Comma)
 	}
 	return ""
@@ -264,7 +264,7 @@ func (c *seenColumn) draft(name string, rows int) Column {
 		low, high := widen(number.low, number.high)
 		column.Kind, column.Decimals, column.Low, column.High = Numeric, number.decimals, &low, &high
 		column.Format = number.format
-		for column.Decimals > 0 && max(-low, high)*math.Pow10(column.Decimals) > mostSteps {
+		for column.Decimals > 0 && max(-low, high) > mostSteps(column.Decimals) {
 			column.Decimals--
 		}
 		if err := column.Check(); err != nil { // identifiers of many digits, more often than not
@@ -277,6 +277,9 @@ func (c *seenColumn) draft(name string, rows int) Column {
 		if number.low >= 0 && c.skewed(number) {
 			column.Scale = "log"
 			column.Note = "most values are small and some large, hence the log scale; " + column.Note
+		}
+		if c.thousands(number) {
+			column.Note = "1.234 is read as one and a bit; if it is a thousand, write \"format\": \"1.234,5\", and low and high anew; " + column.Note
 		}
 		if slips := present - number.count; slips > 0 {
 			column.Missing = true
@@ -295,6 +298,14 @@ func (c *seenColumn) draft(name string, rows int) Column {
 // identifies reports whether a column of numbers looks like one of identifiers.
 func (c *seenColumn) identifies(number *seenNumbers, different, present int) bool {
 	return number.decimals == 0 && present >= 20 && (c.many || different == present)
+}
+
+// thousands reports whether all that is read with a decimal point could as well be whole
+// numbers with points between thousands.
+func (c *seenColumn) thousands(number *seenNumbers) bool {
+	return number == &c.numbers[0] && number.decimals == 3 && slices.ContainsFunc(c.numbers, func(other seenNumbers) bool {
+		return other.group == "." && other.count == number.count
+	})
 }
 
 // plausible tells days from numbers of eight digits.

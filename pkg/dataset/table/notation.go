@@ -1,7 +1,7 @@
 package table
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -68,15 +68,21 @@ func (n notation) parse(text string) (v float64, plain string, err error) {
 	return v, plain, err
 }
 
-// otherwiseNumber reports whether a text is a number in another notation than the default.
-func otherwiseNumber(text string) bool {
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return false
+// hint says in which notation the first value of a numeric column would be a number that
+// is none in the column's.
+func hint(c Column, d Disagreement) string {
+	if c.Kind != Numeric || d.Unknown == 0 {
+		return ""
 	}
-	return slices.ContainsFunc(notations[1:], func(format string) bool {
-		_, _, err := notationOf(format).parse(text)
-		return err == nil
-	})
+	if _, _, err := notationOf(c.Format).parse(d.Example); err == nil { // it disagrees otherwise
+		return ""
+	}
+	for _, format := range notations {
+		if _, _, err := notationOf(format).parse(d.Example); err == nil {
+			return fmt.Sprintf("written like %s it would be a number: \"format\" in the schema says how numbers are written", format)
+		}
+	}
+	return ""
 }
 
 // write turns a number with a decimal point, as strconv writes it, into this notation.

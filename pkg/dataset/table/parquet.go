@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -70,14 +71,25 @@ func damaged(err *error) {
 	}
 }
 
+// dayText is the day of a time, or the nearest that has a year of four digits.
+func dayText(t time.Time) string {
+	switch year := t.UTC().Year(); {
+	case year < 1:
+		return "0001-01-01"
+	case year > 9999:
+		return "9999-12-31"
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
 // textOf returns how values of a type are written, nil for a type that is not read:
-// decimals, whose point stands elsewhere, and times of old.
+// decimals, whose point stands elsewhere, times of old, and bytes such as of a UUID.
 func textOf(kind parquet.Type) func(parquet.Value) string {
 	if logical := kind.LogicalType(); logical != nil {
 		switch annotation := logical.Value.(type) {
 		case *format.DateType:
 			return func(v parquet.Value) string {
-				return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(time.DateOnly)
+				return dayText(time.Unix(int64(v.Int32())*86400, 0))
 			}
 		case *format.TimestampType:
 			moment := func(v int64) time.Time { return time.Unix(0, v) }
@@ -87,13 +99,20 @@ func textOf(kind parquet.Type) func(parquet.Value) string {
 			case *format.MicroSeconds:
 				moment = time.UnixMicro
 			}
-			return func(v parquet.Value) string { return moment(v.Int64()).UTC().Format(time.DateOnly) }
+			return func(v parquet.Value) string { return dayText(moment(v.Int64())) }
 		case *format.DecimalType:
 			return nil
+		case *format.IntType:
+			if !annotation.IsSigned && kind.Kind() == parquet.Int32 {
+				return func(v parquet.Value) string { return strconv.FormatUint(uint64(uint32(v.Int32())), 10) }
+			}
+			if !annotation.IsSigned {
+				return func(v parquet.Value) string { return strconv.FormatUint(uint64(v.Int64()), 10) }
+			}
 		}
 	}
 	switch kind.Kind() {
-	case parquet.Int96:
+	case parquet.Int96, parquet.FixedLenByteArray:
 		return nil
 	case parquet.Float:
 		return func(v parquet.Value) string { return spell(float64(v.Float()), 32) }

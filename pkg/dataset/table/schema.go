@@ -83,6 +83,8 @@ type Column struct {
 	Values  []string `json:"values,omitempty"`  // names, of categorical and ordinal columns
 	Missing bool     `json:"missing,omitempty"` // whether values may be missing
 	Bins    int      `json:"bins,omitempty"`    // of a numeric or date column beside others; default DefaultBins
+
+	absent map[float64]bool // Schema.absentNumbers, where values are coded and drawn
 }
 
 // Limits of a schema: what is larger is a slip, or does not fit into memory.
@@ -129,6 +131,11 @@ func (s *Schema) Check() error {
 	case "", ",", ";", "\t", "|":
 	default:
 		return fmt.Errorf("separator %q: expected one of %s", s.Separator, separators)
+	}
+	for _, text := range s.Missing {
+		if strings.TrimSpace(text) != text {
+			return fmt.Errorf("missing has %q: expected texts without space around them", text)
+		}
 	}
 	if len(s.Columns) == 0 || len(s.Columns) > MaxColumns {
 		return fmt.Errorf("%d columns: expected 1 to %d", len(s.Columns), MaxColumns)

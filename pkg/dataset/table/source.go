@@ -94,6 +94,7 @@ type Disagreement struct {
 	Absent  int    `json:"absent,omitempty"`  // missing, where the schema says that none is
 	Example string `json:"example,omitempty"` // the first of them
 	Row     int    `json:"row,omitempty"`     // where it is, from 1, without the header
+	Hint    string `json:"hint,omitempty"`    // what may be wrong
 }
 
 // Count is how many values disagree.
@@ -110,11 +111,11 @@ func (d Disagreement) String() string {
 			parts = append(parts, fmt.Sprintf("%d values %s", p.count, p.what))
 		}
 	}
-	hint := ""
-	if d.Unknown > 0 && otherwiseNumber(d.Example) {
-		hint = fmt.Sprintf("; if it is a number, \"format\" in the schema says how numbers are written, one of %s", strings.Join(notations, ", "))
+	text := fmt.Sprintf("column %q: %s; the first is %.40q in row %d", d.Column, strings.Join(parts, ", "), d.Example, d.Row)
+	if d.Hint != "" {
+		text += "; " + d.Hint
 	}
-	return fmt.Sprintf("column %q: %s; the first is %.40q in row %d%s", d.Column, strings.Join(parts, ", "), d.Example, d.Row, hint)
+	return text
 }
 
 // Read reads a table as its schema describes it.
@@ -194,6 +195,7 @@ func (s *Schema) Code(ctx context.Context, source Source) (*Table, []Disagreemen
 	var disagreements []Disagreement
 	for _, d := range found {
 		if d.Row > 0 {
+			d.Hint = hint(*s.column(d.Column), d)
 			disagreements = append(disagreements, d)
 		}
 	}

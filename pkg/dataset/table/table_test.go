@@ -147,7 +147,7 @@ func TestASchemaSaysWhatIsWrongWithIt(t *testing.T) {
 		"separator":          func(s *Schema) { s.Separator = "ab" },
 		"two columns":        func(s *Schema) { s.Columns[1].Name = "age" },
 		"low and high":       func(s *Schema) { s.Columns[0].Low = nil },
-		"both finite":       func(s *Schema) { s.Columns[0].Low = number(500) },
+		"both finite":        func(s *Schema) { s.Columns[0].Low = number(500) },
 		"linear or log":      func(s *Schema) { s.Columns[0].Scale = "sqrt" },
 		"decimals":           func(s *Schema) { s.Columns[0].Decimals = -1 },
 		"unit":               func(s *Schema) { s.Columns[2].Unit = math.NaN() },
@@ -203,6 +203,9 @@ func TestBadFilesSayWhatIsWrongWithThem(t *testing.T) {
 		"other separators": {"a:b\n1:2\n", "something else stands between values"},
 		"one name":         {"a:b\n1,2\n", "so is one name"},
 		"bare quote":       {"a,b\n1,x\"y\n", "line 2: a quote"},
+		"open at first":    {"a,b\n\"1" + strings.Repeat("x", maxRecord+100_000), "begins after line 1 has more than 4 MiB"},
+		"open in header":   {"\"a,b\n1" + strings.Repeat("x", maxRecord+100_000), "more than 4 MiB"},
+		"open later":       {"a,b\n1,2\n3,4\n\"" + strings.Repeat("x", maxRecord+100_000), "begins after line 3 has more than 4 MiB"},
 		"open quote":       {"a,b\n1,\"" + strings.Repeat("x", maxRecord+100_000), "a quote"},
 		"huge field":       {"a,b\n1," + strings.Repeat("x", maxRecord+100_000) + "\n", "more than 4 MiB"},
 		"UTF-16":           {"\xff\xfea\x00,\x00", "UTF-16"},
@@ -260,13 +263,20 @@ func TestDisagreementsAreCountedForTheKeeper(t *testing.T) {
 	if text := want.String(); !strings.Contains(text, "2 values beyond") || !strings.Contains(text, "row 2") {
 		t.Error(text)
 	}
-	if text := (Disagreement{Column: "a", Unknown: 1, Example: "27,3", Row: 2}).String(); !strings.Contains(text, `"format" in the schema`) {
+	if text := (Disagreement{Column: "a", Unknown: 1, Example: "27,3", Row: 2, Hint: "so"}).String(); !strings.HasSuffix(text, "; so") {
 		t.Error(text)
 	}
-	for text, want := range map[string]bool{"27,3": true, "-0,5": true, "1,234.5": true, "1 234": true, "1.234,5": true, "a,b": false, "27.3": false, "0x1,8p3": false, "": false} {
-		if otherwiseNumber(text) != want {
-			t.Errorf("%q is a number in another notation: %v", text, !want)
+	for _, c := range []struct{ format, text, want string }{
+		{"", "27,3", "1234,5"}, {"", "1 234", "1 234,5"}, {"1.234,5", "1234.5", "1234.5"}, {"1234,5", "1.234,5", "1.234,5"},
+		{"", "x", ""}, {"", "0x1,8p3", ""}, {"1,234.5", "12,34", "1234,5"},
+	} {
+		said := hint(Column{Kind: Numeric, Format: c.format}, Disagreement{Unknown: 1, Example: c.text})
+		if c.want == "" && said != "" || !strings.Contains(said, c.want) {
+			t.Errorf("%q in a column written like %q: %q, want %q", c.text, c.format, said, c.want)
 		}
+	}
+	if said := hint(Column{Kind: Categorical}, Disagreement{Unknown: 1, Example: "1,5"}); said != "" {
+		t.Errorf("a name is taken for a number: %s", said)
 	}
 }
 

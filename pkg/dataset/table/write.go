@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,6 +53,11 @@ func (s *Schema) CheckEnding(path string) error {
 // drawn from it: with one seed the same in every format. Excluded columns are left out.
 func (t *Table) Write(to io.Writer, ending string, seed uint64) error {
 	const values = 0x76616c756573 // no stream of those that a table is made with
+	columns := slices.Clone(t.Columns)
+	for j, c := range columns {
+		columns[j].absent = t.Schema.absentNumbers(c)
+	}
+	t = &Table{t.Schema, columns, t.Codes}
 	draw := make([]*rand.Rand, len(t.Columns))
 	for j := range draw {
 		draw[j] = rand.New(rand.NewPCG(seed, values^uint64(j)<<48))

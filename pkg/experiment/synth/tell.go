@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth/pairs"
@@ -81,6 +82,9 @@ func declared(schema *table.Schema) report.Section {
 		Text: []string{"Whoever confirmed the schema has said that this is known without looking at the records. If any of it was read off them, the promise does not hold for it."}}
 	if left := len(schema.Columns) - len(columns); left > 0 {
 		s.Text = append(s.Text, fmt.Sprintf("Columns of the private table that were left out, and not looked at: %d.", left))
+	}
+	if len(schema.Missing) > 0 {
+		s.Text = append(s.Text, "Texts that stood for no value in the private table: "+strings.Join(schema.Missing, ", ")+".")
 	}
 	if schema.Target != "" {
 		s.Text = append(s.Text, fmt.Sprintf("The column to predict is %s: pairs with it have less noise.", schema.Target))
