@@ -2,6 +2,8 @@ package docs_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -161,4 +163,24 @@ func cells(line string) []string {
 		all[i] = strings.TrimSpace(c)
 	}
 	return all
+}
+
+// What as many real latents are at is quoted as the stored table has it: the mean over its
+// seeds, and their standard deviation.
+func TestFloorsAreThoseOfTheTable(t *testing.T) {
+	for _, dataset := range []string{"mnist", "fashion-mnist"} {
+		seeds := map[uint64]experiment.Row{} // of one seed all runs have the same
+		for _, r := range stored(t, "flows-table1-quick") {
+			if r.dataset == dataset {
+				seeds[r.Seed] = r.Row
+			}
+		}
+		mean, deviation := experiment.OverSeeds(slices.Collect(maps.Values(seeds)), experiment.OwnMetric("sliced W₂ floor"))
+		want := fmt.Sprintf("%.4f ± %.4f", mean, deviation)
+		for _, page := range []string{"../README.md", "numbers.md", "harmonic-sketch.md"} {
+			if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), want) {
+				t.Errorf("%s does not say that as many real latents of %s are at %s, %v", page, dataset, want, err)
+			}
+		}
+	}
 }

@@ -1,6 +1,9 @@
 package results
 
 import (
+	"flag"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,8 +15,10 @@ import (
 	_ "molehill/pkg/experiment/swae"
 )
 
+var write = flag.Bool("write", false, "write what tables say now")
+
 // Every table can be read, says where it was computed and nothing of the machine's
-// files, and its sweep draws it.
+// files, and its sweep draws it, with the text that is there.
 func TestTablesAreComplete(t *testing.T) {
 	if len(Names()) == 0 {
 		t.Fatal("no tables")
@@ -38,6 +43,15 @@ func TestTablesAreComplete(t *testing.T) {
 		report, err := sweep.Report(rows, nil)
 		if err != nil || len(report.Tables) == 0 || len(report.Figures) == 0 {
 			t.Errorf("%s: %d tables, %d figures, %v", name, len(report.Tables), len(report.Figures), err)
+		}
+		path, page := filepath.Join(name, "report.md"), report.Page(sweep.Describe())
+		if *write {
+			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != page {
+			t.Errorf("%s is not what its rows and this program say, %v; `go test ./docs/results -write` writes it", path, err)
 		}
 	}
 	if _, err := Rows("none"); err == nil || !strings.Contains(err.Error(), Names()[0]) {

@@ -111,8 +111,8 @@ func TestOpenFolderOfWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := Open(dir)
-	if err != nil || n.Dim() != Cut {
-		t.Fatalf("%v, %v", n, err)
+	if err != nil || n.Dim() != Cut || Installed(dir) != n.Metric() {
+		t.Fatalf("%v, called %s, %v", n, Installed(dir), err)
 	}
 	change := func(name string, f func([]byte) []byte) {
 		t.Helper()

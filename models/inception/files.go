@@ -58,6 +58,24 @@ func Open(dir string) (*Network, error) {
 	return nil, missing
 }
 
+// Installed is the Metric of the network that Open would find, of whose weights nothing is
+// read: the whole one's if there is none.
+func Installed(dir string) string {
+	cut := false
+	for _, folder := range dataset.Folders(dir) {
+		folder = filepath.Join(folder, folderName)
+		if _, err := os.Stat(filepath.Join(folder, archiveName)); err == nil {
+			return metricOf(Full)
+		}
+		_, err := os.Stat(filepath.Join(folder, "weights_conv.dat"))
+		cut = cut || err == nil
+	}
+	if cut {
+		return metricOf(Cut)
+	}
+	return metricOf(Full)
+}
+
 // openFolder reads the network up to mixed_7 from a folder of one file for each
 // layer's kernel, weights_<layer>.dat, [out, height, width, in], and bias,
 // bias_<layer>.dat, with batch normalisation folded in: little-endian float32,

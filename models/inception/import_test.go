@@ -279,8 +279,8 @@ func TestFetch(t *testing.T) {
 	}
 	path := filepath.Join(dir, folderName, archiveName)
 	n, err := openArchive(path, anything)
-	if err != nil || n.Dim() != Full || n.Metric() != "fid" {
-		t.Fatalf("%v, %v", n, err)
+	if err != nil || n.Dim() != Full || n.Metric() != "fid" || Installed(dir) != "fid" {
+		t.Fatalf("%v, called %s, %v", n, Installed(dir), err)
 	}
 	k, m, v, beta := moments(0, convs(full())[0])
 	scale := 1 / math.Sqrt(float64(v)+0.001)

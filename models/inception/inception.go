@@ -43,6 +43,10 @@ type Network struct {
 	programs map[shape]*program
 }
 
+// preprocessing counts the ways in which images were resized, rounded and scaled for the
+// network: what was kept of one is not for another.
+const preprocessing = 1
+
 // layers returns the layers of the network with dim features.
 func layers(dim int) layer.Sequence {
 	if dim == Full {
@@ -55,7 +59,7 @@ func layers(dim int) layer.Sequence {
 // which must be those of its layers.
 func newNetwork(dim int, params layer.Params, origin string) *Network {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "inception %d ", dim)
+	fmt.Fprintf(sum, "inception %d %d ", dim, preprocessing)
 	for _, p := range params {
 		text, _ := binary.Append(nil, binary.LittleEndian, p.Value) // float32s always have an encoding
 		sum.Write(text)
@@ -67,11 +71,13 @@ func newNetwork(dim int, params layer.Params, origin string) *Network {
 func (n *Network) Dim() int { return n.dim }
 
 // Metric is the name of the metric that the features are for.
-func (n *Network) Metric() string {
-	if n.dim == Full {
+func (n *Network) Metric() string { return metricOf(n.dim) }
+
+func metricOf(dim int) string {
+	if dim == Full {
 		return "fid"
 	}
-	return fmt.Sprintf("fid-%d", n.dim)
+	return fmt.Sprintf("fid-%d", dim)
 }
 
 // Digest tells the network from every other by its weights, for the names of

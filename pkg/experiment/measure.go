@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,10 +29,20 @@ type Measurer interface {
 	Measure(ctx context.Context, r *run.Run, config Config, name string, rows int, say func(run.Event)) (Measured, error)
 }
 
+// Renaming is a Measurer of which a measure is called otherwise by what is on the machine:
+// with the whole network it is a fid, with a part of it a fid-768. What was found under one
+// name is not found under the other.
+type Renaming interface {
+	Measurer
+	// Called is what the value of such a measure is called now, "" of any other.
+	Called(name string) string
+}
+
 // Measured is what one measurement found.
 type Measured struct {
 	Values run.Values `json:"values"`
-	Rows   int        `json:"rows"` // generated rows
+	Rows   int        `json:"rows"`         // generated rows that took part, or
+	Of     string     `json:"of,omitempty"` // of what else
 	Note   string     `json:"note,omitempty"`
 	// NonPrivate says that private rows were looked at and no budget charged: the
 	// values are for the keeper of the rows.
@@ -89,11 +100,20 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	} else if state != run.Finished {
 		return found, fmt.Errorf("%s is %s; a run is measured when it is finished", r.ID, state)
 	}
-	for _, private := range []bool{false, true} {
-		if found, err = readMeasured(r, measuredName(name, rows, private)); err == nil {
-			return found, nil
+	at, value := name, ""
+	if m, ok := e.(Renaming); ok {
+		value = m.Called(name)
+		at = cmp.Or(value, name)
+	}
+	for _, file := range []string{at, name} { // a fid-768 of before is in a file of fid
+		for _, private := range []bool{false, true} {
+			found, err = readMeasured(r, measuredName(file, rows, private))
+			if _, is := found.Values[value]; err == nil && (is || value == "") {
+				return found, nil
+			}
 		}
 	}
+	found = Measured{}
 	began := time.Now()
 	err = plugin.Guard(kind, r.Spec.Experiment, "Measure", func() error {
 		found, err = e.(Measurer).Measure(ctx, r, config, name, rows, say)
@@ -107,7 +127,7 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	if found.NonPrivate {
 		write = r.WriteOwn
 	}
-	return found, write(measuredName(name, rows, found.NonPrivate), func(w io.Writer) error {
+	return found, write(measuredName(at, rows, found.NonPrivate), func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", " ")
 		return encoder.Encode(found)

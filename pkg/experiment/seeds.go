@@ -1,10 +1,15 @@
 package experiment
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -32,8 +37,49 @@ func FurtherMetric(name string, rows int) Metric {
 	}
 }
 
+// Unlike says in what two rows differ that may be of one experiment with two seeds: in which
+// settings, "steps = 100 and 400", or in their data. Settings that one of them lacks, as its
+// version had none, are not compared, nor are the digest of inputs, which is of a store, and
+// where a store is that has the run of weights.
+func Unlike(a, b Row) (differences []string, err error) {
+	var of [2]map[string]any
+	for i, row := range []Row{a, b} {
+		if err := json.Unmarshal(row.Config, &of[i]); err != nil {
+			return nil, fmt.Errorf("settings of %s: %w", row.Run, err)
+		}
+		delete(of[i], "inputs")
+	}
+	for _, name := range slices.Sorted(maps.Keys(of[0])) {
+		value, other := of[0][name], of[1][name]
+		if name == "weights" && other != nil && sameFile(fmt.Sprint(value), fmt.Sprint(other)) {
+			continue
+		}
+		if other != nil && !reflect.DeepEqual(value, other) {
+			differences = append(differences, fmt.Sprintf("%s = %v and %v", name, value, other))
+		}
+	}
+	if one, other := a.Computed.Data, b.Computed.Data; one != other && one != "" && other != "" {
+		differences = append(differences, fmt.Sprintf("data: %s and %s", one, other))
+	}
+	return differences, nil
+}
+
+// sameFile reports whether two paths may be of one artefact of a run: their ends agree from
+// the run's folder on, or as far as the shorter one goes, for what is published of a path is
+// the file's name.
+func sameFile(a, b string) bool {
+	one, other := strings.Split(filepath.ToSlash(a), "/"), strings.Split(filepath.ToSlash(b), "/")
+	for i := 1; i <= min(3, len(one), len(other)); i++ {
+		if one[len(one)-i] != other[len(other)-i] {
+			return false
+		}
+	}
+	return true
+}
+
 // OverSeeds returns the mean of a metric over rows that differ in their seed, and its
-// standard deviation: NaN without values, and the deviation of one.
+// standard deviation: NaN without values, and the deviation of one. A mean is NaN and its
+// deviation 0 where a value is none, such as a ratio of nothing to nothing.
 func OverSeeds(rows []Row, metric Metric) (mean, deviation float64) {
 	var values []float64
 	for _, row := range rows {
@@ -43,6 +89,11 @@ func OverSeeds(rows []Row, metric Metric) (mean, deviation float64) {
 	}
 	if len(values) == 0 {
 		return math.NaN(), math.NaN()
+	}
+	for _, v := range values {
+		if math.IsNaN(v) {
+			return math.NaN(), 0
+		}
 	}
 	return stat.MeanStdDev(values, nil)
 }
@@ -64,8 +115,10 @@ func MedianSeconds(rows []Row) float64 {
 // ShowSpread writes what OverSeeds returns, as tables have it: "" without values.
 func ShowSpread(mean, deviation float64) string {
 	switch {
-	case math.IsNaN(mean):
+	case math.IsNaN(mean) && math.IsNaN(deviation):
 		return ""
+	case math.IsNaN(mean) || math.IsInf(mean, 0):
+		return "undefined"
 	case math.IsNaN(deviation):
 		return strconv.FormatFloat(mean, 'g', 4, 64)
 	}

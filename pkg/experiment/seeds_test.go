@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"molehill/pkg/run"
@@ -10,8 +12,8 @@ import (
 // Means and standard deviations by hand; rows without the metric are left out.
 func TestOverSeeds(t *testing.T) {
 	rows := []Row{
-		{Metrics: run.Values{"a": 1}, Measured: []Measured{{Values: run.Values{"b": 7}, Rows: 10}}},
-		{Metrics: run.Values{"a": 3}, Measured: []Measured{{Values: run.Values{"b": 9}, Rows: 20}}},
+		{Metrics: run.Values{"a": 1, "ratio": 0.8, "endless": 2}, Measured: []Measured{{Values: run.Values{"b": 7}, Rows: 10}}},
+		{Metrics: run.Values{"a": 3, "ratio": math.NaN(), "endless": math.Inf(1)}, Measured: []Measured{{Values: run.Values{"b": 9}, Rows: 20}}},
 		{},
 	}
 	for _, c := range []struct {
@@ -23,10 +25,12 @@ func TestOverSeeds(t *testing.T) {
 		{FurtherMetric("b", 10), 7, math.NaN(), "7"},
 		{FurtherMetric("b", 20), 9, math.NaN(), "9"},
 		{FurtherMetric("a", 10), math.NaN(), math.NaN(), ""},
+		{OwnMetric("ratio"), math.NaN(), 0, "undefined"},
+		{OwnMetric("endless"), math.Inf(1), math.NaN(), "undefined"},
 		{OwnMetric("c"), math.NaN(), math.NaN(), ""},
 	} {
 		mean, deviation := OverSeeds(rows, c.metric)
-		same := func(a, b float64) bool { return math.Abs(a-b) < 1e-15 || math.IsNaN(a) && math.IsNaN(b) }
+		same := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-15 || math.IsNaN(a) && math.IsNaN(b) }
 		if !same(mean, c.mean) || !same(deviation, c.deviation) || ShowSpread(mean, deviation) != c.shown {
 			t.Errorf("%v ± %v, shown as %q; want %v ± %v, %q", mean, deviation, ShowSpread(mean, deviation), c.mean, c.deviation, c.shown)
 		}
@@ -50,5 +54,34 @@ func TestMedianSeconds(t *testing.T) {
 	}
 	if got := MedianSeconds(nil); !math.IsNaN(got) {
 		t.Errorf("no rows took %v s", got)
+	}
+}
+
+// Rows are of one experiment with two seeds where no setting differs that both have, nor
+// the data, wherever the store of the weights is.
+func TestUnlikeRowsAreToldApart(t *testing.T) {
+	row := func(config, data string) Row {
+		r := Row{Run: "r", Config: json.RawMessage(config)}
+		r.Computed.Data = data
+		return r
+	}
+	for _, c := range []struct {
+		a, b Row
+		want string
+	}{
+		{row(`{"steps": 100, "inputs": "x"}`, ""), row(`{"steps": 100, "inputs": "y", "label": "all"}`, "mnist"), ""},
+		{row(`{"steps": 100}`, "mnist"), row(`{"steps": 400}`, "mnist"), "steps = 100 and 400"},
+		{row(`{"steps": 100}`, "the sample"), row(`{"steps": 100}`, "all of it"), "data: the sample and all of it"},
+		{row(`{"weights": "/a/runs/autoencoder-1/artefacts/weights.npz"}`, ""), row(`{"weights": "/b/autoencoder-1/artefacts/weights.npz"}`, ""), ""},
+		{row(`{"weights": "/a/runs/autoencoder-1/artefacts/weights.npz"}`, ""), row(`{"weights": "weights.npz"}`, ""), ""},
+		{row(`{"weights": "/a/runs/autoencoder-1/artefacts/weights.npz"}`, ""), row(`{"weights": "/a/runs/autoencoder-2/artefacts/weights.npz"}`, ""), "weights = "},
+	} {
+		got, err := Unlike(c.a, c.b)
+		if err != nil || (c.want == "") != (len(got) == 0) || c.want != "" && !strings.Contains(got[0], c.want) {
+			t.Errorf("%q, %v; want %q", got, err, c.want)
+		}
+	}
+	if _, err := Unlike(row(`{`, ""), row(`{}`, "")); err == nil {
+		t.Error("settings that are none were compared")
 	}
 }

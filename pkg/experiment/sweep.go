@@ -3,10 +3,12 @@ package experiment
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -56,6 +58,16 @@ func (row Row) Opened() (r *run.Run, ok bool) { return row.run, row.run != nil }
 type Report struct {
 	Tables  []viz.Table
 	Figures map[string]viz.Figure
+}
+
+// Page is the tables as Markdown, below the name of their sweep and what it is of.
+func (r Report) Page(of plugin.Info) string {
+	var page strings.Builder
+	fmt.Fprintf(&page, "# %s\n\n%s\n", of.Name, of.Summary)
+	for _, t := range r.Tables {
+		fmt.Fprintf(&page, "\n## %s\n\n%s\n", t.Title, viz.Table{Header: t.Header, Rows: t.Rows, Caption: t.Caption}.Markdown())
+	}
+	return page.String()
 }
 
 // Sweeps holds the sweeps.

@@ -15,7 +15,8 @@ import (
 type Value struct {
 	Value         float64 `json:"value"`
 	StandardError float64 `json:"standard_error,omitempty"`
-	Note          string  `json:"note,omitempty"` // what to know when reading it, one line
+	Points        int     `json:"points,omitempty"` // of each side that took part, 0 for all
+	Note          string  `json:"note,omitempty"`   // what to know when reading it, one line
 }
 
 // Metric compares generated points with real ones, both [·, dim]: latents,

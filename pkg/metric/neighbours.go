@@ -50,6 +50,7 @@ func (m NearestNeighbour) Measure(generated, real transport.Points, rng *rand.Ra
 	return Value{
 		Value:         t.Accuracy,
 		StandardError: t.StandardError,
+		Points:        n,
 		Note:          fmt.Sprintf("of the generated points alone %.3f, of the real ones %.3f", t.Generated, t.Real),
 	}, nil
 }

@@ -46,7 +46,7 @@ func (m W2) Measure(generated, real transport.Points, rng *rand.Rand) (Value, er
 	}
 	n := min(m.Sample, generated.Len(), real.Len())
 	d, err := assign.Wasserstein(draw(generated, n, rng), draw(real, n, rng), 2)
-	return Value{Value: d}, err
+	return Value{Value: d, Points: n}, err
 }
 
 // draw returns n of the points, without replacement; all of them as they are.

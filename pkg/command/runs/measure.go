@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -66,7 +67,7 @@ kept with the run, and asked again it is there at once.
 // tellMeasured prints what a measurement has found.
 func tellMeasured(w io.Writer, found experiment.Measured) {
 	tellValues(w, found.Values)
-	fmt.Fprintf(w, "  of %d generated rows", found.Rows)
+	fmt.Fprintf(w, "  of %d %s", found.Rows, cmp.Or(found.Of, "generated rows"))
 	if found.Note != "" {
 		fmt.Fprintf(w, "; %s", found.Note)
 	}

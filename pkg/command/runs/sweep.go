@@ -340,17 +340,12 @@ func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out stri
 	if err != nil {
 		return nil, err
 	}
-	var page strings.Builder
-	fmt.Fprintf(&page, "# %s\n\n%s\n", s.Describe().Name, s.Describe().Summary)
-	for _, t := range shown.Tables {
-		fmt.Fprintf(&page, "\n## %s\n\n%s\n", t.Title, viz.Table{Header: t.Header, Rows: t.Rows, Caption: t.Caption}.Markdown())
-	}
 	for name, figure := range shown.Figures {
 		if err := figure.Save(filepath.Join(out, name)); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(out, "report.md"), []byte(page.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(out, "report.md"), []byte(shown.Page(s.Describe())), 0o644); err != nil {
 		return nil, err
 	}
 	found, err := filepath.Glob(filepath.Join(out, "*.png"))

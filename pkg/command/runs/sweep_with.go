@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -86,22 +85,11 @@ func (o others) join(own []experiment.Row, requests []experiment.Request) (rows 
 	return rows, append(said, versions(rows)...), nil
 }
 
-// again says whether two rows are of the same settings and seed, in two versions perhaps:
-// settings that one of them lacks are not compared, nor the digest of inputs.
+// again says whether two rows are of the same settings, data and seed, in two versions
+// perhaps.
 func again(a, b experiment.Row) bool {
-	var of [2]map[string]any
-	for i, row := range []experiment.Row{a, b} {
-		if err := json.Unmarshal(row.Config, &of[i]); err != nil {
-			return false
-		}
-		delete(of[i], "inputs")
-	}
-	for name, value := range of[0] {
-		if other, ok := of[1][name]; ok && !reflect.DeepEqual(value, other) {
-			return false
-		}
-	}
-	return a.Experiment == b.Experiment && a.Seed == b.Seed && a.Research == b.Research
+	unlike, err := experiment.Unlike(a, b)
+	return err == nil && len(unlike) == 0 && a.Experiment == b.Experiment && a.Seed == b.Seed && a.Research == b.Research
 }
 
 // measuredOf is what has been measured of a run, as its row says, and what only another row

@@ -132,6 +132,6 @@ func (Experiment) Measures() []string { return []string{"distinguish"} }
 func (Experiment) Measure(_ context.Context, r *run.Run, config experiment.Config, _ string, trials int, _ func(run.Event)) (experiment.Measured, error) {
 	c := config.(*Config)
 	told, err := Distinguish(c.Batch, trials, c.budget(), r.Spec.Seed)
-	return experiment.Measured{Rows: trials, Note: "neighbours of 004 D.1 told apart by the gradient that a training follows: true less false positives",
+	return experiment.Measured{Of: "pairs of neighbours", Rows: trials, Note: "neighbours of 004 D.1 told apart by the gradient that a training follows: true less false positives",
 		Values: run.Values{"by noisy projections": told.Baseline, "by a noisy gradient": told.Gradients, "allowed by (ε, δ)": told.Allowed}}, err
 }

@@ -119,6 +119,9 @@ func (e Experiment) Measures() []string {
 	return []string{"logistic", "mlp", "cnn", "fid", "copies", "bias"}
 }
 
+// Called implements experiment.Renaming.
+func (Experiment) Called(name string) string { return fid.Called(name) }
+
 // Measure implements experiment.Measurer.
 func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {
 	c := config.(*Config)
@@ -170,6 +173,8 @@ func distances(ctx context.Context, r *run.Run, found experiment.Measured, rows 
 	if err != nil {
 		return found, err
 	}
+	found.Rows = min(images.Len(), rows.Held.Len())
+	images = fid.First(images, found.Rows)
 	real, err := score.Cached(ctx, fid.First(rows.Held, found.Rows), "held-out images")
 	if err != nil {
 		return found, err

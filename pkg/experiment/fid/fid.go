@@ -28,6 +28,15 @@ func Open(b *backend.Backend, say func(run.Event)) (*Score, error) {
 	return &Score{network, b, say}, err
 }
 
+// Called is what the value of the measure "fid" is called with the network that would be
+// found, "" of others.
+func Called(measure string) string {
+	if measure == "fid" {
+		return inception.Installed("")
+	}
+	return ""
+}
+
 // Name is "fid", or "fid-768" where there is only the part of the network that
 // leads to its 768 channels: the two do not compare.
 func (s *Score) Name() string { return s.network.Metric() }
@@ -50,7 +59,7 @@ func (s *Score) Cached(ctx context.Context, images *dataset.Dataset, what string
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%s %s %x %d", s.Name(), s.network.Digest(), sha256.Sum256(text), images.Len())
+	key := fmt.Sprintf("%s %s %s %x %d×%d×%d×%d", s.Name(), s.network.Digest(), s.on.Name, sha256.Sum256(text), images.Len(), images.Height, images.Width, images.Channels)
 	return metric.CachedStatistics(key, func() (*metric.Statistics, error) { return s.Statistics(ctx, images, what) })
 }
 

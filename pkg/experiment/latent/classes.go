@@ -77,7 +77,8 @@ func (d *Data) ScoreLabels(x transport.Points, labels []int, seed uint64) (run.V
 	return values, err
 }
 
-// scoreReal is scoreLabels of at most count public latents.
+// scoreReal is scoreLabels of count public latents, or as many as are held out if that is
+// fewer.
 func (d *Data) scoreReal(count int, seed uint64) (run.Values, error) {
 	d.known.Lock()
 	defer d.known.Unlock()

@@ -76,8 +76,9 @@ func (d *Data) Told(x transport.Points, seed uint64) (metric.Value, error) {
 	return metric.NearestNeighbour{Sample: metric.DefaultNeighbours}.Measure(x, d.Test, rand.New(rand.NewPCG(seed, 0x312d6e6e)))
 }
 
-// Floor is the distance from n real public latents to the held-out ones: what
-// as many particles reach if they are as good as real. It is not 0, as samples
+// Floor is the distance from n real public latents, or as many as are held out if that is
+// fewer, to the held-out ones: what as many particles reach if they are as good as real. More
+// of them can be nearer: what chance does to single ones averages out. It is not 0, as samples
 // differ, and those of MNIST's training and test images also in their writers.
 func (d *Data) Floor(n int, seed uint64) (sliced.Distance, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x666c6f6f))

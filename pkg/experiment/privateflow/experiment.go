@@ -316,7 +316,7 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 			"sliced W₂ on the sphere": onSphere.Value, "sliced W₂ floor": floor.Value, "sliced W₂ of nothing learned": uniform.Value,
 			"1-NN accuracy": told.Value, "1-NN accuracy error": told.StandardError,
 		},
-		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of as many real public latents, nothing learned that of uniform points on the sphere; 1-NN is how often the nearest neighbour tells particles and held-out latents apart, 0.5 if it cannot",
+		Note: fmt.Sprintf("sliced W₂ of %d particles to %d held-out latents over %d orthonormal bases; the floor is that of real public latents, as many but no more than are held out, nothing learned that of uniform points on the sphere; 1-NN is how often the nearest neighbour tells particles and held-out latents apart, 0.5 if it cannot",
 			placed.Len(), data.Test.Len(), metric.DefaultStacks),
 	}
 	if err := data.ScoreClasses(placed, result.Metrics); err != nil || labels == nil {

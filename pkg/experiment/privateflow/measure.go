@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fid"
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
@@ -22,6 +23,9 @@ func (e Experiment) Measures() []string {
 	}
 	return names
 }
+
+// Called implements experiment.Renaming.
+func (Experiment) Called(name string) string { return fid.Called(name) }
 
 // Measure implements experiment.Measurer: "fid" of decoded images (fid or
 // fid-768, as the network is), "copies" of latents (metric.CheckCopies), "pixels", the
@@ -55,9 +59,13 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	if v.StandardError > 0 {
 		found[name+" error"] = v.StandardError
 	}
-	note := fmt.Sprintf("latents beside %d held-out ones", data.Test.Len())
+	took, held := x.Len(), data.Test.Len()
+	if v.Points > 0 {
+		took, held = v.Points, v.Points
+	}
+	note := fmt.Sprintf("latents beside %d held-out ones", held)
 	if v.Note != "" {
 		note += "; " + v.Note
 	}
-	return experiment.Measured{Values: found, Rows: x.Len(), Note: note}, err
+	return experiment.Measured{Values: found, Rows: took, Note: note}, err
 }

@@ -148,6 +148,9 @@ func (Experiment) Measures() []string {
 	return []string{"mlp", "logistic", "cnn", "knn", "fid", "copies"}
 }
 
+// Called implements experiment.Renaming.
+func (Experiment) Called(name string) string { return fid.Called(name) }
+
 // Measure implements experiment.Measurer.
 func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {
 	t, err := open(ctx, r, config.(*Config), say)
@@ -239,6 +242,8 @@ func distance(ctx context.Context, r *run.Run, found experiment.Measured, d *dat
 	if err != nil {
 		return found, err
 	}
+	found.Rows = min(images.Len(), d.held.Len())
+	images = fid.First(images, found.Rows)
 	real, err := score.Cached(ctx, fid.First(d.held, found.Rows), "held-out images")
 	if err != nil {
 		return found, err

@@ -160,6 +160,9 @@ func tradeoff(all []trade, unfairness, label string) viz.Annotated {
 			}
 			x, _ := t.over(unfairness)
 			y, deviation := t.over("task loss")
+			if math.IsNaN(x+y) || math.IsInf(x+y, 0) { // undefined for one of the seeds
+				continue
+			}
 			if math.IsNaN(deviation) {
 				deviation = 0
 			}

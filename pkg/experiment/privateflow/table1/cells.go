@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
@@ -21,15 +22,20 @@ type cell struct {
 	method, dataset string
 	epsilon         privacy.Epsilon // that was asked for
 	published       bool            // with the paper's noise: epsilon is what it claims
+	unlike          string          // in what it differs from the first such cell, "" for nothing
 	rows            []experiment.Row
 }
 
 // name is what the table calls it.
 func (c cell) name() string {
+	name := c.method
 	if c.published {
-		return c.method + ", the paper's noise"
+		name += ", the paper's noise"
 	}
-	return c.method
+	if c.unlike != "" {
+		name += " (" + c.unlike + ")"
+	}
+	return name
 }
 
 // proved is the ε that holds: the largest of the runs', whose directions differ.
@@ -44,6 +50,8 @@ func (c cell) proved() string {
 	return most.String()
 }
 
+// cells pools rows that differ in their seed alone: those of other settings or data, which
+// may have come from elsewhere, make cells of their own.
 func cells(rows []experiment.Row) ([]cell, error) {
 	var all []cell
 	for _, row := range rows {
@@ -51,14 +59,25 @@ func cells(rows []experiment.Row) ([]cell, error) {
 		if err := json.Unmarshal(row.Config, &c); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.Run, err)
 		}
-		same := func(o cell) bool {
-			return o.method == row.Experiment && o.dataset == c.Dataset && o.epsilon == c.Epsilon && o.published == c.Published
+		own, unlike := -1, ""
+		for k, o := range all {
+			if own >= 0 || o.method != row.Experiment || o.dataset != c.Dataset || o.epsilon != c.Epsilon || o.published != c.Published {
+				continue
+			}
+			differences, err := experiment.Unlike(row, o.rows[0])
+			if err != nil {
+				return nil, err
+			}
+			if len(differences) == 0 {
+				own = k
+			} else if unlike == "" {
+				unlike = strings.Join(differences, ", ")
+			}
 		}
-		k := slices.IndexFunc(all, same)
-		if k < 0 {
-			k, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published})
+		if own < 0 {
+			own, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published, unlike: unlike})
 		}
-		all[k].rows = append(all[k].rows, row)
+		all[own].rows = append(all[own].rows, row)
 	}
 	return all, nil
 }

@@ -65,7 +65,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	t := viz.Table{
 		Title:  dataset,
 		Header: []string{"method", "proved ε", "paper's way", "sliced W₂", "1-NN", "classes"},
-		Caption: "Lower is better; 1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, best at 0.5" + aboutClasses +
+		Caption: "Lower is better; 1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, best at 0.5, of as many of each as there are, 5,000 at most" + aboutClasses +
 			"The paper's way is the ε that its own accounting gives for the same noise; a published FID is for a published ε of that size, with other noise, and on another scale than fid-768. Seconds are the median.",
 	}
 	withClasses := slices.ContainsFunc(cells, func(c cell) bool { mean, _ := c.metric(classes); return !math.IsNaN(mean) })
@@ -100,7 +100,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 		t.Caption += " The data: " + origin + "."
 	}
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
-	t.Caption += fmt.Sprintf(" As many real public latents are at %s in sliced W₂, uniform points of the sphere at %.4g.", experiment.ShowSpread(cells[0].metric("sliced W₂ floor")), nothing)
+	t.Caption += fmt.Sprintf(" Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", experiment.ShowSpread(cells[0].metric("sliced W₂ floor")), nothing)
 	if few, of := seedsOf(cells, experiment.OwnMetric(classes)); withClasses && few < of {
 		t.Caption += fmt.Sprintf(" Classes are those of the seeds whose points were still there to count them, %d of %d at least.", few, of)
 	}
@@ -109,7 +109,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 			t.Caption += fmt.Sprintf(" %v is beside as many held-out images, the first of the file.", f)
 		}
 		if few, of := seedsOf(cells, f.of()); few < of {
-			t.Caption += fmt.Sprintf(" %v was measured of %d of %d seeds.", f, few, of)
+			t.Caption += fmt.Sprintf(" %v was measured of %d of %d seeds at least, where it has no ± of one.", f, few, of)
 		}
 		if mean, ok := f.beside(cells, " of reconstructions"); ok {
 			t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)

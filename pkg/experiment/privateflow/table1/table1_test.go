@@ -242,3 +242,25 @@ func TestTable1Report(t *testing.T) {
 		t.Error("a row of another experiment was taken")
 	}
 }
+
+// Rows that differ in more than their seed are no seeds of one cell: those of other
+// settings, and those of other data.
+func TestCellsPoolSeedsAlone(t *testing.T) {
+	row := func(seed uint64, particles int, data string) experiment.Row {
+		r := experiment.Row{Run: "r", Experiment: "swflow", Seed: seed, Config: json.RawMessage(fmt.Sprintf(`{"dataset": "mnist", "epsilon": "inf", "particles": %d}`, particles)), Metrics: run.Values{"sliced W₂": float64(seed)}}
+		r.Computed.Data = data
+		return r
+	}
+	found, err := cells([]experiment.Row{row(1, 5000, "mnist"), row(1, 10_000, "mnist"), row(2, 5000, "mnist"), row(3, 5000, "of elsewhere"), row(2, 10_000, "mnist")})
+	if err != nil || len(found) != 3 {
+		t.Fatalf("%d cells, %v", len(found), err)
+	}
+	for k, want := range []struct {
+		name  string
+		seeds int
+	}{{"swflow", 2}, {"swflow (particles = 10000 and 5000)", 2}, {"swflow (data: of elsewhere and mnist)", 1}} {
+		if found[k].name() != want.name || len(found[k].rows) != want.seeds {
+			t.Errorf("cell %q of %d rows, want %q of %d", found[k].name(), len(found[k].rows), want.name, want.seeds)
+		}
+	}
+}
