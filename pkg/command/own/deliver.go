@@ -177,7 +177,7 @@ func (s *synthesis) compareImages(ctx context.Context, r *run.Run) (lines []stri
 	for _, fault := range d.Disagreement {
 		lines = append(lines, fmt.Sprintf("! %v", fault))
 	}
-	lines = append(lines, fmt.Sprintf("sliced W₂ of points of the code, to the private ones %.4f, between halves of those %.4f", d.Distance, d.Floor))
+	lines = append(lines, fmt.Sprintf("sliced W₂ of points of the code, to one half of the private ones %.4f, as many of the other half %.4f", d.Distance, d.Floor))
 	return append(lines, learned(d.On, d.Unlearned, "images", d.Synthetic, d.Real, d.Majority)...), nil
 }
 

@@ -23,8 +23,8 @@ import (
 type Diagnosis struct {
 	Images    int            // private ones
 	Test      int            // held-out ones, 0 without
-	Distance  float64        // sliced W₂ of the points of the code, synthetic to private
-	Floor     float64        // that of one half of the private points to the other
+	Distance  float64        // sliced W₂ of the points of the code, synthetic to one half of the private ones
+	Floor     float64        // that of as many of the other half
 	Classes   float64        // total variation of the classes
 	On        string         // what the classifiers were measured on; "" for not at all
 	Unlearned string         `json:",omitempty"` // why nothing was, where there are classes
@@ -160,22 +160,25 @@ func (k *keeper) rows(of, n int) []int {
 	return rows
 }
 
-// distance measures how far the synthetic points are from the private ones, and how
-// far one half of those is from the other.
+// distance measures how far synthetic points are from one half of the private ones, and how
+// far as many of the other half are: samples of the same sizes stray by as much.
 func (k *keeper) distance(d *Diagnosis) error {
 	u := sliced.Orthonormal(k.code.dim(), max(1, 240/k.code.dim()), k.rng)
-	distance, err := sliced.SW2(k.some(k.made.points, comparedImages), k.real.points, u)
+	n := k.real.points.Len()
+	if n < 2 {
+		distance, err := sliced.SW2(k.some(k.made.points, comparedImages), k.real.points, u)
+		d.Distance = distance.Value
+		return err
+	}
+	rows := k.rng.Perm(n)
+	half := k.real.points.Subset(rows[n/2:])
+	made := k.some(k.made.points, min(n/2, comparedImages))
+	distance, err := sliced.SW2(made, half, u)
 	if err != nil {
 		return err
 	}
-	d.Distance = distance.Value
-	n := k.real.points.Len()
-	if n < 2 {
-		return nil
-	}
-	halves := k.rng.Perm(n)
-	floor, err := sliced.SW2(k.real.points.Subset(halves[:len(halves)/2]), k.real.points.Subset(halves[len(halves)/2:]), u)
-	d.Floor = floor.Value
+	floor, err := sliced.SW2(k.real.points.Subset(rows[:min(n/2, made.Len())]), half, u)
+	d.Distance, d.Floor = distance.Value, floor.Value
 	return err
 }
 

@@ -113,9 +113,9 @@ func (k *keeper) document(r *run.Run, d *Diagnosis) (report.Document, error) {
 	if err != nil {
 		return report.Document{}, err
 	}
-	t := viz.Table{Header: []string{"", ""}, Caption: "The distance is the sliced Wasserstein distance of the points that images become; halves of the private images are as far apart as that without any noise."}
-	t.Add("synthetic to private points", d.Distance)
-	t.Add("one half of the private points to the other", d.Floor)
+	t := viz.Table{Header: []string{"", ""}, Caption: "The distance is the sliced Wasserstein distance of the points that images become; private images are as far from each other as that without any noise."}
+	t.Add("synthetic points to one half of the private ones", d.Distance)
+	t.Add("as many of the other half", d.Floor)
 	if len(k.schema.Names()) > 1 {
 		t.Add("classes: share of the images that would have to change theirs", d.Classes)
 	}
