@@ -67,7 +67,7 @@ func (h history) figure() (viz.Annotated, error) {
 		},
 		Notes: []viz.Note{{
 			X: x[len(x)-1], Y: spent, Left: true, Line: 1, Dot: true,
-			Text: fmt.Sprintf("spent: ε = %.3g of %v", spent, privacy.Epsilon(h.Budget.Epsilon)),
+			Text: fmt.Sprintf("spent: ε = %v of %v", privacy.Epsilon(spent), privacy.Epsilon(h.Budget.Epsilon)),
 		}},
 	}, nil
 }

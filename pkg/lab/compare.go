@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"molehill/pkg/run"
-	"molehill/privacy"
 	"molehill/viz"
 )
 
@@ -45,6 +43,7 @@ func Compare(runs ...*Result) Comparison {
 // CompareRuns is Compare for those who can return an error.
 func CompareRuns(runs []*run.Run) (Comparison, error) {
 	var c Comparison
+	runs = once(runs)
 	c.where, _ = standing(runs)
 	names := map[string][]string{}
 	for _, store := range stores(runs) {
@@ -59,6 +58,18 @@ func CompareRuns(runs []*run.Run) (Comparison, error) {
 		c.Runs = append(c.Runs, &Result{r})
 	}
 	return c, nil
+}
+
+// once leaves out runs that are there already: a run is one seed, however often it is named.
+func once(runs []*run.Run) (all []*run.Run) {
+	seen := map[string]bool{}
+	for _, r := range runs {
+		if !seen[r.Dir] {
+			seen[r.Dir] = true
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 func (c Comparison) plain() []*run.Run {
@@ -138,18 +149,17 @@ func (c Comparison) columns(metrics []string) []column {
 		add(strings.Replace(strings.ReplaceAll(name, "_", " "), "epsilon", "ε asked for", 1), func(i int) any { return settingsOf(c.Runs[i].Run)[name] })
 	}
 	add("state", func(i int) any { return c.where[c.Runs[i].ID] })
-	proved := make([]any, n)
+	shown := make([]any, n)
 	private := false
 	results := make([]run.Result, n)
 	for i, r := range c.Runs {
 		results[i], _ = r.Run.Result() // not finished: no metrics
-		var s privacy.Statement
-		if text, err := r.Run.Privacy(); err == nil && json.Unmarshal(text, &s) == nil {
-			proved[i], private = s.Epsilon().String(), true
+		if text := provedText(r.Run); text != "" {
+			shown[i], private = text, true
 		}
 	}
 	if private {
-		all = append(all, column{"ε as proved", proved})
+		all = append(all, column{"ε as proved", shown})
 	}
 	for _, name := range metrics {
 		add(name, func(i int) any {

@@ -22,9 +22,13 @@ func settingsOf(r *run.Run) map[string]string {
 			if json.Unmarshal(value, &text) != nil {
 				text = string(value)
 			}
-			var number float64
-			if json.Unmarshal(value, &number) == nil {
-				text = strconv.FormatFloat(number, 'g', -1, 64) // 0.5 and 5e-1 are the same setting
+			if number, err := strconv.ParseFloat(string(value), 64); err == nil {
+				// 0.5 and 5e-1 are the same setting; large whole numbers that differ are not.
+				if whole, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+					text = strconv.FormatInt(whole, 10)
+				} else {
+					text = strconv.FormatFloat(number, 'g', -1, 64)
+				}
 			}
 			all[name] = text
 		}
@@ -35,12 +39,47 @@ func settingsOf(r *run.Run) map[string]string {
 		}
 	}
 	all["experiment"], all["seed"] = r.Spec.Experiment, strconv.FormatUint(r.Spec.Seed, 10)
+	all["version"] = r.Spec.Version
 	if r.Spec.Research {
 		all["noise"] = "from the seed"
 	} else {
 		all["noise"] = "secret"
 	}
 	return all
+}
+
+// proved is the ε that a run's statement proves; false before it has one.
+func proved(r *run.Run) (privacy.Epsilon, bool) {
+	text, err := r.Privacy()
+	if err != nil {
+		return 0, false
+	}
+	var s privacy.Statement
+	if json.Unmarshal(text, &s) != nil {
+		return 0, false
+	}
+	return s.Epsilon(), true
+}
+
+// provedText is proved for people, "" before there is a statement.
+func provedText(r *run.Run) string {
+	epsilon, ok := proved(r)
+	if !ok {
+		return ""
+	}
+	return epsilon.String()
+}
+
+// spokenOf writes a setting of a run for a legend. An ε that is asked for and not what is
+// proved, as with the papers' noise, says so.
+func spokenOf(r *run.Run, name, value string) string {
+	text := spoken(name, value)
+	if epsilon, ok := proved(r); name == "epsilon" && ok && epsilon.String() != value {
+		if asked, err := privacy.ParseEpsilon(value); err == nil && epsilon > asked {
+			return fmt.Sprintf("%s asked for, %v proved", text, epsilon)
+		}
+	}
+	return text
 }
 
 // first are the settings that people ask for first.
@@ -50,8 +89,15 @@ var first = []string{"experiment", "dataset", "epsilon"}
 // only some runs have count only if those differ: each experiment has its own.
 func varied(runs []*run.Run) []string {
 	values, count := map[string]map[string]bool{}, map[string]int{}
+	versions, several := map[string]string{}, false // of an experiment, each has its own
 	for _, r := range runs {
-		for name, value := range settingsOf(r) {
+		settings := settingsOf(r)
+		of := settings["experiment"]
+		if before, ok := versions[of]; ok && before != settings["version"] {
+			several = true
+		}
+		versions[of] = settings["version"]
+		for name, value := range settings {
 			if values[name] == nil {
 				values[name] = map[string]bool{}
 			}
@@ -61,6 +107,9 @@ func varied(runs []*run.Run) []string {
 	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if name == "version" && !several {
+			continue
+		}
 		if len(values[name]) > 1 || slices.Contains(first, name) && count[name] < len(runs) {
 			names = append(names, name)
 		}
@@ -69,7 +118,7 @@ func varied(runs []*run.Run) []string {
 		if i := slices.Index(first, name); i >= 0 {
 			return i
 		}
-		if name == "seed" || name == "noise" {
+		if name == "seed" || name == "noise" || name == "version" {
 			return len(first) + 1
 		}
 		return len(first)
@@ -95,7 +144,7 @@ func labels(runs []*run.Run, names map[string][]string) []string {
 			var parts []string
 			for _, name := range differ[:n] {
 				if value, ok := settings[i][name]; ok {
-					parts = append(parts, spoken(name, value))
+					parts = append(parts, spokenOf(runs[i], name, value))
 				}
 			}
 			out = append(out, strings.Join(parts, ", "))

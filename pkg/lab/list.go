@@ -85,7 +85,7 @@ func (l List) Table() viz.Table {
 
 // ListTable is the table of a list of runs.
 func ListTable(runs []*run.Run) (viz.Table, error) {
-	t := viz.Table{Header: []string{"run", "name", "state", "data set", "ε", "seed", "begun"}}
+	t := viz.Table{Header: []string{"run", "name", "state", "data set", "ε asked for", "ε as proved", "seed", "begun"}}
 	if len(runs) == 0 {
 		return viz.Table{Header: []string{"no runs yet"}}, nil
 	}
@@ -107,7 +107,7 @@ func ListTable(runs []*run.Run) (viz.Table, error) {
 		if !ok {
 			data = ownData(r)
 		}
-		t.Add(r.ID, strings.Join(names[r.ID], ", "), where[r.ID], data, settings["epsilon"], settings["seed"], ago(r.Created, now))
+		t.Add(r.ID, strings.Join(names[r.ID], ", "), where[r.ID], data, settings["epsilon"], provedText(r), settings["seed"], ago(r.Created, now))
 	}
 	return withoutEmpty(t), nil
 }

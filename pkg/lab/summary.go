@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"molehill/pkg/run"
+	"molehill/privacy"
 	"molehill/viz"
 )
 
@@ -43,6 +44,35 @@ func (c Comparison) groups() (groups []*group, names []string) {
 		g.runs = append(g.runs, r.Run)
 	}
 	return groups, names
+}
+
+// proved is the ε that the group's runs prove, from the least to the largest where seeds
+// differ; "" without statements.
+func (g *group) proved() string {
+	least, most, any := privacy.Epsilon(math.Inf(1)), privacy.Epsilon(0), false
+	for _, r := range g.runs {
+		if epsilon, ok := proved(r); ok {
+			least, most, any = min(least, epsilon), max(most, epsilon), true
+		}
+	}
+	switch {
+	case !any:
+		return ""
+	case least.String() == most.String():
+		return most.String()
+	}
+	return fmt.Sprintf("%v to %v", least, most)
+}
+
+// most is the largest ε that the group's runs prove.
+func (g *group) most() float64 {
+	most := 0.0
+	for _, r := range g.runs {
+		if epsilon, ok := proved(r); ok {
+			most = max(most, float64(epsilon))
+		}
+	}
+	return most
 }
 
 // over returns the mean of a metric over the runs that are finished, its standard
@@ -79,13 +109,20 @@ func (c Comparison) Summary(metrics ...string) viz.Table {
 	groups, names := c.groups()
 	var t viz.Table
 	for _, name := range names {
-		t.Header = append(t.Header, strings.Replace(strings.ReplaceAll(name, "_", " "), "epsilon", "ε", 1))
+		t.Header = append(t.Header, spokenAxis(name))
+	}
+	private := slices.ContainsFunc(groups, func(g *group) bool { return g.proved() != "" })
+	if private {
+		t.Header = append(t.Header, "ε as proved")
 	}
 	t.Header = append(append(t.Header, "finished"), metrics...)
 	for _, g := range groups {
 		var row []any
 		for _, name := range names {
 			row = append(row, g.settings[name])
+		}
+		if private {
+			row = append(row, g.proved())
 		}
 		finished := 0
 		for _, r := range g.runs {
@@ -126,6 +163,14 @@ func (c Comparison) Rows(metrics ...string) viz.Table {
 	return t
 }
 
+// set returns an error unless a run has a setting.
+func (c Comparison) set(setting string) error {
+	if slices.ContainsFunc(c.Runs, func(r *Result) bool { _, ok := settingsOf(r.Run)[setting]; return ok }) {
+		return nil
+	}
+	return fmt.Errorf("no run has a setting %s; they differ in %s", setting, strings.Join(varied(c.plain()), ", "))
+}
+
 // Against draws a metric against a setting that is a number, such as "epsilon":
 // the mean over the seeds with a band of one standard deviation, and a line for
 // each combination of the other settings.
@@ -134,18 +179,32 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 		fail(err)
 	}
 	groups, names := c.groups()
+	if err := c.set(setting); err != nil {
+		fail(err)
+	}
 	type point struct{ x, mean, deviation float64 }
 	lines := map[string][]point{}
 	var order []string
 	infinite := 0
+	// An ε is the one that holds, if all runs say which.
+	atProved := setting == "epsilon" && !slices.ContainsFunc(groups, func(g *group) bool {
+		return slices.ContainsFunc(g.runs, func(r *run.Run) bool { _, ok := proved(r); return !ok })
+	})
+	axis := spokenAxis(setting)
+	if atProved {
+		axis = "ε as proved"
+	}
 	for _, g := range groups {
 		var rest []string
 		for _, name := range names {
 			if value, ok := g.settings[name]; ok && name != setting {
-				rest = append(rest, spoken(name, value))
+				rest = append(rest, spokenOf(g.runs[0], name, value))
 			}
 		}
 		x, err := strconv.ParseFloat(g.settings[setting], 64)
+		if atProved {
+			x, err = g.most(), nil
+		}
 		mean, deviation, n := g.over(metric)
 		if err != nil || math.IsInf(x, 0) {
 			infinite++
@@ -160,15 +219,18 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 		}
 		lines[key] = append(lines[key], point{x, mean, deviation})
 	}
-	figure := viz.Curves{Title: metric, X: viz.Axis{Label: spokenAxis(setting)}, Y: viz.Axis{Label: metric}}
+	figure := viz.Curves{Title: metric, X: viz.Axis{Label: axis}, Y: viz.Axis{Label: metric}}
 	low, high := math.Inf(1), math.Inf(-1)
+	spread := false
 	for _, key := range order {
 		slices.SortFunc(lines[key], func(a, b point) int { return int(math.Copysign(1, a.x-b.x)) })
 		line := viz.Line{Name: key}
 		for _, p := range lines[key] {
 			low, high = min(low, p.x), max(high, p.x)
-			if math.IsNaN(p.deviation) {
+			if math.IsNaN(p.deviation) { // of one run
 				p.deviation = 0
+			} else {
+				spread = true
 			}
 			line.X, line.Y = append(line.X, p.x), append(line.Y, p.mean)
 			line.Low, line.High = append(line.Low, p.mean-p.deviation), append(line.High, p.mean+p.deviation)
@@ -176,16 +238,22 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 		figure.Lines = append(figure.Lines, line)
 	}
 	figure.X.Log = low > 0 && high/low >= 8
-	figure.Caption = "Mean over the seeds; the band is one standard deviation."
+	if figure.Caption = "Mean over the seeds; the band is one standard deviation."; !spread {
+		figure.Caption = "One run each."
+		for i := range figure.Lines {
+			figure.Lines[i].Low, figure.Lines[i].High = nil, nil
+		}
+	}
 	if infinite > 0 {
-		figure.Caption += fmt.Sprintf(" Not drawn: %d settings whose %s is no finite number.", infinite, spokenAxis(setting))
+		figure.Caption += fmt.Sprintf(" Not drawn: %d settings whose %s is no finite number.", infinite, axis)
 	}
 	return figure
 }
 
+// spokenAxis is the name of a setting's axis, or column.
 func spokenAxis(setting string) string {
 	if setting == "epsilon" {
-		return "ε"
+		return "ε asked for"
 	}
 	return strings.ReplaceAll(setting, "_", " ")
 }
@@ -204,6 +272,9 @@ func (c Comparison) Overview(settings []string) (viz.Figure, bool) {
 		}
 	}
 	for _, setting := range settings {
+		if c.set(setting) != nil {
+			continue
+		}
 		figure := c.Against(setting, metric)
 		for _, line := range figure.Lines {
 			if len(line.X) > 1 {

@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"molehill/pkg/run"
+	"molehill/privacy"
+)
+
+// stated makes a finished run that was asked for one ε and proves another.
+func stated(t *testing.T, store run.Store, version string, seed uint64, config string, proved float64, loss float64) *run.Run {
+	t.Helper()
+	r, err := store.Create(run.Spec{Experiment: "made-up", Version: version, Preset: "quick", Seed: seed, Config: json.RawMessage(config)})
+	if err == nil {
+		err = r.Acquire()
+	}
+	if err == nil && proved > 0 {
+		err = r.WritePrivacy(privacy.Statement{Sensitivity: privacy.Sensitivity{Relation: privacy.AddRemove}, Claims: []privacy.Claim{{Label: "as published", Epsilon: 0.5}, {Label: "as proved", Epsilon: privacy.Epsilon(proved), Sound: true}}})
+	}
+	if err == nil {
+		err = r.Finish(run.Result{Metrics: run.Values{"loss": loss}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The ε of a table, a legend and an axis is the one that is proved, and one that was only
+// asked for says so.
+func TestTheEpsilonThatIsShownIsProved(t *testing.T) {
+	store := run.Store{Dir: t.TempDir()}
+	var runs []*run.Run
+	for seed := range uint64(2) {
+		runs = append(runs, stated(t, store, "1", seed, `{"epsilon": 1}`, 8.0411, 1), stated(t, store, "1", seed, `{"epsilon": 2}`, 8.05+float64(seed), 2))
+	}
+	list, err := ListTable(runs)
+	if text := list.String(); err != nil || !strings.Contains(text, "ε asked for") || !strings.Contains(text, "ε as proved") || !strings.Contains(text, "8.042") {
+		t.Errorf("%s %v", text, err)
+	}
+	c, err := CompareRuns(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ε asked for", "ε as proved", "8.042", "8.05 to 9.05"} {
+		if text := c.Summary().String(); !strings.Contains(text, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text)
+		}
+	}
+	figure := c.Against("epsilon", "loss")
+	if figure.X.Label != "ε as proved" || fmt.Sprint(figure.Lines[0].X) != "[8.0411 9.05]" {
+		t.Errorf("%q, at %v", figure.X.Label, figure.Lines[0].X)
+	}
+	if label := spokenOf(runs[0], "epsilon", "1"); label != "ε = 1 asked for, 8.042 proved" {
+		t.Error(label)
+	}
+	if label := spokenOf(stated(t, store, "1", 9, `{"epsilon": 3}`, 2.99999, 1), "epsilon", "3"); label != "ε = 3" {
+		t.Error(label)
+	}
+	without := stated(t, store, "1", 5, `{"epsilon": 4}`, 0, 1)
+	if c, err = CompareRuns(append(runs, without)); err != nil {
+		t.Fatal(err)
+	}
+	if figure := c.Against("epsilon", "loss"); figure.X.Label != "ε asked for" {
+		t.Errorf("a run without a statement is drawn at %q", figure.X.Label)
+	}
+}
+
+// Seeds of one setting are averaged, and nothing else: not another version, nor a run that
+// is named twice, nor whole numbers that floating point cannot tell apart.
+func TestOnlySeedsAreAveraged(t *testing.T) {
+	store := run.Store{Dir: t.TempDir()}
+	one := stated(t, store, "1", 1, `{"n": 5}`, 0, 1)
+	for name, c := range map[string]struct {
+		other *run.Run
+		want  string
+	}{
+		"another version": {stated(t, store, "2", 1, `{"n": 5}`, 0, 3), "1 of 1"},
+		"the same run":    {one, "1 of 1"},
+		"another seed":    {stated(t, store, "1", 2, `{"n": 5}`, 0, 3), "2 ± 1.4"},
+	} {
+		compared, err := CompareRuns([]*run.Run{one, c.other})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := compared.Summary("loss").String(); !strings.Contains(text, c.want) {
+			t.Errorf("%s: want %q in\n%s", name, c.want, text)
+		}
+	}
+	large := []*run.Run{stated(t, store, "1", 1, `{"n": 9007199254740992}`, 0, 1), stated(t, store, "1", 1, `{"n": 9007199254740993}`, 0, 3)}
+	if names := varied(large); len(names) != 1 || names[0] != "n" {
+		t.Errorf("they differ in %v", names)
+	}
+	if a, b := settingsOf(&run.Run{Spec: run.Spec{Config: json.RawMessage(`{"x": 0.5}`)}})["x"], settingsOf(&run.Run{Spec: run.Spec{Config: json.RawMessage(`{"x": 5e-1}`)}})["x"]; a != b {
+		t.Errorf("%s and %s are two settings", a, b)
+	}
+	alone, err := CompareRuns(large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if figure := alone.Against("n", "loss"); figure.Lines[0].Low != nil || strings.Contains(figure.Caption, "deviation") {
+		t.Errorf("one run each has a band: %+v", figure)
+	}
+	if err := alone.set("m"); err == nil || !strings.Contains(err.Error(), "they differ in n") || alone.set("n") != nil {
+		t.Errorf("a setting that no run has: %v", err)
+	}
+}
