@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -25,7 +27,7 @@ const DefaultTimeout = 10 * time.Minute
 // Without InPlace and OutDir they are in the Result only.
 type ExecuteOptions struct {
 	Timeout time.Duration // for each cell; 0: DefaultTimeout
-	InPlace bool          // write the notebook back if it ran to its end
+	InPlace bool          // write the notebook back if it ran to its end and is still what it was
 	OutDir  string        // write a copy here, also of one that failed
 	Out     io.Writer     // progress, one line per cell; nil: silent
 	Env     []string      // added to the environment, NAME=value
@@ -44,6 +46,10 @@ type Result struct {
 // *CellError; the Result is then there too and shows what came before.
 func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions) (*Result, error) {
 	source, err := ReadNotebook(path)
+	if err != nil {
+		return nil, err
+	}
+	before, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +103,11 @@ func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions)
 		result.Path = filepath.Join(o.OutDir, filepath.Base(path))
 	case o.InPlace && runErr == nil:
 		result.Path = path
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, before) {
+			ending := filepath.Ext(path)
+			result.Path = strings.TrimSuffix(path, ending) + ".executed" + ending
+			runErr = fmt.Errorf("executing %s: it was saved by somebody else meanwhile, and stays as it is; what was executed is in %s", path, result.Path)
+		}
 	default:
 		return result, runErr
 	}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -117,6 +118,25 @@ func TestExecuteInPlaceAndExport(t *testing.T) {
 	}
 	if second, err := os.ReadFile(path); err != nil || string(second) != string(first) {
 		t.Errorf("executed again, the file differs (%v):\n%s", err, second)
+	}
+	// What its author saves meanwhile stays.
+	changing, saved := make(chan error, 1), append(append([]byte{}, first...), ' ')
+	go func() {
+		time.Sleep(200 * time.Millisecond) // a kernel takes longer to start
+		changing <- os.WriteFile(path, saved, 0o644)
+	}()
+	r, err = Execute(t.Context(), e, path, ExecuteOptions{InPlace: true})
+	if err == nil || !strings.Contains(err.Error(), "test.executed.ipynb") || <-changing != nil {
+		t.Errorf("saved meanwhile: %v", err)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, saved) {
+		t.Errorf("what was saved is gone: %v", err)
+	}
+	if executed, err := os.ReadFile(r.Path); err != nil || string(executed) != string(first) {
+		t.Errorf("executed into %s: %v", r.Path, err)
+	}
+	if err := os.WriteFile(path, first, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	pages, err := ExportHTML(t.Context(), e, filepath.Join(t.TempDir(), "exports"), path)
 	if err != nil {

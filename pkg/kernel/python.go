@@ -50,9 +50,6 @@ func (s *setup) installPython(ctx context.Context) error {
 		return err
 	}
 	s.say("Making a Python environment for JupyterLab with %s (Python %s) ...", python, version)
-	if err := os.RemoveAll(s.Venv); err != nil {
-		return err
-	}
 	if err := s.makeVenv(ctx, python); err != nil {
 		return err
 	}

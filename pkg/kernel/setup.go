@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,18 +80,29 @@ func (s *setup) run(ctx context.Context) error {
 	}
 	python, golang := s.inputs()
 	fresh := s.stamp.Python != python || !s.healthy(ctx)
+	if ctx.Err() != nil { // of which nothing can be told by Python's silence
+		return context.Cause(ctx)
+	}
 	if fresh {
 		if s.offline {
 			return fmt.Errorf("%s is missing or out of date and no network may be used; run `make lab CHECK=1` once with network", s.Venv)
+		}
+		before := s.stamp
+		if err := s.setAside(); err != nil {
+			return err
 		}
 		s.stamp = stamp{}
 		if err := s.save(); err != nil { // half an environment must not pass for one
 			return err
 		}
 		if err := s.installPython(ctx); err != nil {
-			return err
+			s.stamp = before
+			return errors.Join(err, s.putBack())
 		}
 		s.stamp.Python = python
+		if err := os.RemoveAll(s.aside()); err != nil {
+			return err
+		}
 	}
 	if err := s.installXLA(ctx); err != nil {
 		return err
@@ -120,6 +132,32 @@ func (s *setup) run(ctx context.Context) error {
 		s.say("Set up in %.0f s: %s", time.Since(start).Seconds(), s.Dir)
 	}
 	return s.save()
+}
+
+// aside is where an environment waits until there is another: without network there is none,
+// and the old one is better than nothing.
+func (s *setup) aside() string { return s.Venv + ".old" }
+
+// setAside moves the environment out of the way. What a set-up that was killed has left of
+// another goes.
+func (s *setup) setAside() error {
+	if _, err := os.Stat(s.aside()); err == nil {
+		return os.RemoveAll(s.Venv)
+	}
+	if err := os.Rename(s.Venv, s.aside()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// putBack has the environment that was set aside again, if there was one.
+func (s *setup) putBack() error {
+	if _, err := os.Stat(s.aside()); err != nil {
+		s.stamp = stamp{}
+		return nil
+	}
+	s.say("The environment of before stays as it was.")
+	return errors.Join(os.RemoveAll(s.Venv), os.Rename(s.aside(), s.Venv), s.save())
 }
 
 func (s *setup) save() error {

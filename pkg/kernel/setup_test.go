@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -165,6 +166,19 @@ func TestSetupWithoutNetworkShowsPip(t *testing.T) {
 	}
 	t.Setenv("PIP_RETRIES", "0")
 	t.Setenv("PIP_CACHE_DIR", t.TempDir())
+	// What was there works on: nobody is left without notebooks by a network that is down.
+	old := filepath.Join(root, ".molehill", "venv", "bin", "gonb")
+	stamped := filepath.Join(root, ".molehill", "setup.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(old), 0o755), os.WriteFile(old, []byte("old"), 0o755), os.WriteFile(stamped, []byte(`{"python": "of before", "go": "x"}`), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		text, err := os.ReadFile(old)
+		stamp, failed := os.ReadFile(stamped)
+		if err != nil || string(text) != "old" || failed != nil || !strings.Contains(string(stamp), "of before") {
+			t.Errorf("the environment of before is %q, %v, stamped %s, %v", text, err, stamp, failed)
+		}
+	}()
 	_, err := Setup(t.Context(), Options{Root: root, Out: logWriter{t}})
 	if err == nil || !strings.Contains(err.Error(), "ERROR") || !strings.Contains(err.Error(), "setup.log") || !strings.Contains(err.Error(), "HTTPS_PROXY") {
 		t.Fatalf("pip's own message, its log and what to do should be in: %v", err)
