@@ -246,6 +246,21 @@ func TestDoctorHasALineForEach(t *testing.T) {
 	}
 }
 
+// Where nothing can be computed the doctor says so, and fails.
+func TestDoctorFindsFoldersThatCannotBeUsed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{file, file + "/runs", "/proc/nope/runs"} {
+		t.Setenv("MOLEHILL_RUNS", place)
+		out, err := molehill(t, "doctor", "--json")
+		if err == nil || !strings.Contains(err.Error(), "as things are: runs") || !strings.Contains(out, "set MOLEHILL_RUNS to a folder that you may write to") {
+			t.Errorf("%s: %v\n%s", place, err, out)
+		}
+	}
+}
+
 func TestTheProgramSaysWhatItIs(t *testing.T) {
 	if out := mustMolehill(t, "--version"); !strings.HasPrefix(out, "molehill") || !strings.Contains(out, ", go1.") || strings.Contains(out, " ,") {
 		t.Errorf("%q", out)

@@ -2,10 +2,12 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +51,7 @@ func doctor() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			findings := examine(cmd)
 			if asJSON {
-				return cli.JSON(cmd.OutOrStdout(), findings)
+				return errors.Join(cli.JSON(cmd.OutOrStdout(), findings), cannotRun(findings))
 			}
 			for _, f := range findings {
 				mark := "ok "
@@ -61,11 +63,26 @@ func doctor() *cobra.Command {
 					fmt.Fprintf(cmd.OutOrStdout(), "    %-11s %s\n", "", f.Advice)
 				}
 			}
-			return nil
+			return cannotRun(findings)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// cannotRun is an error where something is missing without which nothing can be computed
+// here.
+func cannotRun(findings []finding) error {
+	var missing []string
+	for _, f := range findings {
+		if !f.OK && slices.Contains([]string{"backend", "graph", "randomness", "runs", "ledger"}, f.Subject) {
+			missing = append(missing, f.Subject)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return fmt.Errorf("nothing can be computed here as things are: %s", strings.Join(missing, ", "))
 }
 
 func examine(cmd *cobra.Command) []finding {
@@ -106,7 +123,7 @@ func installation() []finding {
 	}
 	return []finding{
 		{Subject: "python", OK: python == "", Found: "python " + or(found.PythonVersion, "not found") + ", JupyterLab " + or(found.JupyterLab, "not installed"), Advice: python},
-		{Subject: "kernel", OK: found.Kernel, Found: "GoNB " + or(found.GoNB, "not built") + ", kernel " + map[bool]string{true: "installed", false: "not installed"}[found.Kernel], Advice: advice},
+		{Subject: "kernel", OK: len(found.Problems) == 0, Found: "GoNB " + or(found.GoNB, "not built") + ", kernel " + map[bool]string{true: "installed", false: "not installed"}[found.Kernel], Advice: advice},
 	}
 }
 
@@ -170,6 +187,20 @@ func store() finding {
 	s, err := run.DefaultStore()
 	if err != nil {
 		return finding{Subject: "runs", Found: err.Error(), Advice: "set MOLEHILL_RUNS to a folder"}
+	}
+	probe := func() error {
+		if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+			return err
+		}
+		file, err := os.CreateTemp(s.Dir, ".doctor-*")
+		if err != nil {
+			return err
+		}
+		_, err = file.WriteString("whether there is room")
+		return errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	if err := probe(); err != nil {
+		return finding{Subject: "runs", Found: s.Dir + ": " + strings.ReplaceAll(err.Error(), "\n", "; "), Advice: "set MOLEHILL_RUNS to a folder that you may write to, on a disk with room"}
 	}
 	return finding{Subject: "runs", OK: true, Found: s.Dir}
 }

@@ -4,12 +4,14 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"go/build"
 	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -58,7 +60,7 @@ experiment, to be changed into yours, and a main that is Molehill with them.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&p.Module, "module", "", "path of the module (default: the name)")
+	cmd.Flags().StringVar(&p.Module, "module", "", "path of the module (default: example.org/NAME)")
 	cmd.Flags().StringVar(&p.dir, "dir", "", "folder, new or empty (default: the name)")
 	cmd.Flags().StringVar(&p.Molehill, "molehill", "", "folder of Molehill's sources (default: the checkout around the working folder, or the one that this program was built from)")
 	return cmd
@@ -94,16 +96,32 @@ func (p *newModule) complete() error {
 	}
 	p.Binary = "molehill-" + p.Name
 	if p.Module == "" {
-		p.Module = p.Name
+		p.Module = "example.org/" + p.Name
 	}
 	if err := module.CheckImportPath(p.Module); err != nil {
 		return fmt.Errorf("--module: %w; expected a path such as example.org/you/%s", err, p.Name)
+	}
+	if first, _, _ := strings.Cut(p.Module, "/"); taken(first) {
+		return fmt.Errorf("--module: %s is Go's, or Molehill's own; expected a path such as example.org/you/%s", first, p.Name)
 	}
 	if p.dir == "" {
 		p.dir = p.Name
 	}
 	return p.findMolehill()
 }
+
+// taken reports whether no module can be called so: Go has its own packages and commands
+// without a point in their paths.
+func taken(first string) bool {
+	if slices.Contains([]string{"molehill", "cmd", "std", "go", "vendor", "main"}, first) {
+		return true
+	}
+	info, err := os.Stat(filepath.Join(build.Default.GOROOT, "src", first))
+	return err == nil && info.IsDir()
+}
+
+// Sources is Molehill as files of modules have it, in quotes where its path needs them.
+func (p *newModule) Sources() string { return modfile.AutoQuote(p.Molehill) }
 
 // findMolehill finds the folder of Molehill's sources and its Go version.
 func (p *newModule) findMolehill() error {

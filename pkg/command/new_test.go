@@ -89,6 +89,8 @@ func TestNewPluginRefusesKindly(t *testing.T) {
 		"cannot name a plug-in":   {"My Hills"},
 		"give yours another name": {"sketch-flow"},
 		"expected a path such as": {"hills", "--module", "no such/path"},
+		"image is Go's":           {"hills", "--module", "image/hills"},
+		"molehill is Go's":        {"hills", "--module", "molehill"},
 		"found none: /":           {"hills", "--molehill", t.TempDir()},
 		"did you mean plugin":     {"plugni"},
 	} {
@@ -102,6 +104,9 @@ func TestNewPluginRefusesKindly(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(full, "go.mod")); err == nil {
 		t.Error("files were written into a folder that is not empty")
+	}
+	if sources := (&newModule{Molehill: "/my clone"}).Sources(); sources != `"/my clone"` {
+		t.Errorf("a path with a space stands in go.work as %s", sources)
 	}
 }
 
@@ -152,7 +157,7 @@ func TestNewPluginCompilesAndRuns(t *testing.T) {
 	must("go", "vet", "./...")
 	must("go", "test", "./...")
 	must("go", "build", "-o", "molehill-hills", ".")
-	if out := must("./molehill-hills", "list", "hills"); !strings.Contains(out, "from     hills, package hills/hills") || !strings.Contains(out, "step_size") {
+	if out := must("./molehill-hills", "list", "hills"); !strings.Contains(out, "from     example.org/hills, package example.org/hills/hills") || !strings.Contains(out, "step_size") {
 		t.Errorf("its page is\n%s", out)
 	}
 	if out := must("./molehill-hills", "run", "hills", "--epsilon", "2"); !strings.Contains(out, "(ε = 2, δ = 1e-06) as proved") || !strings.Contains(out, "mean distance") {
@@ -170,10 +175,10 @@ func TestNewPluginCompilesAndRuns(t *testing.T) {
 	must("go", "build", "-o", "molehill-hills", ".")
 	out := must("./molehill-hills", "list")
 	for _, want := range []string{
-		`experiment "hills.nameless" of hills was left out: experiment "hills.nameless" panicked in Describe: no name today (bad.go:11)`,
+		`experiment "hills.nameless" of example.org/hills was left out: experiment "hills.nameless" panicked in Describe: no name today (bad.go:11)`,
 		`FAULTY: experiment "moody" panicked in Config: no settings today (bad.go:17)`,
-		`experiment "hills" of hills was left out: hills has registered one of this name before`,
-		`data set "<nil>" of hills was left out`,
+		`experiment "hills" of example.org/hills was left out: example.org/hills has registered one of this name before`,
+		`data set "<nil>" of example.org/hills was left out`,
 		"sketch-flow", "mnist", "private geometric median",
 	} {
 		if !strings.Contains(out, want) {
