@@ -100,10 +100,10 @@ func (f Panels) shape() (rows, cols int, err error) {
 // place names cell i for messages.
 func (f Panels) place(i, cols int) string {
 	row, col := fmt.Sprintf("row %d", i/cols+1), fmt.Sprintf("column %d", i%cols+1)
-	if f.Rows != nil && f.Rows[i/cols] != "" {
+	if i/cols < len(f.Rows) && f.Rows[i/cols] != "" {
 		row = f.Rows[i/cols]
 	}
-	if f.Cols != nil && f.Cols[i%cols] != "" {
+	if i%cols < len(f.Cols) && f.Cols[i%cols] != "" {
 		col = f.Cols[i%cols]
 	}
 	return "(" + row + ", " + col + ")"

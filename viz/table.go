@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/rivo/uniseg"
 )
 
 // Table is a small table of text and numbers. Floats are written with four significant digits (in CSV
@@ -147,10 +149,12 @@ func (t Table) HTML() string {
 	return b.String()
 }
 
-// escapeHTML makes text inert in HTML. A lone dollar sign in its own element is not read as the start of
-// a formula.
+// inert has signs that begin a formula, $ and \(, in elements of their own, where they begin none.
+var inert = strings.NewReplacer("$", "<span>$</span>", "\\", "<span>\\</span>")
+
+// escapeHTML makes text inert in HTML.
 func escapeHTML(text string) string {
-	return strings.ReplaceAll(html.EscapeString(text), "$", "<span>$</span>")
+	return inert.Replace(html.EscapeString(text))
 }
 
 // Markdown returns the table in GitHub's dialect, every special character escaped.
@@ -223,7 +227,7 @@ func (t Table) String() string {
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	if t.Title != "" {
-		b.WriteString(t.Title + "\n\n")
+		b.WriteString(printable(t.Title) + "\n\n")
 	}
 	for i, row := range cells {
 		if i > 0 {
@@ -238,20 +242,24 @@ func (t Table) String() string {
 		}
 	}
 	if t.Caption != "" {
-		b.WriteString("\n" + t.Caption + "\n")
+		b.WriteString("\n" + printable(t.Caption) + "\n")
 	}
 	return b.String()
 }
 
-// columnsOf counts the columns of a terminal that text takes; marks over letters take none.
-func columnsOf(text string) (n int) {
-	for _, r := range text {
-		if !unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-			n++
+// printable leaves out what a terminal would take for orders, but for ends of lines.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' {
+			return ' '
 		}
-	}
-	return n
+		return r
+	}, text)
 }
+
+// columnsOf counts the columns of a terminal that text takes: marks over letters take none,
+// and the letters of East Asia two.
+func columnsOf(text string) int { return uniseg.StringWidth(text) }
 
 // CSV writes header and rows as RFC 4180, floats with all their digits.
 func (t Table) CSV(w io.Writer) error {

@@ -93,3 +93,36 @@ func TestSignificant(t *testing.T) {
 		}
 	}
 }
+
+// Letters of East Asia take two columns of a terminal, and no text gives it orders.
+func TestTablesStandStraightInATerminal(t *testing.T) {
+	text := Table{Title: "a\x1b[31mb", Caption: "c\rd\ne", Header: []string{"city", "n"}, Rows: [][]any{{"東京", 1}, {"Łódź", 22}, {"👨‍👩‍👧", 3}}}.String()
+	if strings.ContainsAny(text, "\x1b\r") {
+		t.Errorf("a terminal would obey %q", text)
+	}
+	at := -1
+	for _, line := range strings.Split(text, "\n") {
+		for _, value := range []string{" 1", "22", " 3"} {
+			if before, ok := strings.CutSuffix(line, value); ok {
+				if width := columnsOf(before); at >= 0 && width != at {
+					t.Errorf("%q stands at column %d, others at %d", value, width, at)
+				} else {
+					at = width
+				}
+			}
+		}
+	}
+	if at < 0 {
+		t.Errorf("no values in %q", text)
+	}
+}
+
+// A backslash begins no formula.
+func TestTablesHaveNoFormulas(t *testing.T) {
+	html := Table{Rows: [][]any{{`\(a\) \[b\] \begin{x} $c$`}}}.HTML()
+	for _, start := range []string{`\(`, `\[`, `\begin`, "$c"} {
+		if strings.Contains(html, start) {
+			t.Errorf("%q is in %s", start, html)
+		}
+	}
+}

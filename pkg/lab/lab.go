@@ -28,6 +28,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
@@ -154,7 +156,17 @@ func start(experiment string, options []Option) (*run.Run, error) {
 }
 
 // program finds the molehill program once a cell.
-var program = sync.OnceValues(func() (string, error) { return launch.FindBinary(context.Background()) })
+var program = sync.OnceValues(func() (string, error) {
+	ctx, stop := interruptible()
+	defer stop()
+	return launch.FindBinary(ctx)
+})
+
+// interruptible is for what an interrupted cell, or a kernel that ends, is to take with it:
+// a build, or a program that measures.
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
 
 // ask runs the molehill program and reads its JSON answer.
 func ask(answer any, arguments ...string) error {
@@ -162,10 +174,17 @@ func ask(answer any, arguments ...string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(binary, arguments...)
+	ctx, stop := interruptible()
+	defer stop()
+	cmd := exec.CommandContext(ctx, binary, arguments...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	text, err := cmd.Output()
+	if ctx.Err() != nil {
+		return errors.New("interrupted; the same cell again goes on")
+	}
 	if err != nil {
 		said := strings.TrimSpace(strings.TrimPrefix(complaint.String(), "molehill: "))
 		if said == "" {

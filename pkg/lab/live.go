@@ -133,7 +133,7 @@ func (c *Comparison) watch(ctx context.Context, working func() bool) error {
 			for _, r := range c.Runs {
 				ids = append(ids, run.Short(r.ID))
 			}
-			return &leftError{fmt.Sprintf("what is computed of %d runs", len(ids)), strings.Join(ids[:min(3, len(ids))], " ")}
+			return &leftError{fmt.Sprintf("what is computed of %d runs", len(ids)), strings.Join(ids, " ")}
 		}
 	}
 }

@@ -85,7 +85,12 @@ func (r *Result) Measure(name string, rows int) map[string]float64 {
 // Curve returns a curve of the run, "sliced W₂" for example, as a figure.
 func (r *Result) Curve(name string) viz.Curves {
 	line := r.Line(name)
-	return viz.Curves{Title: r.Spec.Experiment + ": " + name, X: viz.Axis{Label: "step"}, Y: viz.Axis{Label: name, Log: true}, Lines: []viz.Line{line}}
+	return viz.Curves{Title: r.Spec.Experiment + ": " + name, X: viz.Axis{Label: "step"}, Y: viz.Axis{Label: name, Log: positive(line.Y)}, Lines: []viz.Line{line}}
+}
+
+// positive reports whether values can stand on a logarithmic axis.
+func positive(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v <= 0 })
 }
 
 // Line returns a curve of the run as a line, to be drawn beside others.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"molehill/pkg/run"
 )
@@ -68,6 +69,7 @@ func Build(ctx context.Context, root string, environment ...string) (path string
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("launch: building molehill: %w", err)
 	}
+	clean(dir)
 	temporary, err := os.MkdirTemp(dir, ".build-")
 	if err != nil {
 		return "", fmt.Errorf("launch: building molehill: %w", err)
@@ -91,6 +93,16 @@ func Build(ctx context.Context, root string, environment ...string) (path string
 		return "", fmt.Errorf("launch: building molehill: %w", err)
 	}
 	return path, nil
+}
+
+// clean removes what builders that were killed have left, an hour ago or more.
+func clean(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, ".build-*"))
+	for _, path := range left {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.RemoveAll(path) // another builder may be faster
+		}
+	}
 }
 
 func goBuild(ctx context.Context, root, target string, environment []string, flags ...string) (output []byte, err error) {

@@ -115,6 +115,26 @@ func largestArray(ctx context.Context) (int, error) {
 // everybody.
 const QueueInterval = 2 * time.Second
 
+// silence is for how long a cluster may leave questions unanswered before nobody waits
+// any more: its daemon may be restarted, or have too much to do. A variable for tests.
+var silence, again = 5 * time.Minute, QueueInterval
+
+// Patiently asks a cluster again while it does not answer, for some minutes: what was given
+// to it is computed all the same.
+func Patiently(ctx context.Context, ask func() error) error {
+	for first := time.Now(); ; {
+		err := ask()
+		if silent := new(askError); !errors.As(err, &silent) || time.Since(first) > silence {
+			return err
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // Await returns when a run that was given to a cluster is computed there or
 // needs to be no more, at once for all other runs; say is told where it stands
 // when that changes. An error says that its job ended and computed nothing.
@@ -134,7 +154,11 @@ func Await(ctx context.Context, r *run.Run, say func(string)) error {
 			return lost(r, job)
 		}
 		if time.Since(asked) > QueueInterval || gone > 0 {
-			states, err := queue(ctx, job.ID)
+			var states map[string]jobState
+			err := Patiently(ctx, func() (err error) {
+				states, err = queue(ctx, job.ID)
+				return err
+			})
 			if err != nil {
 				return err
 			}

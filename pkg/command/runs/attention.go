@@ -40,7 +40,11 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 	for {
 		looking := time.Now()
 		busy := a.working() // before looking: who has just stopped has nothing left to do
-		queued, err := launch.Queued(ctx, a.runs...)
+		var queued map[string]string
+		err := launch.Patiently(ctx, func() (err error) {
+			queued, err = launch.Queued(ctx, a.runs...)
+			return err
+		})
 		if err != nil {
 			return broken, err
 		}
