@@ -31,10 +31,15 @@ kept with the run, and asked again it is there at once.
   fid      Fréchet Inception Distance to held-out images: fid with the whole
            network (molehill data fetch inception), fid-768 with the one that is
            cut short; most of a tenth of a second an image on two cores
-  pixels   sliced W₂ of decoded images to held-out ones, pixel by pixel: of flows
-  logistic, mlp, cnn
-           accuracy on held-out images of a classifier that has learned from
-           generated ones alone: of generators of labelled images
+  pixels   sliced W₂ of decoded images to held-out ones, pixel by pixel: of flows,
+           as are the registered metrics (molehill list metrics)
+  logistic, mlp, cnn, or another classifier (molehill list classifiers)
+           accuracy on held-out images of one that has learned from generated ones
+           alone: of generators of labelled images
+  knn      accuracy with 004's labels, those of the nearest private codes: of
+           dp-swae, and for the keeper of the rows
+  distinguish
+           how well 004 D.1 tells neighbours apart: of circle
   bias     bias and variance of DP-Sinkhorn's gradient as its debiasing varies
   copies   how near generated rows are to private rows and to held-out ones; it
            looks at private rows and charges nothing, so it is for their keeper`,

@@ -116,7 +116,7 @@ func judge(ctx context.Context, name string, made, held *dataset.Dataset, seed u
 // Measures implements experiment.Measurer: the classifiers of 001 D.2, FID, whether
 // rows are copies of private ones, and the bias and variance of gradients.
 func (e Experiment) Measures() []string {
-	return []string{"logistic", "mlp", "cnn", "fid", "copies", "bias"}
+	return utility.Beside("logistic", "mlp", "cnn", "fid", "copies", "bias")
 }
 
 // Called implements experiment.Renaming.

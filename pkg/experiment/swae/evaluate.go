@@ -145,7 +145,7 @@ func (t *training) byRecords() (classify, error) {
 // Measures implements experiment.Measurer: classifiers, mlp again with 004's labels
 // (knn), FID, and whether generated images are copies of private ones.
 func (Experiment) Measures() []string {
-	return []string{"mlp", "logistic", "cnn", "knn", "fid", "copies"}
+	return utility.Beside("mlp", "logistic", "cnn", "knn", "fid", "copies")
 }
 
 // Called implements experiment.Renaming.

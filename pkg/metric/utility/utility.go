@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/metric"
@@ -126,4 +127,15 @@ func finish(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("utility: %v", v)
 	}
+}
+
+// Beside returns names of measures, and behind them those of the classifiers that are
+// registered besides.
+func Beside(measures ...string) []string {
+	for _, c := range Registry.All() {
+		if name := c.Describe().Name; !slices.Contains(measures, name) {
+			measures = append(measures, name)
+		}
+	}
+	return measures
 }

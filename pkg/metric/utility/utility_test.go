@@ -3,10 +3,12 @@ package utility
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"molehill/pkg/dataset"
+	"molehill/pkg/plugin"
 )
 
 // Every classifier is registered under its name and refuses rows it cannot learn
@@ -134,5 +136,23 @@ func TestMajority(t *testing.T) {
 	}
 	if got := Majority(train, &dataset.Dataset{Classes: classes}); got != 0 {
 		t.Error("without a row to test on:", got)
+	}
+}
+
+// guess is a classifier of somebody's own.
+type guess struct{ Classifier }
+
+func (guess) Describe() plugin.Info {
+	return plugin.Info{Name: "guess", Summary: "always the first class", Version: "1"}
+}
+
+// A classifier that is registered can be measured by, behind what there is.
+func TestRegisteredClassifiersAreMeasures(t *testing.T) {
+	if got := Beside("mlp", "fid", "logistic", "cnn"); !slices.Equal(got, []string{"mlp", "fid", "logistic", "cnn"}) {
+		t.Errorf("%v", got)
+	}
+	Registry.Register(guess{DefaultLogistic})
+	if got := Beside("mlp", "fid", "logistic", "cnn"); !slices.Equal(got, []string{"mlp", "fid", "logistic", "cnn", "guess"}) {
+		t.Errorf("%v", got)
 	}
 }
