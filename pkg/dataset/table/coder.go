@@ -38,7 +38,7 @@ type coder struct {
 	Column
 	schema   *Schema
 	names    map[string]Code
-	texts    bool
+	days     bool // whether days may be their number from 1970, as in an archive of numbers
 	notation notation
 }
 
@@ -46,7 +46,7 @@ type coder struct {
 // or numbers and days that this package has spelled.
 func newCoder(s *Schema, c Column, texts bool) coder {
 	c.absent = s.absentNumbers(c)
-	k := coder{Column: c, schema: s, texts: texts, notation: notationOf("")}
+	k := coder{Column: c, schema: s, notation: notationOf("")}
 	if texts && c.Kind == Numeric {
 		k.notation = notationOf(c.Format)
 	}
@@ -80,7 +80,7 @@ func (k coder) code(text string) (Code, fault) {
 		v = parsed
 	case Date:
 		day, ok := k.dayOf(text)
-		if !ok && !k.texts { // days as their number from 1970, as an archive of numbers has them
+		if !ok && k.days {
 			var err error
 			day, err = strconv.ParseFloat(text, 64)
 			ok = err == nil && day == math.Trunc(day)

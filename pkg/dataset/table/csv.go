@@ -125,6 +125,9 @@ func (s *csvSource) Read() ([]string, error) {
 	return row, err
 }
 
+// Unread implements Source.
+func (s *csvSource) Unread(int) error { return nil }
+
 // Texts implements Source.
 func (s *csvSource) Texts(int) bool { return true }
 

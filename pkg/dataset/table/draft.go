@@ -61,12 +61,19 @@ func Draft(ctx context.Context, name string, source Source, separator string) (*
 	}
 	s := &Schema{Name: name, Separator: separator}
 	for i, c := range seen {
+		column := c.draft(header[i], rows)
+		if err := source.Unread(i); err != nil {
+			column.Note = err.Error()
+		}
+		s.Columns = append(s.Columns, column)
+		if column.Kind == Exclude { // of which nobody confirms anything
+			continue
+		}
 		for _, text := range c.absent() {
 			if !slices.Contains(s.Missing, text) {
 				s.Missing = append(s.Missing, text)
 			}
 		}
-		s.Columns = append(s.Columns, c.draft(header[i], rows))
 	}
 	slices.Sort(s.Missing)
 	// A last column of few names is what people most often want to predict.

@@ -107,6 +107,9 @@ func (s *npzSource) Read() ([]string, error) {
 	return s.row, nil
 }
 
+// Unread implements Source.
+func (s *npzSource) Unread(int) error { return nil }
+
 // Texts implements Source.
 func (s *npzSource) Texts(int) bool { return false }
 

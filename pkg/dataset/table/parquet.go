@@ -19,6 +19,7 @@ type parquetSource struct {
 	header  []string
 	texts   []func(parquet.Value) string
 	written []bool // by whoever wrote the file, of each column
+	unread  []error
 	groups  []parquet.RowGroup
 	rows    parquet.Rows // of the current group; nil before the first
 	buffer  []parquet.Row
@@ -54,9 +55,12 @@ func openParquet(path string) (s Source, err error) {
 			return nil, fmt.Errorf("column %q has values within values; expected a flat table", field.Name())
 		}
 		text := textOf(field.Type())
+		var unread error
 		if text == nil {
-			return nil, fmt.Errorf("column %q is of type %v; save it as a number (DOUBLE), a day (DATE) or a text", field.Name(), field.Type())
+			unread = fmt.Errorf("column %q is of type %v; save it as a number (DOUBLE), a day (DATE) or a text, or exclude it", field.Name(), field.Type())
+			text = func(parquet.Value) string { return "" }
 		}
+		p.unread = append(p.unread, unread)
 		p.header, p.texts = append(p.header, field.Name()), append(p.texts, text)
 		p.written = append(p.written, field.Type().Kind() == parquet.ByteArray)
 	}
@@ -167,6 +171,9 @@ func (s *parquetSource) more() error {
 	}
 	return err
 }
+
+// Unread implements Source.
+func (s *parquetSource) Unread(column int) error { return s.unread[column] }
 
 // Texts implements Source.
 func (s *parquetSource) Texts(column int) bool { return s.written[column] }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ type Source interface {
 	// Texts reports whether the values of a column are texts of whoever wrote the file;
 	// else they are numbers and days, which this package spells its own way.
 	Texts(column int) bool
+	// Unread is why a column's values are not read, and are empty; nil if they are.
+	Unread(column int) error
 	io.Closer
 }
 
@@ -145,8 +148,12 @@ func (s *Schema) CheckFile(path string) error {
 	if err != nil {
 		return err
 	}
+	var at []int
 	if err = checkSingle(source); err == nil {
-		_, err = s.match(source.Header(), s.Modelled())
+		at, err = s.match(source.Header(), s.Modelled())
+	}
+	for _, column := range at {
+		err = cmp.Or(err, source.Unread(column))
 	}
 	if err = errors.Join(err, source.Close()); err != nil {
 		return fmt.Errorf("table: %s: %w", path, err)
@@ -168,7 +175,11 @@ func (s *Schema) Code(ctx context.Context, source Source) (*Table, []Disagreemen
 	found := make([]Disagreement, len(t.Columns))
 	coders := make([]coder, len(t.Columns))
 	for i, c := range t.Columns {
+		if err := source.Unread(at[i]); err != nil {
+			return nil, nil, err
+		}
 		coders[i], found[i].Column = newCoder(s, c, source.Texts(at[i])), c.Name
+		_, coders[i].days = source.(*npzSource)
 	}
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {

@@ -296,6 +296,7 @@ func TestACancelledReadingEnds(t *testing.T) {
 type endless struct{ rows int }
 
 func (endless) Header() []string  { return []string{"a"} }
+func (*endless) Unread(int) error { return nil }
 func (e *endless) Texts(int) bool { return true }
 
 func (e *endless) Read() ([]string, error) {

@@ -60,7 +60,7 @@ func Settled(hash string, err error) error {
 	if err == nil || hash == "" {
 		return err
 	}
-	return errors.New("the schema of this run has changed since it was asked for, or cannot be read; `molehill schema check` tells its keeper more; ask again, for another run")
+	return errors.New("the schema of this run has changed since it was asked for, or this program cannot read it; `molehill schema check` tells its keeper more; ask again, for another run")
 }
 
 // Unnamed returns an error that does not say where the data and their schema are, nor what
