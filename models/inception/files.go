@@ -59,7 +59,7 @@ func Open(dir string) (*Network, error) {
 }
 
 // Installed is the Metric of the network that Open would find, of whose weights nothing is
-// read: the whole one's if there is none.
+// read; "" if there is none.
 func Installed(dir string) string {
 	cut := false
 	for _, folder := range dataset.Folders(dir) {
@@ -73,7 +73,7 @@ func Installed(dir string) string {
 	if cut {
 		return metricOf(Cut)
 	}
-	return metricOf(Full)
+	return ""
 }
 
 // openFolder reads the network up to mixed_7 from a folder of one file for each

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -74,15 +76,20 @@ func doctor() *cobra.Command {
 // here.
 func cannotRun(findings []finding) error {
 	var missing []string
+	ledger := false
 	for _, f := range findings {
-		if !f.OK && slices.Contains([]string{"backend", "graph", "randomness", "runs", "ledger"}, f.Subject) {
+		ledger = ledger || !f.OK && f.Subject == "ledger"
+		if !f.OK && slices.Contains([]string{"backend", "graph", "randomness", "runs"}, f.Subject) {
 			missing = append(missing, f.Subject)
 		}
 	}
-	if missing == nil {
-		return nil
+	switch {
+	case missing != nil:
+		return fmt.Errorf("nothing can be computed here as things are: %s", strings.Join(missing, ", "))
+	case ledger:
+		return errors.New("nothing can be computed on private rows here as things are: ledger")
 	}
-	return fmt.Errorf("nothing can be computed here as things are: %s", strings.Join(missing, ", "))
+	return nil
 }
 
 func examine(cmd *cobra.Command) []finding {
@@ -189,10 +196,11 @@ func store() finding {
 		return finding{Subject: "runs", Found: err.Error(), Advice: "set MOLEHILL_RUNS to a folder"}
 	}
 	probe := func() error {
-		if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-			return err
+		dir := s.Dir // or, as nothing is to be made for a slip of the name, where it would be
+		for _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir; _, err = os.Stat(dir) {
+			dir = filepath.Dir(dir)
 		}
-		file, err := os.CreateTemp(s.Dir, ".doctor-*")
+		file, err := os.CreateTemp(dir, ".doctor-*")
 		if err != nil {
 			return err
 		}

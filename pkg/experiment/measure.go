@@ -34,7 +34,8 @@ type Measurer interface {
 // name is not found under the other.
 type Renaming interface {
 	Measurer
-	// Called is what the value of such a measure is called now, "" of any other.
+	// Called is what the value of such a measure is called now, "" of any other, and where
+	// there is nothing to measure by.
 	Called(name string) string
 }
 
@@ -102,10 +103,20 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	}
 	at, value := name, ""
 	if m, ok := e.(Renaming); ok {
-		value = m.Called(name)
+		err := plugin.Guard(kind, r.Spec.Experiment, "Called", func() error {
+			value = m.Called(name)
+			return nil
+		})
+		if err != nil {
+			return found, err
+		}
 		at = cmp.Or(value, name)
 	}
-	for _, file := range []string{at, name} { // a fid-768 of before is in a file of fid
+	files := []string{at, name} // a fid-768 of before is in a file of fid
+	if value == "" {            // with no network there is still what one has measured
+		files = append(files, others(r, name, rows)...)
+	}
+	for _, file := range files {
 		for _, private := range []bool{false, true} {
 			found, err = readMeasured(r, measuredName(file, rows, private))
 			if _, is := found.Values[value]; err == nil && (is || value == "") {
@@ -114,6 +125,11 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 		}
 	}
 	found = Measured{}
+	if value == name {
+		if err := makeRoom(r, name, rows); err != nil {
+			return found, err
+		}
+	}
 	began := time.Now()
 	err = plugin.Guard(kind, r.Spec.Experiment, "Measure", func() error {
 		found, err = e.(Measurer).Measure(ctx, r, config, name, rows, say)
@@ -127,11 +143,41 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	if found.NonPrivate {
 		write = r.WriteOwn
 	}
-	return found, write(measuredName(at, rows, found.NonPrivate), func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", " ")
-		return encoder.Encode(found)
-	})
+	return found, write(measuredName(at, rows, found.NonPrivate), found.write)
+}
+
+// others are the names under which a measure of a run is kept that another network called
+// otherwise: fid-768 of fid.
+func others(r *run.Run, name string, rows int) (names []string) {
+	artefacts, _ := r.Artefacts() // what cannot be listed is not there
+	for _, artefact := range artefacts {
+		kept, of := strings.CutSuffix(path.Base(artefact), fmt.Sprintf("-%d.json", rows))
+		if of && path.Dir(artefact) == measures && strings.HasPrefix(kept, name+"-") {
+			names = append(names, kept)
+		}
+	}
+	return names
+}
+
+// makeRoom keeps what another network has measured, in the file of a measure by which this
+// one is to be kept, in one of its own.
+func makeRoom(r *run.Run, name string, rows int) error {
+	before, err := readMeasured(r, measuredName(name, rows, false))
+	if err != nil {
+		return nil // there is nothing to keep
+	}
+	for value := range before.Values {
+		if strings.HasPrefix(value, name+"-") && !strings.Contains(value, " ") {
+			return r.WriteFile(measuredName(value, rows, false), before.write)
+		}
+	}
+	return nil
+}
+
+func (m Measured) write(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", " ")
+	return encoder.Encode(m)
 }
 
 // Folders of what was measured among a run's artefacts: what may go with it, and what

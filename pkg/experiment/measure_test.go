@@ -46,8 +46,17 @@ func TestAnotherNetworkMeasuresAnew(t *testing.T) {
 			t.Errorf("with %s found %v, %v; want %v", c.sees, found.Values, err, c.want)
 		}
 	}
-	if all, err := experiment.AllMeasured(r); err != nil || len(all) != 2 {
-		t.Errorf("kept are %v, %v", all, err)
+	kept := func(want int) {
+		t.Helper()
+		if all, err := experiment.AllMeasured(r); err != nil || len(all) != want {
+			t.Errorf("kept are %v, %v", all, err)
+		}
+	}
+	kept(2)
+	// Without a network there is still what one has measured.
+	sees = ""
+	if found, err := experiment.Measure(t.Context(), r, "sight", 5, func(run.Event) {}); err != nil || len(found.Values) != 1 || times != 2 {
+		t.Errorf("without a network found %v, %v, after %d measurements", found.Values, err, times)
 	}
 	// A file of before is called by what was asked for, whatever it holds.
 	artefact := r.Dir + "/artefacts/measures/"
@@ -63,5 +72,10 @@ func TestAnotherNetworkMeasuresAnew(t *testing.T) {
 		if err != nil || found.Values[c.sees] != c.want {
 			t.Errorf("with %s found %v, %v; want %v", c.sees, found.Values, err, c.want)
 		}
+	}
+	kept(2)
+	sees = ""
+	if found, err := experiment.Measure(t.Context(), r, "sight", 5, func(run.Event) {}); err != nil || found.Values["sight"] != 3 {
+		t.Errorf("without a network found %v, %v", found.Values, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -104,8 +103,7 @@ func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions)
 	case o.InPlace && runErr == nil:
 		result.Path = path
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, before) {
-			ending := filepath.Ext(path)
-			result.Path = strings.TrimSuffix(path, ending) + ".executed" + ending
+			result.Path = filepath.Join(filepath.Dir(path), "executed", filepath.Base(path))
 			runErr = fmt.Errorf("executing %s: it was saved by somebody else meanwhile, and stays as it is; what was executed is in %s", path, result.Path)
 		}
 	default:

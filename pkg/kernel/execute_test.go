@@ -126,7 +126,7 @@ func TestExecuteInPlaceAndExport(t *testing.T) {
 		changing <- os.WriteFile(path, saved, 0o644)
 	}()
 	r, err = Execute(t.Context(), e, path, ExecuteOptions{InPlace: true})
-	if err == nil || !strings.Contains(err.Error(), "test.executed.ipynb") || <-changing != nil {
+	if err == nil || !strings.Contains(err.Error(), "executed/test.ipynb") || <-changing != nil {
 		t.Errorf("saved meanwhile: %v", err)
 	}
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, saved) {

@@ -74,6 +74,9 @@ func (s *setup) say(format string, args ...any) {
 
 func (s *setup) run(ctx context.Context) error {
 	start := time.Now()
+	if err := s.goBack(); err != nil {
+		return err
+	}
 	if data, err := os.ReadFile(s.stampFile()); err == nil {
 		// A stamp that cannot be read counts as none: all is done again.
 		_ = json.Unmarshal(data, &s.stamp)
@@ -83,27 +86,32 @@ func (s *setup) run(ctx context.Context) error {
 	if ctx.Err() != nil { // of which nothing can be told by Python's silence
 		return context.Cause(ctx)
 	}
-	if fresh {
-		if s.offline {
-			return fmt.Errorf("%s is missing or out of date and no network may be used; run `make lab CHECK=1` once with network", s.Venv)
-		}
-		before := s.stamp
-		if err := s.setAside(); err != nil {
-			return err
-		}
-		s.stamp = stamp{}
-		if err := s.save(); err != nil { // half an environment must not pass for one
-			return err
-		}
-		if err := s.installPython(ctx); err != nil {
-			s.stamp = before
-			return errors.Join(err, s.putBack())
-		}
-		s.stamp.Python = python
-		if err := os.RemoveAll(s.aside()); err != nil {
-			return err
-		}
+	if !fresh {
+		return s.complete(ctx, start, golang, s.stamp.Go != golang)
 	}
+	if s.offline {
+		return fmt.Errorf("%s is missing or out of date and no network may be used; run `make lab CHECK=1` once with network", s.Venv)
+	}
+	if err := s.setAside(); err != nil {
+		return err
+	}
+	s.stamp = stamp{}
+	err := s.save() // half an environment must not pass for one
+	if err == nil {
+		err = s.installPython(ctx)
+	}
+	if err == nil {
+		s.stamp.Python = python
+		err = s.complete(ctx, start, golang, true)
+	}
+	if err != nil {
+		return errors.Join(err, s.goBack())
+	}
+	return s.forget()
+}
+
+// complete does what comes after Python, tools too where they are to be built.
+func (s *setup) complete(ctx context.Context, start time.Time, golang string, tools bool) error {
 	if err := s.installXLA(ctx); err != nil {
 		return err
 	}
@@ -116,7 +124,7 @@ func (s *setup) run(ctx context.Context) error {
 	if err := s.writeConfig(); err != nil {
 		return err
 	}
-	if fresh || s.stamp.Go != golang {
+	if tools {
 		if err := s.buildTools(ctx); err != nil {
 			return err
 		}
@@ -124,7 +132,7 @@ func (s *setup) run(ctx context.Context) error {
 	if err := s.buildMolehill(ctx); err != nil {
 		return err
 	}
-	if fresh || s.stamp.Go != golang {
+	if tools {
 		if err := s.warm(ctx); err != nil {
 			return err
 		}
@@ -134,30 +142,48 @@ func (s *setup) run(ctx context.Context) error {
 	return s.save()
 }
 
-// aside is where an environment waits until there is another: without network there is none,
-// and the old one is better than nothing.
+// aside is where an environment waits, with its stamp, until there is another: without
+// network there is none, and the old one is better than nothing.
 func (s *setup) aside() string { return s.Venv + ".old" }
 
-// setAside moves the environment out of the way. What a set-up that was killed has left of
-// another goes.
+// setAside moves the environment out of the way, if there is one.
 func (s *setup) setAside() error {
-	if _, err := os.Stat(s.aside()); err == nil {
-		return os.RemoveAll(s.Venv)
+	if _, err := os.Stat(s.Venv); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err := os.Rename(s.Venv, s.aside()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	text, err := json.Marshal(s.stamp)
+	if err != nil {
 		return err
 	}
-	return nil
+	if err := os.WriteFile(filepath.Join(s.Venv, stampAside), text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(s.Venv, s.aside())
 }
 
-// putBack has the environment that was set aside again, if there was one.
-func (s *setup) putBack() error {
+const stampAside = "setup.json" // in an environment that waits
+
+// goBack has the environment again that waits for another, if one does: the other has not
+// become whole, or whoever made it was killed.
+func (s *setup) goBack() error {
 	if _, err := os.Stat(s.aside()); err != nil {
-		s.stamp = stamp{}
 		return nil
+	}
+	s.stamp = stamp{}
+	if data, err := os.ReadFile(filepath.Join(s.aside(), stampAside)); err == nil {
+		_ = json.Unmarshal(data, &s.stamp) // else all is done again
 	}
 	s.say("The environment of before stays as it was.")
 	return errors.Join(os.RemoveAll(s.Venv), os.Rename(s.aside(), s.Venv), s.save())
+}
+
+// forget removes the environment that has waited: there is another.
+func (s *setup) forget() error {
+	gone := s.Venv + ".gone"
+	if err := os.Rename(s.aside(), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(gone)
 }
 
 func (s *setup) save() error {

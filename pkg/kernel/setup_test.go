@@ -187,6 +187,17 @@ func TestSetupWithoutNetworkShowsPip(t *testing.T) {
 	if err == nil {
 		t.Error("a set-up that failed passes for one the next time")
 	}
+	// One that was killed half way leaves it waiting; the next one goes back to it first.
+	venv := filepath.Join(root, ".molehill", "venv")
+	if err := errors.Join(os.WriteFile(filepath.Join(venv, stampAside), []byte(`{"python": "of before"}`), 0o644), os.Rename(venv, venv+".old"), os.MkdirAll(filepath.Join(venv, "half"), 0o755), os.WriteFile(stamped, []byte("{}"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Setup(t.Context(), Options{Root: root, Offline: true}); err == nil {
+		t.Error("an environment of other packages passes for this one")
+	}
+	if _, err := os.Stat(filepath.Join(venv, "half")); err == nil {
+		t.Error("half an environment is left")
+	}
 }
 
 // A machine with neither ensurepip nor a C compiler, and an empty home. Two

@@ -182,8 +182,8 @@ func ask(answer any, arguments ...string) error {
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	text, err := cmd.Output()
-	if ctx.Err() != nil {
-		return errors.New("interrupted; the same cell again goes on")
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted; what was begun goes on, and the same cell again comes back to it (`molehill runs` lists it, `molehill cancel RUN` stops it)")
 	}
 	if err != nil {
 		said := strings.TrimSpace(strings.TrimPrefix(complaint.String(), "molehill: "))

@@ -60,6 +60,17 @@ func TestTheEpsilonThatIsShownIsProved(t *testing.T) {
 	if label := spokenOf(stated(t, store, "1", 9, `{"epsilon": 3}`, 2.99999, 1), "epsilon", "3"); label != "ε = 3" {
 		t.Error(label)
 	}
+	var steps []*run.Run // what is proved grows with them, and is no line of its own
+	for _, n := range []int{8, 16, 32} {
+		steps = append(steps, stated(t, store, "1", 7, fmt.Sprintf(`{"epsilon": 1, "steps": %d}`, n), 1+float64(n)/100, 1), stated(t, store, "1", 7, fmt.Sprintf(`{"epsilon": 5, "steps": %d}`, n), 5, 1))
+	}
+	if c, err = CompareRuns(steps); err != nil {
+		t.Fatal(err)
+	}
+	grown := c.Against("steps", "loss")
+	if len(grown.Lines) != 2 || len(grown.Lines[0].X) != 3 || grown.Lines[0].Name != "ε = 1 asked for, 1.08 to 1.32 proved" || grown.Lines[1].Name != "ε = 5" {
+		t.Errorf("%+v", grown.Lines)
+	}
 	without := stated(t, store, "1", 5, `{"epsilon": 4}`, 0, 1)
 	if c, err = CompareRuns(append(runs, without)); err != nil {
 		t.Fatal(err)

@@ -183,7 +183,7 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 		fail(err)
 	}
 	type point struct{ x, mean, deviation float64 }
-	lines := map[string][]point{}
+	lines, along := map[string][]point{}, map[string]*group{}
 	var order []string
 	infinite := 0
 	// An ε is the one that holds, if all runs say which.
@@ -198,7 +198,7 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 		var rest []string
 		for _, name := range names {
 			if value, ok := g.settings[name]; ok && name != setting {
-				rest = append(rest, spokenOf(g.runs[0], name, value))
+				rest = append(rest, spoken(name, value))
 			}
 		}
 		x, err := strconv.ParseFloat(g.settings[setting], 64)
@@ -218,6 +218,14 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 			order = append(order, key)
 		}
 		lines[key] = append(lines[key], point{x, mean, deviation})
+		if asked := g.settings["epsilon"]; setting != "epsilon" && slices.Contains(names, "epsilon") {
+			all := along[key]
+			if all == nil {
+				all = &group{settings: map[string]string{"epsilon": asked}}
+				along[key] = all
+			}
+			all.runs = append(all.runs, g.runs...)
+		}
 	}
 	figure := viz.Curves{Title: metric, X: viz.Axis{Label: axis}, Y: viz.Axis{Label: metric}}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -225,6 +233,11 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 	for _, key := range order {
 		slices.SortFunc(lines[key], func(a, b point) int { return int(math.Copysign(1, a.x-b.x)) })
 		line := viz.Line{Name: key}
+		if all := along[key]; all != nil { // an ε that is asked for and not what is proved says so
+			if asked, err := privacy.ParseEpsilon(all.settings["epsilon"]); err == nil && all.most() > float64(asked)*(1+1e-9) {
+				line.Name += " asked for, " + all.proved() + " proved"
+			}
+		}
 		for _, p := range lines[key] {
 			low, high = min(low, p.x), max(high, p.x)
 			if math.IsNaN(p.deviation) { // of one run

@@ -15,7 +15,8 @@ func TestSilentClustersAreAskedAgain(t *testing.T) {
 	before, interval := silence, again
 	t.Cleanup(func() { silence, again = before, interval })
 	silence, again = time.Minute, time.Millisecond
-	asked := 0
+	asked, told := 0, 0
+	say := func(string) { told++ }
 	fails := func(times int, with error) func() error {
 		asked = 0
 		return func() error {
@@ -26,19 +27,22 @@ func TestSilentClustersAreAskedAgain(t *testing.T) {
 		}
 	}
 	silent := &askError{command: "squeue", complaint: "Socket timed out on send/recv operation"}
-	if err := Patiently(t.Context(), fails(3, silent)); err != nil || asked != 4 {
-		t.Errorf("asked %d times: %v", asked, err)
+	if err := Patiently(t.Context(), say, fails(3, silent)); err != nil || asked != 4 || told != 1 {
+		t.Errorf("asked %d times, told %d times: %v", asked, told, err)
 	}
-	if err := Patiently(t.Context(), fails(3, ErrNoSlurm)); !errors.Is(err, ErrNoSlurm) || asked != 1 {
+	if err := Patiently(t.Context(), say, fails(3, &askError{command: "squeue", complaint: "Access/permission denied"})); err == nil || asked != 1 {
+		t.Errorf("asked %d times where it is not allowed: %v", asked, err)
+	}
+	if err := Patiently(t.Context(), say, fails(3, ErrNoSlurm)); !errors.Is(err, ErrNoSlurm) || asked != 1 {
 		t.Errorf("asked %d times where there is no cluster: %v", asked, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Patiently(ctx, fails(1000, silent)); !errors.Is(err, context.Canceled) {
+	if err := Patiently(ctx, say, fails(1000, silent)); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	silence = 0
-	if err := Patiently(t.Context(), fails(1000, silent)); !errors.Is(err, silent) || asked > 2 {
+	if err := Patiently(t.Context(), say, fails(1000, silent)); !errors.Is(err, silent) || asked > 2 {
 		t.Errorf("asked %d times for no longer than nothing: %v", asked, err)
 	}
 }

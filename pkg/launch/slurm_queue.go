@@ -120,12 +120,18 @@ const QueueInterval = 2 * time.Second
 var silence, again = 5 * time.Minute, QueueInterval
 
 // Patiently asks a cluster again while it does not answer, for some minutes: what was given
-// to it is computed all the same.
-func Patiently(ctx context.Context, ask func() error) error {
+// to it is computed all the same. say is told once that it does not.
+func Patiently(ctx context.Context, say func(string), ask func() error) error {
+	told := false
 	for first := time.Now(); ; {
 		err := ask()
-		if silent := new(askError); !errors.As(err, &silent) || time.Since(first) > silence {
+		silent := new(askError)
+		if !errors.As(err, &silent) || strings.Contains(silent.complaint, "denied") || time.Since(first) > silence {
 			return err
+		}
+		if !told {
+			say(fmt.Sprintf("the cluster does not answer (%v); it is asked again until %s", err, first.Add(silence).Format(time.TimeOnly)))
+			told = true
 		}
 		select {
 		case <-time.After(again):
@@ -155,7 +161,7 @@ func Await(ctx context.Context, r *run.Run, say func(string)) error {
 		}
 		if time.Since(asked) > QueueInterval || gone > 0 {
 			var states map[string]jobState
-			err := Patiently(ctx, func() (err error) {
+			err := Patiently(ctx, say, func() (err error) {
 				states, err = queue(ctx, job.ID)
 				return err
 			})

@@ -41,7 +41,7 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 		looking := time.Now()
 		busy := a.working() // before looking: who has just stopped has nothing left to do
 		var queued map[string]string
-		err := launch.Patiently(ctx, func() (err error) {
+		err := launch.Patiently(ctx, func(text string) { fmt.Fprintln(w, text) }, func() (err error) {
 			queued, err = launch.Queued(ctx, a.runs...)
 			return err
 		})
