@@ -140,8 +140,14 @@ func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 				}
 			}
 			if step == killed {
-				if len(digests) != killed+1 {
-					t.Fatalf("%d releases of %d steps: what is computed ahead must not be released", len(digests), killed+1)
+				releases := 0 // besides, that the key samples for this plan is remembered
+				for name := range digests {
+					if strings.HasPrefix(name, "release ") {
+						releases++
+					}
+				}
+				if releases != killed+1 {
+					t.Fatalf("%d releases of %d steps: what is computed ahead must not be released", releases, killed+1)
 				}
 			}
 		}
