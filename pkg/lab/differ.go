@@ -70,18 +70,6 @@ func provedText(r *run.Run) string {
 	return epsilon.String()
 }
 
-// spokenOf writes a setting of a run for a legend. An ε that is asked for and not what is
-// proved, as with the papers' noise, says so.
-func spokenOf(r *run.Run, name, value string) string {
-	text := spoken(name, value)
-	if epsilon, ok := proved(r); name == "epsilon" && ok && epsilon.String() != value {
-		if asked, err := privacy.ParseEpsilon(value); err == nil && epsilon > asked {
-			return fmt.Sprintf("%s asked for, %v proved", text, epsilon)
-		}
-	}
-	return text
-}
-
 // first are the settings that people ask for first.
 var first = []string{"experiment", "dataset", "epsilon"}
 
@@ -142,9 +130,10 @@ func labels(runs []*run.Run, names map[string][]string) []string {
 		out = nil
 		for i := range runs {
 			var parts []string
+			alone := group{settings[i], runs[i : i+1]}
 			for _, name := range differ[:n] {
-				if value, ok := settings[i][name]; ok {
-					parts = append(parts, spokenOf(runs[i], name, value))
+				if _, ok := settings[i][name]; ok {
+					parts = append(parts, alone.spoken(name))
 				}
 			}
 			out = append(out, strings.Join(parts, ", "))

@@ -54,10 +54,11 @@ func TestTheEpsilonThatIsShownIsProved(t *testing.T) {
 	if figure.X.Label != "ε as proved" || fmt.Sprint(figure.Lines[0].X) != "[8.0411 9.05]" {
 		t.Errorf("%q, at %v", figure.X.Label, figure.Lines[0].X)
 	}
-	if label := spokenOf(runs[0], "epsilon", "1"); label != "ε = 1 asked for, 8.042 proved" {
+	alone := func(r *run.Run) string { return (&group{settingsOf(r), []*run.Run{r}}).spoken("epsilon") }
+	if label := alone(runs[0]); label != "ε = 1 asked for, 8.042 proved" {
 		t.Error(label)
 	}
-	if label := spokenOf(stated(t, store, "1", 9, `{"epsilon": 3}`, 2.99999, 1), "epsilon", "3"); label != "ε = 3" {
+	if label := alone(stated(t, store, "1", 9, `{"epsilon": 3}`, 2.99999, 1)); label != "ε = 3" {
 		t.Error(label)
 	}
 	var steps []*run.Run // what is proved grows with them, and is no line of its own

@@ -49,30 +49,37 @@ func (c Comparison) groups() (groups []*group, names []string) {
 // proved is the ε that the group's runs prove, from the least to the largest where seeds
 // differ; "" without statements.
 func (g *group) proved() string {
-	least, most, any := privacy.Epsilon(math.Inf(1)), privacy.Epsilon(0), false
-	for _, r := range g.runs {
-		if epsilon, ok := proved(r); ok {
-			least, most, any = min(least, epsilon), max(most, epsilon), true
-		}
-	}
-	switch {
-	case !any:
+	switch least, most, ok := g.span(); {
+	case !ok:
 		return ""
 	case least.String() == most.String():
 		return most.String()
+	default:
+		return fmt.Sprintf("%v to %v", least, most)
 	}
-	return fmt.Sprintf("%v to %v", least, most)
 }
 
-// most is the largest ε that the group's runs prove.
-func (g *group) most() float64 {
-	most := 0.0
+// span is the least and the largest ε that the group's runs prove; false without
+// statements.
+func (g *group) span() (least, most privacy.Epsilon, ok bool) {
+	least = privacy.Epsilon(math.Inf(1))
 	for _, r := range g.runs {
-		if epsilon, ok := proved(r); ok {
-			most = max(most, float64(epsilon))
+		if epsilon, stated := proved(r); stated {
+			least, most, ok = min(least, epsilon), max(most, epsilon), true
 		}
 	}
-	return most
+	return least, most, ok
+}
+
+// spoken writes a setting for a legend. An ε that is asked for and not what is proved, as
+// with the papers' noise, says so.
+func (g *group) spoken(name string) string {
+	text := spoken(name, g.settings[name])
+	asked, err := privacy.ParseEpsilon(g.settings[name])
+	if _, most, ok := g.span(); name == "epsilon" && err == nil && ok && most > asked*(1+1e-9) {
+		return text + " asked for, " + g.proved() + " proved"
+	}
+	return text
 }
 
 // over returns the mean of a metric over the runs that are finished, its standard
@@ -183,8 +190,22 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 		fail(err)
 	}
 	type point struct{ x, mean, deviation float64 }
-	lines, along := map[string][]point{}, map[string]*group{}
-	var order []string
+	type path struct {
+		group  // all that lie on it
+		points []point
+	}
+	paths := map[string]*path{} // by their other settings
+	var order []*path
+	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == setting })
+	called := func(settings map[string]string, say func(name string) string) string {
+		var said []string
+		for _, name := range others {
+			if _, ok := settings[name]; ok {
+				said = append(said, say(name))
+			}
+		}
+		return strings.Join(said, ", ")
+	}
 	infinite := 0
 	// An ε is the one that holds, if all runs say which.
 	atProved := setting == "epsilon" && !slices.ContainsFunc(groups, func(g *group) bool {
@@ -195,15 +216,10 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 		axis = "ε as proved"
 	}
 	for _, g := range groups {
-		var rest []string
-		for _, name := range names {
-			if value, ok := g.settings[name]; ok && name != setting {
-				rest = append(rest, spoken(name, value))
-			}
-		}
 		x, err := strconv.ParseFloat(g.settings[setting], 64)
 		if atProved {
-			x, err = g.most(), nil
+			_, most, _ := g.span()
+			x, err = float64(most), nil
 		}
 		mean, deviation, n := g.over(metric)
 		if err != nil || math.IsInf(x, 0) {
@@ -213,32 +229,21 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 		if n == 0 {
 			continue
 		}
-		key := strings.Join(rest, ", ")
-		if _, seen := lines[key]; !seen {
-			order = append(order, key)
+		key := called(g.settings, func(name string) string { return spoken(name, g.settings[name]) })
+		p := paths[key]
+		if p == nil {
+			p = &path{group: group{settings: g.settings}}
+			paths[key], order = p, append(order, p)
 		}
-		lines[key] = append(lines[key], point{x, mean, deviation})
-		if asked := g.settings["epsilon"]; setting != "epsilon" && slices.Contains(names, "epsilon") {
-			all := along[key]
-			if all == nil {
-				all = &group{settings: map[string]string{"epsilon": asked}}
-				along[key] = all
-			}
-			all.runs = append(all.runs, g.runs...)
-		}
+		p.runs, p.points = append(p.runs, g.runs...), append(p.points, point{x, mean, deviation})
 	}
 	figure := viz.Curves{Title: metric, X: viz.Axis{Label: axis}, Y: viz.Axis{Label: metric}}
 	low, high := math.Inf(1), math.Inf(-1)
 	spread := false
-	for _, key := range order {
-		slices.SortFunc(lines[key], func(a, b point) int { return int(math.Copysign(1, a.x-b.x)) })
-		line := viz.Line{Name: key}
-		if all := along[key]; all != nil { // an ε that is asked for and not what is proved says so
-			if asked, err := privacy.ParseEpsilon(all.settings["epsilon"]); err == nil && all.most() > float64(asked)*(1+1e-9) {
-				line.Name += " asked for, " + all.proved() + " proved"
-			}
-		}
-		for _, p := range lines[key] {
+	for _, path := range order {
+		slices.SortFunc(path.points, func(a, b point) int { return int(math.Copysign(1, a.x-b.x)) })
+		line := viz.Line{Name: called(path.settings, path.spoken)}
+		for _, p := range path.points {
 			low, high = min(low, p.x), max(high, p.x)
 			if math.IsNaN(p.deviation) { // of one run
 				p.deviation = 0
