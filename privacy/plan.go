@@ -41,12 +41,30 @@ func Calibrate(p Plan) (Plan, error) {
 		p.NoiseStd = 0
 		return p, nil
 	}
-	multiplier, err := accountant.CalibrateNoise(p.Budget.Epsilon, p.Budget.Delta, p.event, p.Sensitivity.Relation, accountant.Tightest{})
-	if err != nil {
-		return p, fmt.Errorf("privacy: no noise proves ε = %v, δ = %v for %d releases: %w", p.Budget.Epsilon, p.Budget.Delta, p.Steps, err)
+	for inflation := 0.0; ; {
+		levels := p.levels(inflation)
+		multiplier, err := accountant.CalibrateNoise(p.Budget.Epsilon, p.Budget.Delta, func(multiplier float64) accountant.Event {
+			return p.event(multiplier, levels)
+		}, p.Sensitivity.Relation, accountant.Tightest{})
+		if err != nil {
+			return p, fmt.Errorf("privacy: no noise proves ε = %v, δ = %v for %d releases: %w", p.Budget.Epsilon, p.Budget.Delta, p.Steps, err)
+		}
+		if p.NoiseStd, err = p.noiseStd(multiplier); err != nil {
+			return p, err
+		}
+		// The grid of that noise adds to every sensitivity, most to the least: a release
+		// may be of a lower level than without. With a finer one than was counted on, none is.
+		found := p.Inflation()
+		if found <= inflation || maps.Equal(p.levels(found), levels) {
+			return p, nil
+		}
+		inflation = found
 	}
-	// Solve NoiseStd = multiplier·(Δ + inflation), where the inflation is at most
-	// √Coordinates·2⁻³⁰ of NoiseStd, or what the grid that the span asks for brings.
+}
+
+// noiseStd solves NoiseStd = multiplier·(Δ + inflation), where the inflation is at most
+// √Coordinates·2⁻³⁰ of NoiseStd, or what the grid that the span asks for brings.
+func (p Plan) noiseStd(multiplier float64) (float64, error) {
 	share := multiplier * noise.GridInflation(1, 0, p.coordinates())
 	std := multiplier * p.Sensitivity.Value / (1 - share) * (1 + 1e-12)
 	if share <= 0.5 && noise.Grid(std, p.span()) != noise.Grid(std, 0) {
@@ -55,10 +73,9 @@ func Calibrate(p Plan) (Plan, error) {
 		share = max(share, wider/p.Sensitivity.Value)
 	}
 	if share > 0.5 {
-		return p, fmt.Errorf("privacy: noise %.3g times the sensitivity on a grid of %d numbers would be lost in the grid; release fewer numbers or plan for a larger ε", multiplier, p.Coordinates)
+		return 0, fmt.Errorf("privacy: noise %.3g times the sensitivity on a grid of %d numbers would be lost in the grid; release fewer numbers or plan for a larger ε", multiplier, p.Coordinates)
 	}
-	p.NoiseStd = std
-	return p, nil
+	return std, nil
 }
 
 func (p Plan) check() error {
@@ -118,7 +135,7 @@ func (p Plan) Event() accountant.Event {
 	if p.NoiseStd == 0 {
 		return accountant.NonPrivate{}
 	}
-	return p.event(p.NoiseMultiplier())
+	return p.event(p.NoiseMultiplier(), p.levels(p.Inflation()))
 }
 
 func (p Plan) sampler() sampling.Sampler {
@@ -133,25 +150,31 @@ func (p Plan) sampler() sampling.Sampler {
 // soundness.
 const levelRatio = 1.005
 
+// levels counts releases by how much less sensitive than the most sensitive one they are:
+// those of level l by a factor of levelRatioˡ at least, where rounding to a grid adds so
+// much to the sensitivity of each.
+func (p Plan) levels(inflation float64) map[int]int {
+	if p.Each == nil {
+		return map[int]int{0: p.Steps}
+	}
+	counts := map[int]int{}
+	for _, value := range p.Each {
+		counts[int(math.Log((p.Sensitivity.Value+inflation)/(value+inflation))/math.Log(levelRatio))]++
+	}
+	return counts
+}
+
 // event describes all releases, the most sensitive one with the given noise
-// multiplier, the others with as much more as they are less sensitive.
-func (p Plan) event(multiplier float64) accountant.Event {
+// multiplier, those of other levels with as much more as they are less sensitive.
+func (p Plan) event(multiplier float64, levels map[int]int) accountant.Event {
 	sampled := func(multiplier float64) accountant.Event {
 		return p.sampler().Event(p.Records, accountant.Gaussian{NoiseMultiplier: multiplier})
 	}
-	counts := map[int]int{0: p.Steps}
-	if p.Each != nil {
-		clear(counts)
-		grid := p.Inflation() // of each release the same
-		for _, value := range p.Each {
-			counts[int(math.Log((p.Sensitivity.Value+grid)/(value+grid))/math.Log(levelRatio))]++
-		}
-	}
 	var events []accountant.Event
-	for _, level := range slices.Sorted(maps.Keys(counts)) {
+	for _, level := range slices.Sorted(maps.Keys(levels)) {
 		one := sampled(multiplier * math.Pow(levelRatio, float64(level)))
-		if counts[level] > 1 {
-			one = accountant.SelfComposed{Event: one, Count: counts[level]}
+		if levels[level] > 1 {
+			one = accountant.SelfComposed{Event: one, Count: levels[level]}
 		}
 		events = append(events, one)
 	}

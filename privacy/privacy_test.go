@@ -325,6 +325,30 @@ func TestReleasesOfDifferentSensitivity(t *testing.T) {
 	}
 }
 
+// A million releases of which each is as good as insensitive, but for what rounding to
+// the noise's grid adds, are paid for: the budget holds for what is proved.
+func TestGridOfInsensitiveReleasesIsPaidFor(t *testing.T) {
+	p := example()
+	p.Coordinates = 1 << 20
+	p.Each = slices.Repeat([]float64{1e-12}, 1_000_000)
+	p.Each[0], p.Steps = p.Sensitivity.Value, len(p.Each)
+	p, err := Calibrate(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Statement(noise.Seeded(1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := float64(s.Epsilon()); got > p.Budget.Epsilon || got < 0.999*p.Budget.Epsilon {
+		t.Errorf("calibrated for ε = %v, proved %v", p.Budget.Epsilon, got)
+	}
+	p.Each, p.Steps = nil, 1
+	if s, err = p.Statement(noise.Seeded(1), nil); err != nil || float64(s.Epsilon()) > (1-1e-6)*p.Budget.Epsilon {
+		t.Errorf("without the insensitive ones ε = %v, %v; they were to cost something", s.Epsilon(), err)
+	}
+}
+
 func TestInfiniteBudgetAddsNothingAndClaimsNothing(t *testing.T) {
 	p := example()
 	p.Budget.Epsilon = math.Inf(1)
