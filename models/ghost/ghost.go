@@ -42,7 +42,8 @@ type tap struct {
 
 // Check says which layer of a network cannot tell examples apart, and what to do.
 //
-// A layer without parameters is taken to treat each example by itself.
+// A layer without parameters is taken to treat each example by itself (models/matching
+// looks whether it does).
 func Check(network layer.Layer) error {
 	switch l := network.(type) {
 	case layer.Sequence:

@@ -55,6 +55,9 @@ func New(on *backend.Backend, m Model, start layer.Params, o train.Optimizer) (*
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
+	if err := m.apart(); err != nil {
+		return nil, err
+	}
 	l := &Learner{model: m, on: on, look: map[bool]*train.Program{}, norms: map[bool]*train.Program{}, perRecord: map[bool]int{}}
 	var err error
 	if l.trainer, err = train.NewWith(on, m.Network(), start, o); err != nil {

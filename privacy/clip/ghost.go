@@ -30,7 +30,8 @@ type Gradient struct {
 // Ghost returns the sum over examples of their gradients, each clipped to norm
 // bound over all layers together: what Sum would return of the gradients
 // written out, at the cost of norms and one weighted product a layer. Parameters
-// outside the given layers must be frozen. Its sensitivity is SumSensitivity.
+// outside the given layers must be frozen, and no two of them may share parameters.
+// Its sensitivity is SumSensitivity.
 func Ghost[F Float](bound float64, layers ...Layer[F]) ([]Gradient, error) {
 	if err := checkBound(bound); err != nil {
 		return nil, err
@@ -68,11 +69,9 @@ func GhostNorms[F Float](layers ...Layer[F]) ([]float64, error) {
 	}
 	norms := make([]float64, n)
 	parallel(n, func(i int) {
-		var squares float64
 		for _, layer := range layers {
-			squares += layer.squaredNorm(i)
+			norms[i] = math.Hypot(norms[i], layer.norm(i))
 		}
-		norms[i] = math.Sqrt(squares)
 	})
 	return norms, nil
 }
@@ -94,21 +93,25 @@ func (l Layer[F]) bias() float64 {
 	return 0
 }
 
-// squaredNorm returns ‖∇_i‖² by the cheapest form, rounded up.
+// norm returns ‖∇_i‖ by the cheapest form, rounded up.
 //
 // With several positions the sum may cancel to far less than its terms, up to
-// S² = (Σ_t ‖a_it‖·‖g_it‖)², and then be nothing but rounding error: at most
+// S = Σ_t ‖a_it‖·‖g_it‖, and its square then be nothing but rounding error: at most
 // c·2⁻⁵³·S² with c below as many additions as there are. Adding that, and 2⁻⁴⁰·S²
 // so that the weighted product loses at most 20 bits to the same cancellation,
-// makes it an upper bound that no record can talk its way under.
-func (l Layer[F]) squaredNorm(i int) float64 {
+// makes it an upper bound that no record can talk its way under. S itself is one, and
+// taken where squares could leave float64's range.
+func (l Layer[F]) norm(i int) float64 {
 	var reach float64 // S
+	ordinary := l.Positions > 1
 	for t := range l.Positions {
 		a, g := l.at(i, t)
-		reach += math.Hypot(Norm(a), l.bias()) * Norm(g)
+		input, gradient := math.Hypot(Norm(a), l.bias()), Norm(g)
+		ordinary = ordinary && squarable(input) && squarable(gradient)
+		reach += input * gradient
 	}
-	if l.Positions == 1 || !(reach <= math.MaxFloat64) { // Hypot(NaN, 1) is NaN, Inf·0 too
-		return reach * reach
+	if !ordinary {
+		return reach
 	}
 	var squares float64
 	additions := l.Positions
@@ -119,7 +122,13 @@ func (l Layer[F]) squaredNorm(i int) float64 {
 		squares = l.explicitNorm(i)
 	}
 	slack := 0x1p-40 + 4*float64(additions+l.In+l.Out+8)*0x1p-53
-	return squares + slack*reach*reach
+	return math.Sqrt(squares + slack*reach*reach)
+}
+
+// squarable says whether products of four such lengths are 0 or far from the ends of
+// float64's range. It is false of NaN.
+func squarable(length float64) bool {
+	return length == 0 || length >= 0x1p-240 && length <= 0x1p240
 }
 
 // gram reports whether inner products of positions are cheaper than the gradient

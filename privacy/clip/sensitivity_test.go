@@ -249,6 +249,36 @@ func cancel(rng *rand.Rand, l *Layer[float32]) {
 	}
 }
 
+// What squares of lengths lose beyond float64's range is not lost to the bound: inputs so
+// short that their products are 0 beside gradients so long that they make up for it.
+func TestGhostKeepsTheBoundAtTheEndsOfTheRange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 12))
+	extreme := func() float64 { return math.Pow(10, 300*rng.Float64()-150) * math.Pow(10, 300*rng.Float64()-150) }
+	largest := 0.
+	for range 5000 {
+		bound := math.Pow(10, 30*rng.Float64()-19)
+		layer := Layer[float64]{Positions: 1 + rng.IntN(4), In: 1 + rng.IntN(5), Out: 1 + rng.IntN(5), Bias: rng.IntN(4) == 0}
+		input, gradient := extreme(), extreme()
+		if rng.IntN(2) == 0 { // the product is near the bound
+			gradient = min(1e300, bound/input*math.Exp(3*rng.NormFloat64()))
+		}
+		for range layer.Positions * layer.In {
+			layer.Inputs = append(layer.Inputs, input*(1+rng.Float64()))
+		}
+		for range layer.Positions * layer.Out {
+			layer.Gradients = append(layer.Gradients, gradient*(1+rng.Float64()))
+		}
+		sum, err := Ghost(bound, layer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest = max(largest, Norm(flat(sum))/bound)
+	}
+	if !(largest < 1+1e-9 && largest > 0.999) {
+		t.Errorf("the longest clipped gradient is %v of the bound", largest)
+	}
+}
+
 // The broken twin: without what GhostNorms adds for cancellation the Gram form
 // of such examples is rounding error, and the clip lets gradients pass at many
 // times the bound.

@@ -78,6 +78,9 @@ func (c *Config) Check() error {
 	if !(c.Probability >= 0 && c.Probability <= 1) {
 		return fmt.Errorf("probability is %v; it is from 0 to 1", c.Probability)
 	}
+	if c.kind.labels && (c.Probability == 0 || c.Probability == 1) {
+		return fmt.Errorf("probability is %v, with which each group has one label, so that there is nobody to measure odds by; take one between 0 and 1", c.Probability)
+	}
 	if !(c.Share > 0 && c.Share <= 1) {
 		return fmt.Errorf("share is %v; a step looks at some of each group, above 0 and at most 1", c.Share)
 	}

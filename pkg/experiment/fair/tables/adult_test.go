@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -43,6 +44,26 @@ func TestAdultSweep(t *testing.T) {
 		if err := f.PNG(io.Discard); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	// A run whose other settings differ is not averaged with them, whoever's they are.
+	for i, row := range rows {
+		if row.Experiment != "fair-adult-ermi" {
+			continue
+		}
+		other := strings.Replace(string(row.Config), `"dual_rate":0.5`, `"dual_rate":5`, 1)
+		if other == string(row.Config) {
+			t.Fatalf("no dual_rate in %s", other)
+		}
+		rows[i].Config = json.RawMessage(other)
+		if report, err = s.Report(rows, nil); err != nil {
+			t.Fatal(err)
+		}
+		for k, table := range report.Tables {
+			if got, want := len(table.Rows), len(adultMethods[k].alphas)*len(adultBudgets); got > want != (adultMethods[k].experiment == row.Experiment) {
+				t.Errorf("%s: %d lines beside %d settings", adultMethods[k].experiment, got, want)
+			}
+		}
+		break
 	}
 	if empty, err := s.Report(nil, nil); err != nil || len(empty.Tables) != 0 {
 		t.Errorf("of no runs: %v", err)

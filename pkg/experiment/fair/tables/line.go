@@ -58,15 +58,23 @@ func requested(rows []experiment.Row, q experiment.Request) (found []experiment.
 		return nil, err
 	}
 	for _, row := range rows {
-		var got any
-		if err := json.Unmarshal(row.Config, &got); err != nil {
-			return nil, fmt.Errorf("%s: %w", row.Run, err)
+		got, err := settingsOf(row)
+		if err != nil {
+			return nil, err
 		}
 		if row.Experiment == q.Experiment && reflect.DeepEqual(got, want) {
 			found = append(found, row)
 		}
 	}
 	return found, nil
+}
+
+// settingsOf are a row's settings as JSON has them: whatever its experiment is, all count.
+func settingsOf(row experiment.Row) (settings any, err error) {
+	if err := json.Unmarshal(row.Config, &settings); err != nil {
+		return nil, fmt.Errorf("%s: %w", row.Run, err)
+	}
+	return settings, nil
 }
 
 // proved is the least ε that is proved of rows with the same settings.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -17,8 +18,9 @@ import (
 
 // cell are the runs of a part with the same settings, one a seed.
 type cell struct {
-	config fair.Config
-	rows   []experiment.Row
+	config   fair.Config // those settings that all experiments have
+	settings any         // all of them
+	rows     []experiment.Row
 }
 
 func (c cell) over(name string) (mean, deviation float64) {
@@ -49,9 +51,13 @@ func (p part) sheet(rows []experiment.Row) (s sheet, err error) {
 		if c.Criterion != p.criterion {
 			continue
 		}
-		k := slices.IndexFunc(s.cells, func(cell cell) bool { return cell.config == c })
+		settings, err := settingsOf(row)
+		if err != nil {
+			return s, err
+		}
+		k := slices.IndexFunc(s.cells, func(cell cell) bool { return reflect.DeepEqual(cell.settings, settings) })
 		if k < 0 {
-			k, s.cells = len(s.cells), append(s.cells, cell{config: c})
+			k, s.cells = len(s.cells), append(s.cells, cell{config: c, settings: settings})
 		}
 		s.cells[k].rows = append(s.cells[k].rows, row)
 	}
