@@ -92,11 +92,14 @@ func (p Plan) check() error {
 	case p.Records < 1:
 		return fmt.Errorf("privacy: a plan for %d records; it must have at least one", p.Records)
 	}
+	if err := sampling.Check(p.sampler()); err != nil {
+		return fmt.Errorf("privacy: %w", err)
+	}
 	if _, strata := p.sampler().(sampling.Stratified); strata && p.Sensitivity.Relation != KEnd {
 		return fmt.Errorf("privacy: samples of each category under %v, which moves a record from one category to another; state the sensitivity of %s under k-end", p.Sensitivity.Relation, p.Sensitivity.Query)
 	}
 	if p.sumsOnly() && !p.Sensitivity.PerRecord {
-		return fmt.Errorf("privacy: Poisson samples under replace-one of %s, which is not known to be a sum of one vector a record: being in the batch may move it further than being replaced; draw batches of fixed size, or plan under add-remove", p.Sensitivity.Query)
+		return fmt.Errorf("privacy: Poisson samples under %v of %s, which is not known to be a sum of one vector a record: being in the batch may move it further than being replaced; draw batches of fixed size, or plan under add-remove", p.Sensitivity.Relation, p.Sensitivity.Query)
 	}
 	for step, value := range p.Each {
 		if !(value > 0 && value <= p.Sensitivity.Value) {
@@ -107,10 +110,11 @@ func (p Plan) check() error {
 }
 
 // sumsOnly reports whether the plan's accounting holds for sums over records only:
-// for another query, being in a Poisson batch may matter more than being replaced.
+// for another query, being in a Poisson batch may matter more than being replaced, by a
+// null record too.
 func (p Plan) sumsOnly() bool {
 	_, poisson := p.sampler().(sampling.Poisson)
-	return poisson && p.Sensitivity.Relation.Replaces()
+	return poisson && p.Sensitivity.Relation != AddRemove
 }
 
 // NoiseMultiplier is the noise in units of the sensitivity of the most sensitive

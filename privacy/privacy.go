@@ -54,8 +54,8 @@ type Sensitivity struct {
 	Query    string   `json:"query"`  // what is released
 	Source   string   `json:"source"` // the theorem or computation that bounds it
 	// PerRecord says that the query is a sum of one vector a record, each of norm
-	// at most Value, or half of it where a record is replaced: then a record moves it no
-	// further by being in a batch than the relation allows for. A query that
-	// couples its records may not say so.
+	// at most Value, or half of it where a record is replaced by another, and 0 of a null
+	// record: then a record moves it no further by being in a batch than the relation
+	// allows for. A query that couples its records may not say so.
 	PerRecord bool `json:"per_record,omitempty"`
 }

@@ -116,13 +116,14 @@ func TestReleaserRefusesWhatThePlanDoesNotCover(t *testing.T) {
 	larger, other := p.Sensitivity, p.Sensitivity
 	larger.Value *= 1.001
 	other.Relation = AddRemove
-	nan := p.Sensitivity
-	nan.Value = math.NaN()
+	nan, negative := p.Sensitivity, p.Sensitivity
+	nan.Value, negative.Value = math.NaN(), -1
 	for want, refuse := range map[string]func(values []float64) error{
 		"budget is spent":  func(v []float64) error { return r.Release(v, p.Sensitivity, 1) },
 		"release 0":        func(v []float64) error { return r.Release(v, p.Sensitivity, -1) },
 		"most sensitive":   func(v []float64) error { return r.Release(v, larger, 0) },
 		"sensitivity NaN":  func(v []float64) error { return r.Release(v, nan, 0) },
+		"sensitivity -1":   func(v []float64) error { return r.Release(v, negative, 0) },
 		"one relation":     func(v []float64) error { return r.Release(v, other, 0) },
 		"largest release":  func(v []float64) error { return r.Release(append(v, make([]float64, 200)...), p.Sensitivity, 0) },
 		"complete it with": func(v []float64) error { return example().Releaser(noise.Seeded(3)).Release(v, p.Sensitivity, 0) },

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"molehill/privacy/noise"
@@ -33,12 +34,17 @@ type Releaser struct {
 // of secret and the step alone: two plans that sample draw the same rows from one secret,
 // for which nobody has accounted. Each is to have its own; Remember finds those that do not.
 func (p Plan) Releaser(secret noise.Source) *Releaser {
-	plan := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, sampling.Identify(p.sampler()), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
-	label := fmt.Sprintf("release %x", plan)
+	p.Each = slices.Clone(p.Each) // whatever its owner does with it
+	label := fmt.Sprintf("release %x", p.Digest())
 	if grid := noise.Grid(p.NoiseStd, p.span()); grid != noise.Grid(p.NoiseStd, 0) {
 		label += fmt.Sprintf(" on %b", grid) // other values than on the grid of the noise alone
 	}
 	return &Releaser{plan: p, secret: secret, label: label, released: map[int][sha256.Size]byte{}}
+}
+
+// Digest tells plans apart, by all that their releases depend on.
+func (p Plan) Digest() [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v %v %v", p.Sensitivity, p.Each, sampling.Identify(p.sampler()), p.Records, p.Steps, p.NoiseStd, p.Coordinates))
 }
 
 // Keep has each release handed to keep as it leaves, to be stored: what was
@@ -200,12 +206,16 @@ func (r *Releaser) covers(numbers int, s Sensitivity, step int) error {
 	switch {
 	case step < 0 || step >= p.Steps:
 		return fmt.Errorf("privacy: release %d of a plan for %d; the budget is spent, plan for more releases", step+1, p.Steps)
+	case sampling.Check(p.sampler()) != nil:
+		return fmt.Errorf("privacy: %w", sampling.Check(p.sampler()))
 	case s.Relation != p.Sensitivity.Relation:
 		return fmt.Errorf("privacy: a query under the relation %v in a plan under %v; state both under one relation", s.Relation, p.Sensitivity.Relation)
+	case !(s.Value >= 0):
+		return fmt.Errorf("privacy: a query of sensitivity %v; it must be a number of at least 0", s.Value)
 	case !(s.Value <= p.sensitivity(step)):
 		return fmt.Errorf("privacy: a query of sensitivity %v in a plan for %v; plan for the most sensitive query", s.Value, p.sensitivity(step))
 	case p.sumsOnly() && !s.PerRecord:
-		return fmt.Errorf("privacy: Poisson samples under replace-one are planned for sums of one vector a record; %s is not known to be one", s.Query)
+		return fmt.Errorf("privacy: Poisson samples under %v are planned for sums of one vector a record; %s is not known to be one", s.Relation, s.Query)
 	case numbers > p.coordinates():
 		return fmt.Errorf("privacy: a release of %d numbers in a plan for %d; plan for the largest release", numbers, p.Coordinates)
 	case !(p.NoiseStd > 0):

@@ -99,6 +99,51 @@ func TestPoissonSamplesUnderReplaceOneAskForSumsOverRecords(t *testing.T) {
 	if _, err := Calibrate(p); err != nil {
 		t.Errorf("under add-remove: %v", err)
 	}
+	// A null record in the batch is not as if there were none either.
+	p.Sensitivity.Relation = ZeroOut
+	if _, err := Calibrate(p); err == nil || !strings.Contains(err.Error(), "one vector a record") {
+		t.Errorf("a coupled query on Poisson samples under zero-out: %v, want it refused", err)
+	}
+}
+
+// dressed passes for a sampler of another type.
+type dressed struct{ sampling.Sampler }
+
+// What a plan may claim is decided by its sampler's type: a pointer to one, or one inside
+// another, does not get around it.
+func TestSamplersInDisguiseAreRefused(t *testing.T) {
+	poisson := sampling.Poisson{Rate: 0.01}
+	for _, sampler := range []sampling.Sampler{&poisson, dressed{poisson}, &sampling.Stratified{}, &sampling.All{}} {
+		p := Plan{
+			Sensitivity: Sensitivity{Value: 1, Relation: ReplaceOne, Query: "coupled"},
+			Sampler:     sampler, Records: 1000, Steps: 10, Budget: Budget{1, 1e-5},
+		}
+		_, err := Calibrate(p)
+		p.NoiseStd = 1
+		_, stated := p.Statement(noise.Seeded(1), nil)
+		released := p.Releaser(noise.Seeded(1)).Release([]float64{1}, p.Sensitivity, 0)
+		for _, err := range []error{err, stated, released} {
+			if err == nil || !strings.Contains(err.Error(), "by value") {
+				t.Errorf("%T: %v, want it refused", sampler, err)
+			}
+		}
+	}
+}
+
+// Sensitivities of a plan are those that it was made a releaser of, whatever becomes of
+// the slice.
+func TestAReleaserKeepsItsSensitivities(t *testing.T) {
+	p := example()
+	p.Steps, p.Each = 2, []float64{p.Sensitivity.Value, 1e-6}
+	p, err := Calibrate(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Releaser(noise.Seeded(1))
+	p.Each[1] = p.Sensitivity.Value
+	if err := r.Release([]float64{1}, p.Sensitivity, 1); err == nil || !strings.Contains(err.Error(), "in a plan for 1e-06") {
+		t.Errorf("a release more sensitive than was planned for: %v", err)
+	}
 }
 
 // Samples of each category fix which record is of which, so that a plan on them is one

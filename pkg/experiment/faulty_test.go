@@ -12,6 +12,7 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/noise"
 	"molehill/privacy/audit"
 )
 
@@ -143,7 +144,7 @@ func TestCatalogueHasBothPresets(t *testing.T) {
 func TestPromise(t *testing.T) {
 	l := ledgerOf(t)
 	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne, Query: "the sum"},
-		Records: 3, Steps: 1, Budget: privacy.Budget{Epsilon: 2, Delta: 1e-5}, Coordinates: 1})
+		Records: 3, Steps: 2, Each: []float64{1, 0.5}, Budget: privacy.Budget{Epsilon: 2, Delta: 1e-5}, Coordinates: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,6 +169,21 @@ func TestPromise(t *testing.T) {
 	}
 	if len(s.NotCovered) != 5 || s.NotCovered[0] != "the weather" || !strings.Contains(s.NotCovered[2], "budget status pebbles") {
 		t.Errorf("not covered: %q", s.NotCovered)
+	}
+	// There is no noise for another plan: what the ledger takes for the same in another
+	// order would be released again, and what was never paid for with little noise.
+	swapped, quiet := plan, plan
+	swapped.Each = []float64{0.5, 1}
+	quiet.NoiseStd = 1e-3
+	if _, _, err := experiment.Promise(t.Context(), r, "pebbles", swapped, []float32{1, 2, 3}, nil, nil, "the weather"); err == nil || !strings.Contains(err.Error(), "another plan") {
+		t.Errorf("another plan: %v", err)
+	}
+	key, err := r.Key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := experiment.Releaser(r, quiet, noise.Keyed(key, false)).Release([]float64{1}, plan.Sensitivity, 0); err == nil || !strings.Contains(err.Error(), "another plan") {
+		t.Errorf("a releaser of another plan: %v", err)
 	}
 	// The same run on other rows must not get the same noise.
 	if _, _, err := experiment.Promise(t.Context(), r, "pebbles", plan, []float32{1, 2, 4}, nil, nil); err == nil {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -55,12 +56,28 @@ func PromiseLater(ctx context.Context, r *run.Run, name string, plan privacy.Pla
 	return Releaser(r, plan, secret), sync.OnceValues(func() (Payment, error) { return Reserve(ctx, r, name, plan) }), nil
 }
 
-// Releaser returns the releaser of a run's plan, which makes no release of other values
-// than the run has made it of before (run.Once).
+// Releaser returns the releaser of the plan that a run has reserved, or will, which makes
+// no release of another plan, nor of other values than the run has made it of before
+// (run.Once).
 func Releaser(r *run.Run, plan privacy.Plan, secret noise.Source) *privacy.Releaser {
 	release := plan.Releaser(secret)
-	release.Remember(r.Once)
+	release.Remember(func(name string, digest [32]byte) error {
+		if err := only(r, plan); err != nil {
+			return err
+		}
+		return r.Once(name, digest)
+	})
 	return release
+}
+
+// only has a run release by one plan, the first that is reserved or releases: what the
+// ledger takes for the same may be released in another order, say, with fresh noise.
+func only(r *run.Run, plan privacy.Plan) error {
+	err := r.Once("plan", plan.Digest())
+	if errors.Is(err, run.ErrOther) {
+		return fmt.Errorf("%s would release by another plan than the one that it began with: reserve the plan that it releases by, and no other, or give what is to be released a run of its own", r.ID)
+	}
+	return err
 }
 
 // ClassesLeftOut is the line of a promise about records with labels: how many classes

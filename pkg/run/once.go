@@ -25,6 +25,9 @@ type marks struct {
 
 const markSize = 32
 
+// ErrOther is in what Once says of a digest that is not the one before.
+var ErrOther = errors.New("came to other values")
+
 // Once keeps that the release of a name was made of what has this digest, and refuses
 // any other from then on, also after a crash. A run that goes on computes the steps since
 // its last checkpoint again, and where a device does not repeat itself the same noise
@@ -88,7 +91,7 @@ func (m *marks) add(r *Run, name string, digest [32]byte) error {
 	release, of := m.hash("release", []byte(name)), m.hash("release of", []byte(name), digest[:])
 	if before, known := m.made[release]; known {
 		if before != of {
-			return fmt.Errorf("run: %s came to other values than when it made this release before, and the same noise on both would give away their difference; go on with the program and on the machine that it began with, and if it comes out otherwise there too, delete the run and pay for a new one", r.ID)
+			return fmt.Errorf("run: %s %w than when it made this release before, and the same noise on both would give away their difference; go on with the program and on the machine that it began with, and if it comes out otherwise there too, delete the run and pay for a new one", r.ID, ErrOther)
 		}
 		return nil
 	}

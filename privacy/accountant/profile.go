@@ -130,5 +130,8 @@ func (s step) poissonReplaceProfile(epsilon float64) float64 {
 	if k == 0 || math.IsInf(z, 0) {
 		return s.rate * gaussianProfile(s.sigma, insideSample(epsilon, s.rate))
 	}
-	return max(0, s.rate*(upperTail(z-c)-math.Exp(epsilon)*upperTail(z+c))-a*upperTail(z))
+	in, out, none := s.rate*upperTail(z-c), s.rate*math.Exp(epsilon)*upperTail(z+c), a*upperTail(z)
+	// Under much noise these are all but equal, and what is left mostly rounding.
+	rounding := 0x1p-50 * (1 + z*z) * (in + out + none)
+	return max(0, in-out-none+rounding)
 }

@@ -64,6 +64,19 @@ func TestPoissonReplaceProfileOverRandomVectors(t *testing.T) {
 	}
 }
 
+// Under very much noise the terms of the profile differ by rounding alone, which may not
+// make it too small: to first order in c it is 2qc·φ(0) at ε = 0.
+func TestPoissonReplaceProfileUnderMuchNoise(t *testing.T) {
+	for _, sigma := range []float64{1e3, 1e5, 1e6, 1e8, 1e10, 1e12} {
+		for _, rate := range []float64{1e-6, 0.01, 0.5, 1} {
+			want := rate * math.Erf(1/(2*sigma)/math.Sqrt2) // q·(Φ(c) − Φ(−c))
+			if got := (step{poissonReplace, rate, sigma, gaussian}).poissonReplaceProfile(0); got < want*(1-1e-10) || got > want*(1+1e-14*sigma+1e-9) {
+				t.Errorf("σ = %g, q = %g: δ = %.15g, exactly %.15g", sigma, rate, got, want)
+			}
+		}
+	}
+}
+
 // Samples of three of six numbers in [−1, 1] with Gaussian noise, written out: no
 // neighbours are told apart better than the profile says, and the bound is
 // reached.

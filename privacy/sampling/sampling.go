@@ -16,7 +16,8 @@ import (
 	"molehill/privacy/accountant"
 )
 
-// Sampler draws batches of row numbers.
+// Sampler draws batches of row numbers. Those of this package are all that there are: what
+// a batch amplifies is proved for them (Check).
 type Sampler interface {
 	fmt.Stringer
 	// Draw returns distinct rows of n, numbered from 0.
@@ -119,6 +120,16 @@ func (All) Draw(n int, _ *rand.Rand) ([]int, error) {
 		rows[i] = i
 	}
 	return rows, nil
+}
+
+// Check returns an error unless a sampler is one of this package's, by value. Plans decide
+// by its type what they may claim.
+func Check(s Sampler) error {
+	switch s.(type) {
+	case All, Poisson, FixedSize, Stratified:
+		return nil
+	}
+	return fmt.Errorf("sampling: a sampler of type %T; amplification is proved for sampling.All, Poisson, FixedSize and Stratified, by value and no pointer to one", s)
 }
 
 // Identify returns a text that no sampler of other rows has, by which a plan's noise is

@@ -21,7 +21,10 @@
 // there are, and the window that the transform needs small.
 package pld
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Pair is a dominating pair (P, Q) of one mechanism, known by its privacy
 // profile.
@@ -88,7 +91,6 @@ type dots struct {
 // atom of Q of mass s′ − s there, of which P has e^ε times as much.
 func (p Pair) connect(losses []float64) dots {
 	d := dots{loss: losses, mass: make([]float64, len(losses))}
-	sum, largest := 0., 0
 	here := p.excess(losses[0])
 	before := here // the slope to the left, times e^loss; of the excess, which alone bends
 	for i, loss := range losses {
@@ -106,14 +108,31 @@ func (p Pair) connect(losses []float64) dots {
 		if loss == 0 { // the bend of (1 − e^ε)⁺
 			d.mass[i]++
 		}
-		d.mass[i] = max(0, d.mass[i])
+		here = next
+	}
+	d.settle()
+	return d
+}
+
+// settle makes masses, second differences that rounding has left a little off, a
+// distribution whose tails are nowhere below theirs. What an atom has less than nothing
+// is taken from those of the next lesser losses, and what is then still too much from the
+// least one that hardly feels it. All mass is 1: an error of it would be raised to the
+// power of the number of steps.
+func (d *dots) settle() {
+	short, sum, largest := 0., 0., 0
+	for i := len(d.mass) - 1; i >= 0; i-- {
+		mass := d.mass[i] - short
+		short = max(0, -mass)
+		d.mass[i] = max(0, mass)
 		if sum += d.mass[i]; d.mass[i] > d.mass[largest] {
 			largest = i
 		}
-		here = next
 	}
-	// All mass is 1. What rounding added or took would be raised to the power of
-	// the number of steps.
-	d.mass[largest] = max(0, d.mass[largest]+1-d.infinite-sum)
-	return d
+	surplus := sum + d.infinite - 1
+	least := slices.IndexFunc(d.mass, func(mass float64) bool { return mass > 0x1p20*surplus })
+	if surplus < 0 || least < 0 {
+		least = largest
+	}
+	d.mass[least] = max(0, d.mass[least]-surplus)
 }
