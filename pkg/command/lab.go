@@ -87,7 +87,8 @@ func notebooks() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notebooks [FILE...]",
 		Short: "execute notebooks in place (default: all lessons), and write the page of lessons",
-		Long: `Executes notebooks in place, up to the first cell that fails. It fails where one does not show
+		Long: `Executes notebooks in place, up to the first cell that fails: then the notebook stays as it is, and
+a copy with what was executed is in the folder "executed" beside it. It fails where one does not show
 what its metadata.molehill promises, and says where one took longer than that expects of two cores.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			root, err := repository()

@@ -12,8 +12,8 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/privacy/noise"
 	"molehill/privacy/audit"
+	"molehill/privacy/noise"
 )
 
 // faulty is an experiment that panics where its name says, once it is registered.

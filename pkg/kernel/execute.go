@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -26,10 +27,12 @@ const DefaultTimeout = 10 * time.Minute
 // Without InPlace and OutDir they are in the Result only.
 type ExecuteOptions struct {
 	Timeout time.Duration // for each cell; 0: DefaultTimeout
-	InPlace bool          // write the notebook back if it ran to its end and is still what it was
-	OutDir  string        // write a copy here, also of one that failed
-	Out     io.Writer     // progress, one line per cell; nil: silent
-	Env     []string      // added to the environment, NAME=value
+	// InPlace writes the notebook back if it ran to its end and is still what it was, else
+	// into the folder "executed" beside it.
+	InPlace bool
+	OutDir  string    // write a copy here, also of one that failed
+	Out     io.Writer // progress, one line per cell; nil: silent
+	Env     []string  // added to the environment, NAME=value
 }
 
 // Result is an executed notebook.
@@ -100,7 +103,10 @@ func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions)
 	switch {
 	case o.OutDir != "":
 		result.Path = filepath.Join(o.OutDir, filepath.Base(path))
-	case o.InPlace && runErr == nil:
+	case o.InPlace && runErr != nil:
+		result.Path = filepath.Join(filepath.Dir(path), "executed", filepath.Base(path))
+		runErr = fmt.Errorf("%w\n%s stays as it is; as far as it was executed it is in %s", runErr, path, result.Path)
+	case o.InPlace:
 		result.Path = path
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, before) {
 			result.Path = filepath.Join(filepath.Dir(path), "executed", filepath.Base(path))
@@ -162,7 +168,15 @@ func (p *progress) failure(ctx context.Context, nb *Notebook, runErr error, log 
 		return context.Cause(ctx)
 	}
 	if found := nb.Errors(); len(found) > 0 && p.stopped == "" {
-		return found[len(found)-1]
+		failed := found[len(found)-1]
+		if strings.HasPrefix(failed.Value, "exit status") { // of the cell's program, which has said why
+			if said := nb.textOf(func(cell int) bool { return cell == failed.Cell }); strings.TrimSpace(said) != "" {
+				words := &tail{}
+				_, _ = words.Write([]byte(said)) // never fails
+				failed.Value += "; its last words:\n" + words.String()
+			}
+		}
+		return failed
 	}
 	failed := &CellError{Cell: p.current, Name: "Timeout", Value: fmt.Sprintf("the cell had not ended after %.0f s", p.cells[p.current].Seconds())}
 	switch p.stopped {

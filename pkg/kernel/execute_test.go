@@ -102,6 +102,20 @@ func TestFailingCellShowsCompilerMessage(t *testing.T) {
 	}
 }
 
+// A cell whose program fails says why: what it wrote is in the error, and the notebook, as
+// far as it went, beside the one that stays as it is.
+func TestFailingProgramsSayWhy(t *testing.T) {
+	path := notebook(t, hello, "%%\nfmt.Fprintln(os.Stderr, \"no cheese is left\")\nos.Exit(3)")
+	r, err := Execute(t.Context(), environment(t), path, ExecuteOptions{InPlace: true})
+	var failed *CellError
+	if !errors.As(err, &failed) || failed.Cell != 1 || !strings.Contains(err.Error(), "no cheese is left") || !strings.Contains(err.Error(), r.Path) {
+		t.Fatalf("error %v; want what the program said, and where the notebook is", err)
+	}
+	if nb, err := ReadNotebook(r.Path); err != nil || r.Path == path || !strings.Contains(nb.Text(), "hello 42") || len(nb.Errors()) != 1 {
+		t.Errorf("%s should show what was executed, and the error: %v", r.Path, err)
+	}
+}
+
 func TestExecuteInPlaceAndExport(t *testing.T) {
 	e := environment(t)
 	path := notebook(t, hello)

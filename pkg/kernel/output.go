@@ -57,9 +57,15 @@ func (nb *Notebook) Errors() (found []*CellError) {
 
 // Text returns all that code cells wrote, streams and displays, in the order of
 // cells, without tags and terminal colours.
-func (nb *Notebook) Text() string {
+func (nb *Notebook) Text() string { return nb.textOf(func(int) bool { return true }) }
+
+// textOf is Text of some cells, by their index.
+func (nb *Notebook) textOf(some func(cell int) bool) string {
 	var b strings.Builder
-	for _, o := range nb.outputs() {
+	for cell, o := range nb.outputs() {
+		if !some(cell) {
+			continue
+		}
 		text := string(o.Text)
 		if o.Type != "stream" {
 			if text = o.data("text/markdown"); text == "" {

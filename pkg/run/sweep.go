@@ -47,10 +47,9 @@ type sweepRecord struct {
 	Created time.Time `json:"created"`
 }
 
-// sweepID names a sweep by what it is of and by its runs, in any order.
-func sweepID(of string, runs []string) string {
-	sorted := slices.Clone(runs)
-	slices.Sort(sorted)
+// SweepID names a sweep by what it is of and by its runs, in any order.
+func SweepID(of string, runs []string) string {
+	sorted := slices.Compact(slices.Sorted(slices.Values(runs)))
 	sum := sha256.Sum256([]byte("molehill sweep\x00" + of + "\x00" + strings.Join(sorted, "\n")))
 	return of + "-" + hex.EncodeToString(sum[:6])
 }
@@ -76,7 +75,7 @@ func (s Store) CreateSweep(of, title string, varied []string, specs []Spec) (*Sw
 	if len(runs) == 0 {
 		return nil, nil, errors.New("run: a sweep of no runs; ask for at least one")
 	}
-	record.ID = sweepID(of, record.Runs)
+	record.ID = SweepID(of, record.Runs)
 	dir := filepath.Join(s.Dir, sweepDir, record.ID)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, nil, explain(dir, err)

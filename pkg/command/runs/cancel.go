@@ -1,12 +1,15 @@
 package runs
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/launch"
+	"molehill/pkg/run"
 )
 
 func cancel() *cobra.Command {
@@ -40,6 +43,34 @@ func cancelCalled(cmd *cobra.Command, called string) error {
 	if err := launch.Cancel(cmd.Context(), runs[0]); err != nil {
 		return err
 	}
+	ended, err := endsWithin(cmd.Context(), runs[0], 30*time.Second)
+	if err != nil {
+		return err
+	}
+	if !ended {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is asked to stop, and does when its step is over; `molehill runs` tells\n", runs[0].ID)
+		return nil
+	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s is interrupted; `molehill resume %[1]s` continues it\n", runs[0].ID)
 	return nil
+}
+
+// endsWithin waits until nobody computes a run any more, for so long at most: one that is
+// asked to stop finishes its step and saves it.
+func endsWithin(ctx context.Context, r *run.Run, patience time.Duration) (ended bool, err error) {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	for {
+		if state, err := r.State(); err != nil || state != run.Running {
+			return err == nil, err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return false, nil
+			}
+			return false, ctx.Err()
+		}
+	}
 }

@@ -108,16 +108,19 @@ them: a grid of 12 costs as much as 12 runs.`,
 				if detach {
 					return leaveSweep(cmd, w, runs, local, cluster, jobs, asJSON)
 				}
-				if out == "" {
-					out = filepath.Join(filepath.Dir(store.Dir), "sweeps", p.folder(w))
-				}
 				broken, err = sweepRuns(cmd, w, runs, local, cluster, jobs)
 			}
 			if err != nil {
 				return err
 			}
+			if missing && len(runs) == 0 && with == nil {
+				return fmt.Errorf("none of the %d runs is finished: there is nothing to write", len(p.requests))
+			}
 			if out == "" {
-				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", p.name+"-"+asked.preset)
+				if out, err = p.folder(); err != nil {
+					return err
+				}
+				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", out)
 			}
 			return p.write(cmd, store, runs, broken, out, measures)
 		},

@@ -171,12 +171,17 @@ func (p *sweepPlan) create(store run.Store) (*run.Sweep, []*run.Run, error) {
 	return store.CreateSweep(p.name, p.title, p.varied, specs)
 }
 
-// folder is the name of the results' folder.
-func (p *sweepPlan) folder(w *run.Sweep) string {
-	if p.table != nil {
-		return p.name + "-" + p.preset
+// folder is the name of the results' folder: a grid's is its own, and so is that of some
+// of a table's runs, which do not take the place of all.
+func (p *sweepPlan) folder() (string, error) {
+	switch {
+	case p.table == nil:
+		ids, err := idsOf(p.requests)
+		return run.SweepID(p.name, ids), err
+	case len(p.requests) < len(p.all):
+		return p.name + "-" + p.preset + "-part", nil
 	}
-	return w.ID
+	return p.name + "-" + p.preset, nil
 }
 
 // leaveSweep starts a sweep that nobody watches.
