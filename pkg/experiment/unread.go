@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,8 +16,21 @@ type Sparing interface {
 	CheckUnread() error
 }
 
-// CheckUnread asks the settings of a run. It is for runs that are new: one that has paid
-// goes on as it is.
+// CheckNew refuses a run that is not there yet and has a setting that nothing reads: it
+// would be another run than without, and pay for the same again. One that is there goes on
+// as it is.
+func CheckNew(store run.Store, spec run.Spec) error {
+	id, err := spec.ID()
+	if err != nil {
+		return err
+	}
+	if _, err := store.Open(id); !errors.Is(err, run.ErrUnknown) {
+		return nil // what is wrong with one that is there is told by who opens it
+	}
+	return CheckUnread(spec)
+}
+
+// CheckUnread asks the settings of a run.
 func CheckUnread(spec run.Spec) error {
 	_, config, err := decode(spec)
 	if err != nil {

@@ -58,6 +58,9 @@ the computation; with --detach nothing is watched and nothing stopped, and
 			if err != nil {
 				return err
 			}
+			if err := experiment.CheckNew(store, spec); err != nil {
+				return err
+			}
 			r, _, err := place.Start(cmd.Context(), store, spec)
 			if err != nil {
 				return err

@@ -167,6 +167,11 @@ func (p *sweepPlan) create(store run.Store) (*run.Sweep, []*run.Run, error) {
 		if specs[i], err = q.Spec(); err != nil {
 			return nil, nil, err
 		}
+		if p.table == nil {
+			if err := experiment.CheckNew(store, specs[i]); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	return store.CreateSweep(p.name, p.title, p.varied, specs)
 }

@@ -23,6 +23,8 @@ type kind struct {
 	prepare func(s *student) (privacy.Plan, []privacy.Claim, enrol, error)
 	check   func(*Config) error // what the kind asks for beyond; nil for nothing
 	exact   bool                // its plans are Exact's
+	noisy   bool                // its steps look at records: what they learn is clipped and gets noise
+	embeds  bool                // it learns by a mean embedding, and not by the loss
 }
 
 // enrol makes a teacher that looks at records through the releaser alone. say
@@ -33,28 +35,28 @@ type enrol func(ctx context.Context, release *privacy.Releaser, say func(run.Eve
 var kinds = []*kind{
 	{Info: plugin.Info{Name: "dp-sinkhorn", Version: "2", Source: "001 Algorithm 1, D.4",
 		Summary: "private generator of labelled images: the noisy gradient of a Sinkhorn loss by its images, clipped as a whole"},
-		config: pixels, prepare: onRecords},
+		config: pixels, prepare: onRecords, noisy: true},
 	{Info: plugin.Info{Name: "dp-sinkhorn-text", Version: "2", Source: "001 Algorithm 1, Theorem 4.1, D.4",
 		Summary: "dp-sinkhorn as its text has it: each image's gradient is clipped by itself, so that its noise proves far less"},
-		config: text, prepare: onRecords},
+		config: text, prepare: onRecords, noisy: true},
 	{Info: plugin.Info{Name: "dp-sinkhorn-code", Version: "2", Source: "001's public code",
 		Summary: "dp-sinkhorn with the settings of its public code"},
-		config: code, prepare: onRecords},
+		config: code, prepare: onRecords, noisy: true},
 	{Info: plugin.Info{Name: "dp-sinkhorn-exact", Version: "1", Source: "Molehill: 001 Algorithm 1, with plans by Newton's method",
 		Summary: "dp-sinkhorn with plans that meet their marginals, where 150 of Sinkhorn's iterations leave them a tenth off"},
-		config: pixels, prepare: onRecords, check: fewRows, exact: true},
+		config: pixels, prepare: onRecords, check: fewRows, exact: true, noisy: true},
 	{Info: plugin.Info{Name: "sinkhorn", Version: "2", Source: "001 Table 1",
 		Summary: "generator of labelled images that learns by a Sinkhorn loss, no privacy"},
 		config: open, prepare: onRecords, check: withoutPrivacy},
 	{Info: plugin.Info{Name: "dp-sinkhorn-latent", Version: "1", Source: "Molehill: the loss of 001 between latents",
 		Summary: "private generator of labelled images: dp-sinkhorn between latents of an autoencoder that has seen public images only"},
-		config: latents, prepare: onRecords},
+		config: latents, prepare: onRecords, noisy: true},
 	{Info: plugin.Info{Name: "sinkhorn-sketch", Version: "2", Source: "Molehill: docs/harmonic-sketch.md, and the loss of 001",
 		Summary: "private generator of labelled images: the Sinkhorn loss against particles made of one release, the one of harmonic-classes"},
 		config: sketch, prepare: onSketch, check: inLatents},
 	{Info: plugin.Info{Name: "dp-merf-images", Version: "2", Source: "Harder et al. 2021",
 		Summary: "private generator of labelled images: trained on mean embeddings of the classes by random Fourier features, released once"},
-		config: merf, prepare: onEmbedding, check: once},
+		config: merf, prepare: onEmbedding, check: once, embeds: true},
 }
 
 // fewRows refuses batches that are too large for Newton's method.

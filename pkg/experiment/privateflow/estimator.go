@@ -31,6 +31,14 @@ type Estimator interface {
 	Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error)
 }
 
+// Reader is an estimator that says which it reads of the settings that are for some
+// estimators only: batch, per_step, bins, degree, features and scale. A new run that changes
+// another of these is refused.
+type Reader interface {
+	Estimator
+	Reads() []string
+}
+
 // Informed is an estimator that reads its release beside public records.
 type Informed interface {
 	Estimator

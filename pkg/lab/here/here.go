@@ -101,6 +101,9 @@ func start(e experiment.Experiment, home place, options []lab.Option) (*run.Run,
 	if err != nil {
 		return nil, err
 	}
+	if err := experiment.CheckNew(store, spec); err != nil {
+		return nil, err
+	}
 	r, err := store.Create(spec)
 	if err == nil && called != "" {
 		_, err = store.Name(r, called)

@@ -1,0 +1,39 @@
+package dpsinkhorn
+
+import "molehill/pkg/experiment"
+
+// reads are the settings that a kind reads in a space, of those that not all do.
+func (k *kind) reads(space string, start bool) (names []string) {
+	if space == Pixels {
+		names = append(names, "architecture", "embedding", "width")
+	} else {
+		names = append(names, "weights")
+	}
+	if k.embeds {
+		names = append(names, "features", "scale")
+	}
+	if !k.embeds || start { // public rows are learned by the loss
+		names = append(names, "batch", "absolute", "unsquared", "label_scale", "entropy", "tolerance")
+		if !k.exact || start {
+			names = append(names, "iterations")
+		}
+	}
+	if k.noisy {
+		names = append(names, "bound")
+	}
+	return names
+}
+
+// CheckUnread implements experiment.Sparing.
+func (c *Config) CheckUnread() error {
+	of := map[string][]string{}
+	for _, k := range kinds {
+		of[k.Name] = k.reads(k.config(experiment.Quick).Space, false)
+	}
+	of[c.kind.Name] = c.kind.reads(c.Space, c.Start != "" && c.StartSteps > 0)
+	quick, paper := c.kind.config(experiment.Quick), c.kind.config(experiment.Paper)
+	if experiment.CheckRead(c, &paper, c.kind.Name, of) == nil { // whose network is wider
+		return nil
+	}
+	return experiment.CheckRead(c, &quick, c.kind.Name, of)
+}

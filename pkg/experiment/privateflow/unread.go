@@ -1,0 +1,39 @@
+package privateflow
+
+import "molehill/pkg/experiment"
+
+func (open) Reads() []string       { return nil }
+func (resampled) Reads() []string  { return []string{"batch"} }
+func (presampled) Reads() []string { return []string{"per_step"} }
+func (sketched) Reads() []string   { return []string{"bins", "per_step"} }
+func (normal) Reads() []string     { return nil }
+func (embedded) Reads() []string   { return []string{"features", "scale"} }
+func (spherical) Reads() []string  { return []string{"degree"} }
+func (classes) Reads() []string    { return []string{"degree"} }
+
+// Reads implements Reader.
+func (g generated) Reads() []string { return g.Estimator.(Reader).Reads() }
+
+// CheckUnread implements experiment.Sparing.
+func (c *Config) CheckUnread() error {
+	if _, tells := c.estimator.(Reader); !tells {
+		return nil
+	}
+	own := c.estimator.Describe().Name
+	of := map[string][]string{}
+	for _, e := range Estimators.All() {
+		reader, tells := e.(Reader)
+		if !tells {
+			continue
+		}
+		name := e.Describe().Name
+		learner := e.Config(experiment.Quick).Learner
+		if name == own {
+			learner = c.Learner
+		}
+		if of[name] = reader.Reads(); learner == Generator {
+			of[name] = append([]string{"generated", "learning_rate"}, of[name]...)
+		}
+	}
+	return experiment.CheckRead(c, c.preset(), own, of)
+}
