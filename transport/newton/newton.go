@@ -14,9 +14,11 @@
 package newton
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"molehill/transport/assign"
 )
@@ -53,14 +55,18 @@ type Entry struct {
 const most = 300
 
 // Solve climbs until the marginals are off by tolerance at most. Where it does not get there,
-// such as with costs of which the largest is 10¹⁴ times ε, MarginalError says so. Points without weight have no potential of their own: theirs are those that
-// the others imply.
+// such as with costs of which the largest is 10¹⁴ times ε, MarginalError says so. Points
+// without weight have no potential of their own: theirs are those that the others imply.
+// It takes memory for the costs, and for as many numbers as the smaller side has squared.
 func (p Problem) Solve(tolerance float64) (*Solution, error) {
 	if !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 0) {
 		return nil, fmt.Errorf("newton: ε = %v; it is a positive number in the unit of the cost", p.Epsilon)
 	}
 	if !(tolerance > 0) {
 		return nil, errors.New("newton: no tolerance of the marginals; give one, such as 1e-6")
+	}
+	if p.M > p.N { // the Hessian is of the columns
+		return p.turned(tolerance)
 	}
 	exact, err := assign.Transport(p.Cost, p.N, p.M, p.A, p.B)
 	if err != nil {
@@ -83,6 +89,29 @@ func (p Problem) Solve(tolerance float64) (*Solution, error) {
 	return s, nil
 }
 
+// turned solves the problem with rows for columns.
+func (p Problem) turned(tolerance float64) (*Solution, error) {
+	if len(p.Cost) != p.N*p.M {
+		return nil, fmt.Errorf("newton: %d costs between %d and %d points; it takes [n, m]", len(p.Cost), p.N, p.M)
+	}
+	other := Problem{Cost: make([]float64, 0, len(p.Cost)), N: p.M, M: p.N, A: p.B, B: p.A, Epsilon: p.Epsilon}
+	for j := range p.M {
+		for i := range p.N {
+			other.Cost = append(other.Cost, p.Cost[i*p.M+j])
+		}
+	}
+	s, err := other.Solve(tolerance)
+	if err != nil {
+		return nil, err
+	}
+	s.F, s.G = s.G, s.F
+	for k, e := range s.Plan {
+		s.Plan[k] = Entry{e.J, e.I, e.Mass}
+	}
+	slices.SortFunc(s.Plan, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J)) })
+	return s, nil
+}
+
 // climb is the way up the dual.
 type climb struct {
 	Problem
@@ -95,6 +124,7 @@ type climb struct {
 	dual    float64
 
 	hessian, slope []float64 // [m, m] and [m]
+	span           float64   // of costs
 }
 
 func newClimb(p Problem, exact assign.Plan) *climb {
@@ -103,6 +133,7 @@ func newClimb(p Problem, exact assign.Plan) *climb {
 	for _, w := range c.b {
 		c.logB = append(c.logB, math.Log(w))
 	}
+	c.span = slices.Max(p.Cost) - slices.Min(p.Cost) + p.Epsilon
 	return c
 }
 
@@ -165,22 +196,26 @@ func (c *climb) look(g []float64) {
 // imply gives columns without weight the potentials that make them none of their own.
 func (c *climb) imply() {
 	for j, w := range c.b {
-		if w > 0 {
-			continue
+		if !(w > 0) {
+			c.g[j] = c.implied(j)
 		}
-		top, sum := math.Inf(-1), 0.
-		for i, share := range c.a {
-			if share > 0 {
-				top = max(top, c.f[i]-c.Cost[i*c.M+j])
-			}
-		}
-		for i, share := range c.a {
-			if share > 0 {
-				sum += share * math.Exp((c.f[i]-c.Cost[i*c.M+j]-top)/c.Epsilon)
-			}
-		}
-		c.g[j] = -top - c.Epsilon*math.Log(sum)
 	}
+}
+
+// implied is the potential of a column for which all potentials of rows ask, Sinkhorn's.
+func (c *climb) implied(j int) float64 {
+	top, sum := math.Inf(-1), 0.
+	for i, share := range c.a {
+		if share > 0 {
+			top = max(top, c.f[i]-c.Cost[i*c.M+j])
+		}
+	}
+	for i, share := range c.a {
+		if share > 0 {
+			sum += share * math.Exp((c.f[i]-c.Cost[i*c.M+j]-top)/c.Epsilon)
+		}
+	}
+	return -top - c.Epsilon*math.Log(sum)
 }
 
 // off is the error of the marginals.
@@ -197,13 +232,16 @@ func (c *climb) off() (sum float64) {
 // step goes one of Newton's, as far as it climbs, or, where that is nowhere, one of
 // Sinkhorn's. It says whether there was any.
 func (c *climb) step() bool {
+	c.near()
 	c.direction()
-	var rise float64 // of the dual, by its slope
+	var rise, farthest float64 // of the dual, by its slope; and how far a potential would go
 	for j, d := range c.slope {
 		rise += d * (c.b[j] - c.columns[j])
+		farthest = max(farthest, c.Epsilon*math.Abs(d))
 	}
+	longest := min(1, c.span/farthest) // no two potentials are farther apart than costs are
 	from, to, dual, was := c.g, make([]float64, c.M), c.dual, c.off()
-	for length := 1.; length > 1e-4; length /= 2 {
+	for length := longest; length > 1e-4*longest; length /= 2 {
 		for j, d := range c.slope {
 			to[j] = from[j] + c.Epsilon*length*d
 		}
@@ -227,6 +265,26 @@ func (c *climb) step() bool {
 	}
 	c.look(from)
 	return false
+}
+
+// near makes one of Sinkhorn's steps where a column has less than a third or more than
+// three times its weight: the dual hardly tells of one that is next to empty, whose step of
+// Newton's goes as far as it likes.
+func (c *climb) near() {
+	far := false
+	to := slices.Clone(c.g)
+	for j, w := range c.b {
+		if w > 0 {
+			if to[j] += c.Epsilon * math.Log(w/c.columns[j]); c.columns[j] == 0 {
+				to[j] = c.implied(j)
+			}
+			far = far || math.Abs(to[j]-c.g[j]) > c.Epsilon
+		}
+	}
+	if far {
+		c.g = to
+		c.look(to)
+	}
 }
 
 // direction solves for Newton's step, in units of ε, and leaves it in slope.

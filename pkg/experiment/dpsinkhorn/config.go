@@ -87,6 +87,12 @@ type Config struct {
 	kind *kind
 }
 
+// mostCosts is how many pairs of rows a step may have: a gigabyte of costs.
+const mostCosts = 1 << 28
+
+// farthest is the largest bound of a gradient, as no learning rate would follow more.
+const farthest = 1e9
+
 // Check implements experiment.Config.
 func (c *Config) Check() error {
 	if err := c.budget().Check(); err != nil {
@@ -104,6 +110,9 @@ func (c *Config) Check() error {
 	); err != nil {
 		return err
 	}
+	if rows := max(c.Generated, room(c.Batch)*c.Multiplicity); c.Generated > mostCosts/rows {
+		return fmt.Errorf("generated is %d, beside up to %d rows; a step holds the costs of all pairs, take at most %d pairs", c.Generated, rows, mostCosts)
+	}
 	for _, field := range []struct {
 		name  string
 		value float64
@@ -112,6 +121,9 @@ func (c *Config) Check() error {
 		if math.IsInf(field.value, 0) || !(field.value > 0 || field.zero && field.value == 0) {
 			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
 		}
+	}
+	if c.Bound > farthest {
+		return fmt.Errorf("bound is %v; it must be at most %g", c.Bound, float64(farthest))
 	}
 	for _, field := range []struct {
 		name, value string

@@ -95,9 +95,24 @@ func (l Loss) Largest(euclidean, absolute float64) float64 {
 // to come down from costs of so much (graph.Sinkhorn.Scaling). With fewer the plan is
 // one of another λ, and its gradient useless, or not finite.
 func (l Loss) CheckIterations(largest float64) error {
+	if err := l.CheckCosts(largest); err != nil {
+		return err
+	}
 	blocks := 2 + math.Ceil(max(0, math.Log(largest/16/l.Entropy)/math.Log(4)))
-	if least := 10 * int(blocks); l.Iterations < least {
-		return fmt.Errorf("dpsinkhorn: %d iterations; costs of up to %.3g beside an entropy of %v take at least %d", l.Iterations, largest, l.Entropy, least)
+	if least := 10 * blocks; !(float64(l.Iterations) >= least) {
+		return fmt.Errorf("dpsinkhorn: %d iterations; costs of up to %.3g beside an entropy of %v take at least %.0f", l.Iterations, largest, l.Entropy, least)
+	}
+	return nil
+}
+
+// dearest is the largest cost whose sums and squares float32 holds.
+const dearest = 1e15
+
+// CheckCosts says whether costs of so much can be reckoned with: the gradient of one that
+// overflows is none, and noise on it would be paid for.
+func (l Loss) CheckCosts(largest float64) error {
+	if !(largest <= dearest) {
+		return fmt.Errorf("dpsinkhorn: costs of up to %.3g, with absolute = %v and label_scale = %v; single precision reckons with %g at most, take smaller ones", largest, l.Absolute, l.LabelScale, float64(dearest))
 	}
 	return nil
 }

@@ -112,6 +112,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"dp-sinkhorn", "batch", "0", "batch is 0"},
 		{"dp-sinkhorn-exact", "generated", "2001", "up to 2000 rows"},
 		{"dp-sinkhorn", "bound", "0", "bound is 0"},
+		{"dp-sinkhorn", "bound", "1e38", "at most 1e+09"},
+		{"dp-sinkhorn", "generated", "1000000", "costs of all pairs"},
 		{"dp-sinkhorn", "noise", "-1", "noise is -1"},
 		{"dp-sinkhorn", "clipping", "none", `"whole" or "per-image"`},
 		{"dp-sinkhorn", "space", "outer", `"pixels" or "latents"`},
@@ -170,5 +172,15 @@ func TestTooFewIterationsAreRefused(t *testing.T) {
 	l.Iterations = 90
 	if err := l.CheckIterations(largest); err != nil {
 		t.Error(err)
+	}
+	// Costs that single precision cannot hold are refused, however many there are.
+	for _, l := range []Loss{{LabelScale: 1e300}, {Absolute: 1e300}, {LabelScale: 1e8}} {
+		l.Classes, l.Entropy, l.Iterations = 10, 0.05, 1_000_000
+		largest := l.Largest(56, 1568)
+		for _, err := range []error{l.CheckIterations(largest), l.CheckCosts(largest)} {
+			if err == nil || !strings.Contains(err.Error(), "single precision") {
+				t.Errorf("costs of up to %v: %v", largest, err)
+			}
+		}
 	}
 }

@@ -84,7 +84,7 @@ func TestStepsArePlannedFromTheBudget(t *testing.T) {
 	}
 	for want, change := range map[string]func(*Method){
 		"at most all":    func(m *Method) { m.Batch = 1001 },
-		"take at least":  func(m *Method) { m.LabelScale = 1e30 },
+		"take at least":  func(m *Method) { m.LabelScale = 1e6 },
 		"one step alone": func(m *Method) { m.Budget.Epsilon, m.Noise, m.Batch = 0.01, 0.05, 500 },
 	} {
 		m := small(3, func(m *Method) { m.Budget.Epsilon = 1 })
