@@ -442,6 +442,55 @@ func TestWhatWasReleasedIsReplayed(t *testing.T) {
 	}
 }
 
+// A second releaser of a plan and a secret key has the noise of the first: the difference of
+// what both released would be exact. It answers the same, and nothing else.
+func TestOneKeyReleasesOnceForAllReleasers(t *testing.T) {
+	p, err := Calibrate(example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := noise.Secure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, again := []float64{3, 5}, []float64{3, 5}
+	if err := p.Releaser(secret).Release(first, p.Sensitivity, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Releaser(secret).Release(again, p.Sensitivity, 0); err != nil || !slices.Equal(again, first) {
+		t.Errorf("the same again: %v, %v; want %v", again, err, first)
+	}
+	if err := p.Releaser(noise.Keyed(secret.Key(), false)).Release([]float64{4, 5}, p.Sensitivity, 0); err == nil || !strings.Contains(err.Error(), "other values") {
+		t.Errorf("other values: %v", err)
+	}
+	other, err := noise.Secure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Releaser(other).Release([]float64{4, 5}, p.Sensitivity, 0); err != nil {
+		t.Errorf("under another key: %v", err)
+	}
+}
+
+// A plan whose noise was set by hand says that it does not prove what was asked for.
+func TestABudgetThatIsExceededIsSaid(t *testing.T) {
+	p, err := Calibrate(example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for factor, said := range map[float64]bool{1: false, 0.5: true} {
+		weaker := p
+		weaker.NoiseStd *= factor
+		s, err := weaker.Statement(noise.Seeded(1), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(s.NotCovered, func(line string) bool { return strings.Contains(line, "the ε = 2 that was asked for") }); got != said {
+			t.Errorf("%v times the noise: said %v; %q", factor, got, s.NotCovered)
+		}
+	}
+}
+
 // Each release is announced before it gets its noise, by a name of its own, and what is
 // refused then is not released.
 func TestReleasesAreAnnounced(t *testing.T) {

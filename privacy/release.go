@@ -23,14 +23,31 @@ type Releaser struct {
 	check  func(name string, digest [32]byte) error
 	stored [][]float64 // what a replay answers with, by step; nil for no replay
 
-	mu       sync.Mutex
-	released map[int][sha256.Size]byte // by step, what was asked for before noise
-	samples  bool                      // that no other plan samples under this key is remembered
-	ahead    *noise.Ahead              // of aheadOf, or nil
-	aheadOf  int                       // a step
+	made    *releases
+	mu      sync.Mutex
+	samples bool         // that no other plan samples under this key is remembered
+	ahead   *noise.Ahead // of aheadOf, or nil
+	aheadOf int          // a step
 }
 
-// Releaser returns the plan's releaser, drawing samples and noise from secret. Samples are
+// releases are what a plan has released under a key: by step, what was asked for before
+// noise.
+type releases struct {
+	mu sync.Mutex
+	of map[int][sha256.Size]byte
+}
+
+// secretly are the releases of this process under secret keys, by key and plan: another
+// releaser of the same has the same noise, and other values under it would give away their
+// difference. A hash of each step stays for the life of the process.
+var secretly sync.Map // of [sha256.Size]byte, *releases
+
+// Releaser returns the plan's releaser, drawing samples and noise from secret. A key is for
+// one plan on one set of records: releasers of the same plan and key have the same noise,
+// so that what is different (another class, another half) takes a plan and a key of its own, or
+// a step of one plan. In one process other values are refused, and, where they are
+// remembered (Remember), in any. The plan's budget is what it was calibrated for: a
+// plan with noise set by hand releases whatever its statement proves. Samples are
 // of secret and the step alone: two plans that sample draw the same rows from one secret,
 // for which nobody has accounted. Each is to have its own; Remember finds those that do not.
 func (p Plan) Releaser(secret noise.Source) *Releaser {
@@ -39,7 +56,13 @@ func (p Plan) Releaser(secret noise.Source) *Releaser {
 	if grid := noise.Grid(p.NoiseStd, p.span()); grid != noise.Grid(p.NoiseStd, 0) {
 		label += fmt.Sprintf(" on %b", grid) // other values than on the grid of the noise alone
 	}
-	return &Releaser{plan: p, secret: secret, label: label, released: map[int][sha256.Size]byte{}}
+	made := &releases{of: map[int][sha256.Size]byte{}}
+	if !secret.Research() { // of which nobody learns more by releasing twice
+		key := secret.Key()
+		known, _ := secretly.LoadOrStore(sha256.Sum256(append(key[:], label...)), made)
+		made = known.(*releases)
+	}
+	return &Releaser{plan: p, secret: secret, label: label, made: made}
 }
 
 // Digest tells plans apart, by all that their releases depend on.
@@ -228,9 +251,9 @@ func (r *Releaser) covers(numbers int, s Sensitivity, step int) error {
 // the same noise would give away their difference.
 func (r *Releaser) once(values []float64, step int) error {
 	sum := noise.Digest(values, r.plan.NoiseStd, r.plan.span())
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if before, ok := r.released[step]; ok && before != sum {
+	r.made.mu.Lock()
+	defer r.made.mu.Unlock()
+	if before, ok := r.made.of[step]; ok && before != sum {
 		return fmt.Errorf("privacy: release %d was made of other values; the same noise on both would give away their difference", step+1)
 	}
 	if r.check != nil {
@@ -238,6 +261,6 @@ func (r *Releaser) once(values []float64, step int) error {
 			return err
 		}
 	}
-	r.released[step] = sum
+	r.made.of[step] = sum
 	return nil
 }

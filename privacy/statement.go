@@ -129,6 +129,9 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 		s.Claims = append(s.Claims, Claim{Label: "as proved", Accountant: r.Accountant, Epsilon: Epsilon(r.Epsilon), Sound: true, Note: r.Note})
 	}
 	s.Claims = append(s.Claims, published...)
+	if proved := s.Epsilon(); float64(proved) > p.Budget.Epsilon*(1+1e-6) {
+		s.NotCovered = append(slices.Clip(s.NotCovered), fmt.Sprintf("the ε = %v that was asked for: the noise of this plan proves ε = %v", Epsilon(p.Budget.Epsilon), proved))
+	}
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -149,6 +150,16 @@ func dataFetch() *cobra.Command {
 				_ = bar.Set64(p.Done) // a bar that cannot be drawn is no reason to stop
 			}
 			for _, source := range sources {
+				if dir == "" {
+					p, err := present(cmd, source)
+					if err != nil {
+						return err
+					}
+					if p.State == "ready" {
+						fmt.Fprintf(cmd.OutOrStdout(), "%s is there and verified, in %s\n", p.Name, filepath.Dir(p.Where))
+						continue
+					}
+				}
 				if err := dataset.Fetch(cmd.Context(), source, dir, report); err != nil {
 					return err
 				}

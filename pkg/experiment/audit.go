@@ -71,7 +71,7 @@ func Game(r *run.Run) (audit.Game, privacy.Statement, error) {
 // decode returns the experiment of a spec, if this program has its version, and
 // its settings.
 func decode(spec run.Spec) (Experiment, Config, error) {
-	e, err := Registry.Lookup(spec.Experiment)
+	e, err := lookup(spec.Experiment)
 	if err != nil {
 		return nil, nil, elsewhere(spec, err)
 	}

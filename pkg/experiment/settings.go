@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"molehill/pkg/plugin"
@@ -85,7 +88,11 @@ func set(config Config, name string, old json.RawMessage, value string) error {
 		return err
 	}
 	var refused error
-	for _, candidate := range [][]byte{[]byte(value), quoted} {
+	candidates := [][]byte{[]byte(value), quoted}
+	if v, err := strconv.ParseFloat(value, 64); err == nil && !json.Valid([]byte(value)) && !math.IsInf(v, 0) && v == v {
+		candidates = slices.Insert(candidates, 0, strconv.AppendFloat(nil, v, 'g', -1, 64)) // .5, 1. or +3
+	}
+	for _, candidate := range candidates {
 		patch, err := json.Marshal(map[string]json.RawMessage{name: candidate})
 		if err != nil {
 			continue // value is no JSON by itself

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"molehill/pkg/dataset"
 	"molehill/privacy"
 	"molehill/viz"
 )
@@ -12,7 +13,10 @@ import (
 // needs it.
 type history struct {
 	Dataset string
-	Budget  *struct{ Epsilon, Delta float64 }
+	Budget  *struct {
+		Epsilon, Delta float64
+		FromNow        bool `json:"from_now"`
+	}
 	Entries []struct {
 		Kind    string
 		ID      string
@@ -37,6 +41,9 @@ func Budget(dataset string) viz.Annotated {
 // figure draws what is spent after each reservation.
 func (h history) figure() (viz.Annotated, error) {
 	if h.Budget == nil {
+		if source, err := dataset.Registry.Lookup(h.Dataset); err == nil && source.Public() {
+			return viz.Annotated{}, fmt.Errorf("%s is public by construction: it needs no budget, and has none to draw", h.Dataset)
+		}
 		return viz.Annotated{}, fmt.Errorf("%s has no budget to draw; `molehill budget create %s --epsilon 10 --delta 1e-5` declares one", h.Dataset, h.Dataset)
 	}
 	x, y := []float64{0}, []float64{0}
@@ -55,10 +62,14 @@ func (h history) figure() (viz.Annotated, error) {
 			x, y = append(x, float64(runs)), append(y, spent)
 		}
 	}
+	all := "all reservations"
+	if h.Budget.FromNow {
+		all = "the reservations since the budget was declared, none of before"
+	}
 	return viz.Annotated{
 		Curves: viz.Curves{
 			Title:      fmt.Sprintf("The privacy budget of %s", h.Dataset),
-			Caption:    fmt.Sprintf("ε at δ = %g, composed over all reservations; a run that crashed stays paid for.", h.Budget.Delta),
+			Caption:    fmt.Sprintf("ε at δ = %g, composed over %s; a run that crashed stays paid for.", h.Budget.Delta, all),
 			X:          viz.Axis{Label: "runs that reserved", Max: float64(max(5, runs))},
 			Y:          viz.Axis{Label: "ε spent", Min: 0, Max: 1.12 * math.Max(h.Budget.Epsilon, spent)},
 			Lines:      []viz.Line{{X: x, Y: y}},

@@ -274,7 +274,7 @@ func (c Comparison) Samples(n int) viz.Figure {
 		fail(errors.New("none of the runs has made images yet"))
 	}
 	if len(panels.Cells) > panels.Columns {
-		panels.Cols = nil // captions would stand above the first row alone
+		panels.Cols, panels.Above = nil, panels.Cols // those of columns would stand above the first row alone
 	}
 	return panels
 }

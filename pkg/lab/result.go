@@ -125,6 +125,19 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// String says which run it is and what it came to: what `viz.Show(r)` shows.
+func (r *Result) String() string {
+	text := fmt.Sprintf("%s: %s", r.ID, r.Spec.Experiment)
+	result, err := r.Run.Result()
+	if err != nil {
+		return text + "; it has no result yet"
+	}
+	for _, name := range slices.Sorted(maps.Keys(result.Metrics)) {
+		text += fmt.Sprintf("; %s %.4g", name, result.Metrics[name])
+	}
+	return text + "\n(viz.Show(r.Samples(64)), r.Curve(name) and r.Privacy() show more)"
+}
+
 // Statement returns what the run may say about its privacy.
 func (r *Result) Statement() privacy.Statement {
 	text, err := r.Run.Privacy()
@@ -142,6 +155,9 @@ func (r *Result) Statement() privacy.Statement {
 func (r *Result) Privacy() viz.Table {
 	s := r.Statement()
 	t := viz.Table{Title: fmt.Sprintf("Privacy of %s: ε = %v at δ = %g, as proved", r.Spec.Experiment, s.Epsilon(), s.Delta), Header: []string{"", ""}}
+	if s.Research {
+		t.Title += " of its noise, which a seed gives away: a research run"
+	}
 	for _, c := range s.Claims {
 		what := "ε = " + c.Epsilon.String() + " by " + c.Accountant
 		if c.Note != "" {

@@ -62,7 +62,7 @@ func printTo(dir string) error {
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(r.LogPath(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	log, err := os.OpenFile(r.LogPath(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("launch: a process needs a log: %w", err)
 	}

@@ -37,7 +37,7 @@ type end struct {
 // whose words go to the end of a log. One that takes more than a run reads directories
 // from standard input, and answers on file 3 how each ended (Serve).
 func (l Local) spawn(log string, more bool, arguments ...string) (*worker, error) {
-	file, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("launch: a process needs a log: %w", err)
 	}

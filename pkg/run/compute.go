@@ -368,7 +368,8 @@ func (r *Run) Fail(reason error) error {
 		return r.Release()
 	}
 	return r.end(func() error {
-		return writeAtomic(r.path(errorFile), 0o644, asJSON(failure{Error: reason.Error(), Time: time.Now()}))
+		// What a computation gave up for may tell of the rows that it looked at.
+		return writeAtomic(r.path(errorFile), 0o600, asJSON(failure{Error: reason.Error(), Time: time.Now()}))
 	})
 }
 

@@ -163,6 +163,8 @@ func (r *Run) Failure() error {
 	switch err := readJSON(r.path(errorFile), &f); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("run: %s failed; why is for its owner to read", r.ID)
 	case err != nil:
 		return fmt.Errorf("run: %s failed, and its error cannot be read: %w", r.ID, err)
 	}

@@ -81,9 +81,9 @@ is left out, in this order.`,
 				return cli.JSON(cmd.OutOrStdout(), calibrated{target, find, m.noiseMultiplier, m.steps, m.rate, result})
 			}
 			found := map[string]string{
-				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", m.noiseMultiplier),
+				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", roundTo(m.noiseMultiplier, math.Ceil)),
 				"steps":            fmt.Sprintf("%d steps%s", m.steps, map[bool]string{true: " or more"}[m.steps == math.MaxInt32]),
-				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
+				"rate":             fmt.Sprintf("sampling rate %.6g", roundTo(m.rate, math.Floor)),
 			}[find]
 			kept := "is kept to, by " + chosen[0].Name()
 			if by, err := chosen[0].Epsilon(m.event(m.noiseMultiplier, m.rate, m.steps), relation, m.delta); err != nil || by.Approximate {
@@ -97,6 +97,15 @@ is left out, in this order.`,
 	cmd.Flags().Float64Var(&target, "epsilon", 0, "the ε to keep to, above 0")
 	cmd.Flags().StringVar(&name, "accountant", "tightest", "tightest, or one of "+accountantNames())
 	return cmd
+}
+
+// roundTo rounds to six digits, up or down: to the side on which ε is kept to.
+func roundTo(v float64, to func(float64) float64) float64 {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return v
+	}
+	unit := math.Pow10(int(math.Floor(math.Log10(v))) - 5)
+	return to(v/unit) * unit
 }
 
 // find completes the mechanism with what is to be found.

@@ -61,7 +61,8 @@ the computation; with --detach nothing is watched and nothing stopped, and
 			if err := experiment.CheckNew(store, spec); err != nil {
 				return err
 			}
-			r, _, err := place.Start(cmd.Context(), store, spec)
+			// Who is interrupted meanwhile has started a run, which Watch stops then.
+			r, _, err := place.Start(context.WithoutCancel(cmd.Context()), store, spec)
 			if err != nil {
 				return err
 			}
@@ -103,7 +104,7 @@ func resume() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := place.Resume(cmd.Context(), r); err != nil {
+			if _, err := place.Resume(context.WithoutCancel(cmd.Context()), r); err != nil { // as above
 				return err
 			}
 			if !detach {

@@ -37,16 +37,16 @@ type sweepPlan struct {
 func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, seeds int) (*sweepPlan, error) {
 	p := &sweepPlan{name: name, preset: asked.preset}
 	table, err := experiment.Sweeps.Lookup(name)
-	if err == nil {
-		for _, flag := range []string{"grid", "set", "epsilon", "seed", "research"} {
-			if cmd.Flags().Changed(flag) {
-				return nil, fmt.Errorf("--%s is for grids of an experiment; %s says itself what its runs are, and --only chooses among them", flag, name)
-			}
+	said := slices.DeleteFunc([]string{"grid", "set", "epsilon", "seed", "research"}, func(flag string) bool { return !cmd.Flags().Changed(flag) })
+	if _, none := experiment.Registry.Lookup(name); err == nil && (len(said) == 0 || none != nil) {
+		if len(said) > 0 {
+			return nil, fmt.Errorf("--%s is for grids of an experiment; %s says itself what its runs are, and --only chooses among them", said[0], name)
 		}
 		p.table, p.title = table, table.Describe().Summary
 		p.requests = table.Requests(experiment.Preset(asked.preset), seeds)
 		return p, nil
 	}
+	// A table may have the name of an experiment: who says what the runs are means that.
 	if _, err := experiment.Registry.Lookup(name); err != nil {
 		var names []string
 		for _, s := range experiment.Sweeps.All() {
@@ -65,23 +65,23 @@ func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, see
 	if err != nil {
 		return nil, err
 	}
-	var said []string
+	var over []string
 	for _, a := range axes {
 		if _, twice := q.Settings[a.name]; twice {
 			return nil, fmt.Errorf("%s is set to %s and varies in --grid; give one of them", a.name, q.Settings[a.name])
 		}
 		p.varied = append(p.varied, a.name)
-		said = append(said, a.name+" "+strings.Join(a.values, ", "))
+		over = append(over, a.name+" "+strings.Join(a.values, ", "))
 	}
 	if seeds > 1 {
 		if slices.Contains(p.varied, "seed") {
 			return nil, errors.New("--seeds and --grid seed=…; give one of them")
 		}
-		said = append(said, fmt.Sprintf("%d seeds", seeds))
+		over = append(over, fmt.Sprintf("%d seeds", seeds))
 	}
 	p.title = name
-	if len(said) > 0 {
-		p.title += " over " + strings.Join(said, " and ")
+	if len(over) > 0 {
+		p.title += " over " + strings.Join(over, " and ")
 	}
 	if p.requests, err = requestsOf(q, axes, seeds); err != nil {
 		return nil, err

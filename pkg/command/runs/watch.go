@@ -76,21 +76,16 @@ func Watch(cmd *cobra.Command, r *run.Run) error {
 
 // cancelled stops the computation, or takes it from the queue of a cluster.
 func cancelled(r *run.Run) string {
-	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second) // the command's has ended
+	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second) // the command's has ended
 	defer stop()
 	if err := launch.Cancel(ctx, r); err != nil && !errors.Is(err, run.ErrIdle) {
 		return fmt.Sprintf("; the run goes on: %v", err)
 	}
-	for { // until the step is over: before, the same command would find a run that ends
-		if state, err := r.State(); err != nil || state != run.Running {
-			return ""
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return "; the run stops at the end of its step, `molehill runs` says when"
-		}
+	// Before, the same command would find a run that ends.
+	if ended, err := endsWithin(ctx, r, 10*time.Second); !ended && err == nil {
+		return "; the run stops at the end of its step, `molehill runs` says when"
 	}
+	return ""
 }
 
 // findAll opens runs, and the runs of sweeps.
