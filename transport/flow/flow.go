@@ -158,9 +158,15 @@ func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transpo
 		return nil, fmt.Errorf("flow: %d quantile functions on %d directions of dimension %d for particles of dimension %d; counts and dimensions must agree",
 			len(quantiles), u.Count, u.Dim, x.Dim)
 	}
+	if err := u.Check(x.Dim); err != nil {
+		return nil, fmt.Errorf("flow: %w", err)
+	}
 	for _, q := range quantiles {
-		if len(q.Values) == 0 {
+		switch {
+		case len(q.Values) == 0:
 			return nil, fmt.Errorf("flow: a target of no points has no quantiles; give it at least one")
+		case len(q.Values) > 1 && !(q.Step > 0):
+			return nil, fmt.Errorf("flow: a quantile function with steps of %v between its knots; they go up from 0 to 1, take transport.SampleQuantile or BinQuantile", q.Step)
 		}
 	}
 	n, workers := x.Len(), runtime.GOMAXPROCS(0)

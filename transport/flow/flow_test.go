@@ -256,6 +256,30 @@ func TestFlowRefusesBadNumbers(t *testing.T) {
 	}
 }
 
+// What cannot move a particle is an error, and no drift of NaN.
+func TestDriftRefusesWhatHasNoSense(t *testing.T) {
+	x := (Flow{StepSize: 1, Random: noise.Seeded(1)}).Start(5, 2)
+	whole := sliced.Directions{Dim: 2, Count: 1, Data: []float32{1, 0}}
+	good := transport.SampleQuantile([]float32{0, 1, 2})
+	if _, err := (Flow{StepSize: 1}).Drift(x, whole, []transport.Quantile{good}, 0); err != nil {
+		t.Error(err)
+	}
+	for want, c := range map[string]struct {
+		u sliced.Directions
+		q []transport.Quantile
+	}{
+		"no directions":             {sliced.Directions{Dim: 2}, nil},
+		"3 numbers are not":         {sliced.Directions{Dim: 2, Count: 1, Data: make([]float32, 3)}, []transport.Quantile{good}},
+		"has norm 0":                {sliced.Directions{Dim: 2, Count: 1, Data: make([]float32, 2)}, []transport.Quantile{good}},
+		"steps of 0 between":        {whole, []transport.Quantile{{Values: []float32{0, 1}}}},
+		"no points has no quantile": {whole, []transport.Quantile{{}}},
+	} {
+		if _, err := (Flow{StepSize: 1}).Drift(x, c.u, c.q, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want it to say %q", err, want)
+		}
+	}
+}
+
 // BenchmarkDrift times the Gaussian-smoothed drift of 003 at the size of its
 // experiments.
 func BenchmarkDrift(b *testing.B) {

@@ -29,6 +29,7 @@ func (t *Labelled) Classes() int { return len(t.Frequencies) }
 // says, rounded by largest remainders, in a public random order. n alone decides
 // how many there are in all, and the same n always gets the same answer.
 func (t *Labelled) Labels(n int) []int {
+	n = max(0, n)
 	labels := make([]int, 0, n)
 	for class, count := range apportion(t.Frequencies, n) {
 		for range count {

@@ -18,8 +18,8 @@ func Targets(x, y transport.Points, u sliced.Directions) ([]float32, error) {
 		if err := p.Check(); err != nil {
 			return nil, err
 		}
-		if p.Dim != u.Dim {
-			return nil, fmt.Errorf("graph: points of dimension %d and directions of dimension %d; want the same", p.Dim, u.Dim)
+		if err := u.Check(p.Dim); err != nil {
+			return nil, fmt.Errorf("graph: %w", err)
 		}
 	}
 	n := x.Len()

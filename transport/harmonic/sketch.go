@@ -83,8 +83,12 @@ const leastVariance = 1e-8
 // that of the noise (James & Stein 1961, the positive part): all of it where there
 // is no noise, nothing where there is nothing else. With more, degrees are shrunk
 // towards those of a distribution that is fitted to all of them at once (atoms),
-// from points that rng draws. It is public, and read only then.
+// from points that rng draws. It is public, and read only then. It panics for noise that is
+// no finite number of at least 0: a density of it would be uniform, and look like one.
 func (s *Sketch) Density(noiseStd float64, rng *rand.Rand) *Density {
+	if !(noiseStd >= 0) || math.IsInf(noiseStd, 0) {
+		panic(fmt.Sprintf("harmonic: noise of standard deviation %v; give that of the release, at least 0", noiseStd))
+	}
 	d := &Density{basis: s.Basis}
 	s.each(func(l int, means []float64) {
 		size := float64(len(means))

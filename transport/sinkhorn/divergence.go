@@ -2,6 +2,7 @@ package sinkhorn
 
 import (
 	"fmt"
+	"math"
 
 	"molehill/transport"
 )
@@ -132,6 +133,9 @@ func Labelled(p transport.Points, labels []int, classes int, alpha float64) (tra
 	}
 	if bytes := 4 * float64(p.Len()) * (float64(p.Dim) + float64(classes)); classes < 1 || bytes > float64(MemoryLimit) {
 		return transport.Points{}, fmt.Errorf("sinkhorn: labels of %d classes for %d points; want at least 1 class, and points that fit into %.1f GiB (MemoryLimit)", classes, p.Len(), float64(MemoryLimit)/(1<<30))
+	}
+	if !(math.Abs(alpha) <= math.MaxFloat32) {
+		return transport.Points{}, fmt.Errorf("sinkhorn: labels weigh α = %v; take a finite number", alpha)
 	}
 	if len(labels) != p.Len() {
 		return transport.Points{}, fmt.Errorf("sinkhorn: %d labels for %d points; give one a point", len(labels), p.Len())

@@ -135,7 +135,7 @@ func (u Directions) SpectralNorm() float64 {
 // MostStretched returns the unit vector that projecting stretches by
 // SpectralNorm, [Dim]: it and its negative are the worst pair of neighbours.
 func (u Directions) MostStretched() ([]float32, error) {
-	if err := u.check(u.Dim); err != nil {
+	if err := u.Check(u.Dim); err != nil {
 		return nil, err
 	}
 	var eigen mat.EigenSym
@@ -170,8 +170,9 @@ func (u Directions) gram() *mat.SymDense {
 // Limits.
 const unitError = 1e-4
 
-// check returns an error unless u can project points of dimension dim.
-func (u Directions) check(dim int) error {
+// Check returns an error unless u has at least one direction, all of norm 1, that can
+// project points of dimension dim.
+func (u Directions) Check(dim int) error {
 	if u.Count >= 1 && u.Dim != dim {
 		return fmt.Errorf("sliced: directions of dimension %d cannot project points of dimension %d", u.Dim, dim)
 	}

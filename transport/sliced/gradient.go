@@ -60,7 +60,7 @@ func (o Outputs) clipped(radius float64, jacobians func([]float64) error) (Outpu
 }
 
 func (o Outputs) check(u Directions, parameters int) error {
-	if err := u.check(o.Dim); err != nil {
+	if err := u.Check(o.Dim); err != nil {
 		return err
 	}
 	if len(o.Values) == 0 || len(o.Values)%o.Dim != 0 {

@@ -155,7 +155,7 @@ func TestGradientSensitivitiesAsFormulas(t *testing.T) {
 // hold for the longest that are taken.
 func TestSensitivityHoldsForTheLongestDirections(t *testing.T) {
 	u := Directions{Dim: 1, Count: 1, Data: []float32{1.0000499}}
-	if err := u.check(1); err != nil {
+	if err := u.Check(1); err != nil {
 		t.Fatal(err) // else the test does not test
 	}
 	z := Outputs{Dim: 1, Parameters: 1, Values: []float64{-9}, Jacobians: []float64{9}}

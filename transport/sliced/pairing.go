@@ -128,7 +128,7 @@ func checkMeasure(m transport.Measure, u Directions) error {
 	if err := transport.CheckWeights(m.Weights, m.Len()); err != nil {
 		return err
 	}
-	return u.check(m.Dim)
+	return u.Check(m.Dim)
 }
 
 func none() struct{} { return struct{}{} }

@@ -37,7 +37,7 @@ func Project(x transport.Points, u Directions) ([][]float32, error) {
 	if err := CheckMemory(x.Len(), u.Count); err != nil {
 		return nil, err
 	}
-	if err := u.check(x.Dim); err != nil {
+	if err := u.Check(x.Dim); err != nil {
 		return nil, err
 	}
 	table := NewTable(u.Count, x.Len())

@@ -27,7 +27,7 @@ func slack(d int) float64 { return 1 + 2*math.Pow(float64(d), 1.5)*0x1p-24 }
 // are not unit vectors and a diameter that is not positive and finite.
 func ProjectionSensitivity(u Directions, diameter float64) privacy.Sensitivity {
 	value := math.Inf(1)
-	if u.check(u.Dim) == nil && diameter > 0 {
+	if u.Check(u.Dim) == nil && diameter > 0 {
 		value = u.SpectralNorm() * diameter * slack(u.Dim)
 	}
 	return privacy.Sensitivity{

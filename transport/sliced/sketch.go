@@ -27,7 +27,7 @@ func NewSketch(x transport.Points, u Directions, bins int) (*Sketch, error) {
 	if err := x.Check(); err != nil {
 		return nil, err
 	}
-	if err := u.check(x.Dim); err != nil {
+	if err := u.Check(x.Dim); err != nil {
 		return nil, err
 	}
 	if _, err := SketchSensitivity(u, x.Len(), bins, 1); err != nil {
@@ -88,7 +88,7 @@ func SketchSensitivity(u Directions, n, bins int, diameter float64) (privacy.Sen
 	if !(diameter > 0) || math.IsInf(diameter, 0) {
 		return privacy.Sensitivity{}, fmt.Errorf("sliced: records at most %v apart; want a positive and finite diameter", diameter)
 	}
-	if err := u.check(u.Dim); err != nil {
+	if err := u.Check(u.Dim); err != nil {
 		return privacy.Sensitivity{}, err
 	}
 	return privacy.Sensitivity{
