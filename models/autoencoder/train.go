@@ -2,6 +2,7 @@ package autoencoder
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/train"
+	"molehill/pkg/plugin"
 )
 
 // TrainConfig, the images and the autoencoder's initial weights determine a
@@ -195,3 +197,9 @@ func (t *Training) Commit() error {
 	meta.Backend, meta.Versions = t.on.String(), versions()
 	return nil
 }
+
+//go:embed train.go
+var words embed.FS
+
+// Meanings are those of the settings of a TrainConfig.
+func Meanings() map[string]string { return plugin.Meanings(words) }

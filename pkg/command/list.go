@@ -93,7 +93,7 @@ func showPlugins(out io.Writer, kinds []plugin.Kind) error {
 				}
 				fmt.Fprintf(w, "  settings\t%s\n", strings.Join(presets, "\t"))
 				for _, s := range settings {
-					fmt.Fprintf(w, "    %s\t%s\n", s.Name, strings.Join(s.Values, "\t"))
+					fmt.Fprintf(w, "    %s\t%s\t%s\n", s.Name, strings.Join(s.Values, "\t"), s.Meaning)
 				}
 			}
 			before = settings

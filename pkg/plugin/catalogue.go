@@ -23,8 +23,9 @@ type Entry struct {
 	// Defaults are the settings by preset, each a JSON object; "default" where
 	// there are no presets.
 	Defaults map[string]json.RawMessage `json:"defaults,omitempty"`
-	Fault    string                     `json:"fault,omitempty"` // why there are no defaults
-	Plugin   Plugin                     `json:"-"`               // itself, in the program that has it
+	Meanings map[string]string          `json:"meanings,omitempty"` // of settings, by name
+	Fault    string                     `json:"fault,omitempty"`    // why there are no defaults
+	Plugin   Plugin                     `json:"-"`                  // itself, in the program that has it
 }
 
 // NoPreset is the name in Entry.Defaults of the settings of what has no presets.
@@ -90,7 +91,7 @@ func (r *Registry[T]) Catalogue() Kind {
 	for _, p := range r.all() { // unlocked: a plug-in may look others up
 		e := Entry{Info: p.info, Origin: p.origin, Plugin: p.plugin}
 		err := Guard(r.Kind, p.info.Name, "its default settings", func() (err error) {
-			e.Defaults, err = r.defaults(p.plugin)
+			e.Defaults, e.Meanings, err = r.defaults(p.plugin)
 			return err
 		})
 		if err != nil {
@@ -104,21 +105,26 @@ func (r *Registry[T]) Catalogue() Kind {
 	return k
 }
 
-func (r *Registry[T]) defaults(p T) (map[string]json.RawMessage, error) {
+// defaults are a plug-in's settings by preset, and what they mean as far as it says so.
+func (r *Registry[T]) defaults(p T) (texts map[string]json.RawMessage, meanings map[string]string, err error) {
 	if r.Defaults == nil {
-		return fields(p)
+		texts, err = fields(p)
+		return texts, nil, err
 	}
 	values, err := r.Defaults(p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	texts := make(map[string]json.RawMessage, len(values))
+	texts = make(map[string]json.RawMessage, len(values))
 	for preset, value := range values {
 		if texts[preset], err = json.Marshal(value); err != nil {
-			return nil, fmt.Errorf("the settings of preset %q cannot be written as JSON: %w", preset, err)
+			return nil, nil, fmt.Errorf("the settings of preset %q cannot be written as JSON: %w", preset, err)
+		}
+		if e, ok := value.(Explained); ok {
+			meanings = e.Meanings()
 		}
 	}
-	return texts, nil
+	return texts, meanings, nil
 }
 
 // fields are the exported fields of a plug-in that hold plain values.

@@ -104,7 +104,7 @@ func (e Entry) Settings() (presets []string, rows []Setting, err error) {
 			at := slices.IndexFunc(rows, func(s Setting) bool { return s.Name == name })
 			if at < 0 {
 				at = len(rows)
-				rows = append(rows, Setting{name, make([]string, len(presets))})
+				rows = append(rows, Setting{name, make([]string, len(presets)), e.Meanings[name]})
 			}
 			rows[at].Values[i] = show(value)
 		}
@@ -114,8 +114,9 @@ func (e Entry) Settings() (presets []string, rows []Setting, err error) {
 
 // Setting is a setting's value in each preset.
 type Setting struct {
-	Name   string
-	Values []string
+	Name    string
+	Values  []string
+	Meaning string // "" where nobody says
 }
 
 // show leaves quotation marks away where something is between them.

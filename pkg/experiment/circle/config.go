@@ -11,12 +11,14 @@ package circle
 
 import (
 	"cmp"
+	"embed"
 	"fmt"
 	"math"
 
 	"molehill/models/matching"
 	"molehill/models/train"
 	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
 	"molehill/privacy"
 )
 
@@ -24,18 +26,18 @@ import (
 type Config struct {
 	Records int             `json:"records"` // n of Z, and of X
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved for Z, or for X too; inf for none
-	Delta   float64         `json:"delta"`   // δ
+	Delta   float64         `json:"delta"`   // δ, below 1/n
 	// Both has ε proved for X too, as far as a way can. What holds for X otherwise is
 	// told all the same.
 	Both bool `json:"both"`
 
-	Batch        int     `json:"batch"` // records of each side in a step
-	Steps        int     `json:"steps"`
-	LearningRate float64 `json:"learning_rate"`
-	Optimizer    string  `json:"optimizer"`    // adam or sgd
-	Projections  int     `json:"projections"`  // k, at least
-	Limit        float64 `json:"output_limit"` // M, of outputs
-	Jacobian     float64 `json:"jacobian"`     // L, of their Jacobians
+	Batch        int     `json:"batch"`         // records of each side in a step
+	Steps        int     `json:"steps"`         // of the generator
+	LearningRate float64 `json:"learning_rate"` // of the optimiser
+	Optimizer    string  `json:"optimizer"`     // adam or sgd
+	Projections  int     `json:"projections"`   // k, directions of the sliced distance, at least
+	Limit        float64 `json:"output_limit"`  // M, to which outputs are clipped
+	Jacobian     float64 `json:"jacobian"`      // L, to which their Jacobians are clipped
 	// Shorten cuts noisy gradients to norm 4ML, which none without noise exceeds; that
 	// is post-processing. 004 clips again "with the same clipping constants".
 	Shorten bool `json:"shorten"`
@@ -121,3 +123,9 @@ func projected(preset experiment.Preset) Config {
 	c.Projections = 15
 	return c
 }
+
+//go:embed config.go
+var words embed.FS
+
+// Meanings implements plugin.Explained.
+func (*Config) Meanings() map[string]string { return plugin.Meanings(words) }

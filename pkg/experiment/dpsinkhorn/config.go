@@ -3,6 +3,7 @@ package dpsinkhorn
 import (
 	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"math"
 
@@ -11,6 +12,7 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
+	"molehill/pkg/plugin"
 	"molehill/privacy"
 )
 
@@ -40,22 +42,22 @@ type Config struct {
 	Weights string          `json:"weights"` // file of the autoencoder's weights for latents; "" for those that ship
 	Inputs  string          `json:"inputs"`  // digests of rows and weights that no version fixes; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
-	Delta   float64         `json:"delta"`   // δ
+	Delta   float64         `json:"delta"`   // δ, below 1/n
 
-	Debiasing  float64 `json:"debiasing"`   // p
-	Absolute   float64 `json:"absolute"`    // m
+	Debiasing  float64 `json:"debiasing"`   // p, share of the debiasing, from 0 to 1
+	Absolute   float64 `json:"absolute"`    // m, weight of ‖x−y‖₁ in the cost
 	Unsquared  bool    `json:"unsquared"`   // the cost has no ‖x−y‖₂²: m·‖x−y‖₁ alone
-	LabelScale float64 `json:"label_scale"` // α_c
-	Entropy    float64 `json:"entropy"`     // λ
+	LabelScale float64 `json:"label_scale"` // α_c, weight of the class in the cost
+	Entropy    float64 `json:"entropy"`     // λ, weight of the entropy
 	Iterations int     `json:"iterations"`  // of Sinkhorn's algorithm, at most
 	Tolerance  float64 `json:"tolerance"`   // of its marginals
 
 	Batch        int      `json:"batch"`        // real rows of a step, on average; how many there are is left to chance
 	Multiplicity int      `json:"multiplicity"` // how many times each real image of a step is looked at: as it is, and moved by a few pixels
 	Generated    int      `json:"generated"`    // n, generated rows that meet them: a public number
-	Clipping     Clipping `json:"clipping"`     // whole or per-image
-	Bound        float64  `json:"bound"`        // Δ
-	Perturbed    string   `json:"perturbed"`    // images or parameters
+	Clipping     Clipping `json:"clipping"`     // of gradients: whole or per-image
+	Bound        float64  `json:"bound"`        // Δ, to which gradients are clipped
+	Perturbed    string   `json:"perturbed"`    // what gets the noise: the gradient by images or by parameters
 	// Noise is σ, the noise in units of Δ, and the training ends before the step
 	// that would spend more than ε; 0 for the least noise that proves ε for all
 	// steps.
@@ -65,19 +67,19 @@ type Config struct {
 	// them, whatever they spend; the statement says what can be proved.
 	Published bool `json:"published"`
 
-	Optimizer    string  `json:"optimizer"` // adam or sgd
-	LearningRate float64 `json:"learning_rate"`
-	Schedule     string  `json:"schedule"` // of the learning rate: constant or cosine
-	WeightDecay  float64 `json:"weight_decay"`
-	Average      float64 `json:"average"` // β of a running average of the parameters, which generates; 0 for none
+	Optimizer    string  `json:"optimizer"`     // adam or sgd
+	LearningRate float64 `json:"learning_rate"` // of the optimiser
+	Schedule     string  `json:"schedule"`      // of the learning rate: constant or cosine
+	WeightDecay  float64 `json:"weight_decay"`  // of the optimiser
+	Average      float64 `json:"average"`       // β of a running average of the parameters, which generates; 0 for none
 
 	Architecture string `json:"architecture"` // of a generator of images (models/generator)
 	Latent       int    `json:"latent"`       // dimension of its noise
-	Embedding    int    `json:"embedding"`    // and of its classes
+	Embedding    int    `json:"embedding"`    // dimension of its classes
 	Width        int    `json:"width"`        // of its layers
 
 	Start      string `json:"start"`       // data set, public by construction, that the generator learns first; "" for none
-	StartSteps int    `json:"start_steps"` // without noise
+	StartSteps int    `json:"start_steps"` // steps on that, without noise
 
 	Features int     `json:"features"` // pairs of random Fourier features of a mean embedding
 	Scale    float64 `json:"scale"`    // length scale of its kernel; 0 for the median distance of held-out rows
@@ -216,3 +218,9 @@ func (c *Config) design(rows *Rows) generator.Design {
 	return generator.Images{Architecture: c.Architecture, Classes: len(rows.Classes), Latent: c.Latent, Embedding: c.Embedding,
 		Side: rows.Height, Channels: rows.Channels, Width: c.Width}
 }
+
+//go:embed config.go
+var words embed.FS
+
+// Meanings implements plugin.Explained.
+func (*Config) Meanings() map[string]string { return plugin.Meanings(words) }

@@ -2,6 +2,7 @@ package fair
 
 import (
 	"cmp"
+	"embed"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"molehill/models/matching"
 	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
 	"molehill/privacy"
 )
 
@@ -21,9 +23,9 @@ const (
 
 // Config are the settings of a training. 004's symbols stand beside each.
 type Config struct {
-	Dataset     string  `json:"dataset"`
-	Records     int     `json:"records"`     // n, for training
-	Held        int     `json:"held"`        // for testing
+	Dataset     string  `json:"dataset"`     // biased or adult
+	Records     int     `json:"records"`     // n, records for training
+	Held        int     `json:"held"`        // records for testing
 	Probability float64 `json:"probability"` // p, with which A is Y
 	// PublicSizes says that anybody may know how many records each group has.
 	// Nothing can be claimed otherwise.
@@ -32,7 +34,7 @@ type Config struct {
 	Criterion string          `json:"criterion"` // parity or odds
 	Alpha     float64         `json:"alpha"`     // α, weight of fairness
 	Epsilon   privacy.Epsilon `json:"epsilon"`   // ε to be proved; inf for none
-	Delta     float64         `json:"delta"`     // δ
+	Delta     float64         `json:"delta"`     // δ, below 1/n
 	// Published takes the noise for which 004's own accounting gives ε, whatever can
 	// be proved of it; the statement says what can.
 	Published bool `json:"published"`
@@ -40,13 +42,13 @@ type Config struct {
 	// ε scale it by (004 C.6). It is for research runs.
 	CommonNoise bool `json:"common_noise"`
 
-	Steps        int     `json:"steps"` // T
-	LearningRate float64 `json:"learning_rate"`
-	Share        float64 `json:"share"`        // n′/n, of each group that a step looks at
-	LossLimit    float64 `json:"loss_limit"`   // C, of the gradient of a record's loss
-	Limit        float64 `json:"output_limit"` // M, of outputs
-	Jacobian     float64 `json:"jacobian"`     // L, of their Jacobians
-	Exact        bool    `json:"exact"`        // clip singular values in place of rows
+	Steps        int     `json:"steps"`         // T, steps
+	LearningRate float64 `json:"learning_rate"` // of the optimiser
+	Share        float64 `json:"share"`         // n′/n, of each group that a step looks at
+	LossLimit    float64 `json:"loss_limit"`    // C, to which the gradient of a record's loss is clipped
+	Limit        float64 `json:"output_limit"`  // M, to which outputs are clipped
+	Jacobian     float64 `json:"jacobian"`      // L, to which their Jacobians are clipped
+	Exact        bool    `json:"exact"`         // clip singular values in place of rows
 	// Unclipped leaves gradients as they are. It is for ε = ∞.
 	Unclipped   bool `json:"unclipped"`
 	Projections int  `json:"projections"` // directions of the sliced distance, at least
@@ -168,3 +170,9 @@ func representation(preset experiment.Preset) Config {
 	}
 	return c
 }
+
+//go:embed config.go post.go
+var words embed.FS
+
+// Meanings implements plugin.Explained.
+func (*Config) Meanings() map[string]string { return plugin.Meanings(words) }

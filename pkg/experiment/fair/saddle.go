@@ -3,6 +3,7 @@ package fair
 import (
 	"cmp"
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -50,20 +51,20 @@ func init() {
 // SaddleConfig are the settings of a training against a penalty.
 type SaddleConfig struct {
 	Dataset     string `json:"dataset"`
-	Records     int    `json:"records"` // n, for training
-	Held        int    `json:"held"`    // for testing
+	Records     int    `json:"records"` // n, records for training
+	Held        int    `json:"held"`    // records for testing
 	PublicSizes bool   `json:"public_sizes"`
 
 	Alpha   float64         `json:"alpha"` // α, weight of the penalty against the loss
 	Epsilon privacy.Epsilon `json:"epsilon"`
 	Delta   float64         `json:"delta"`
 
-	Steps        int     `json:"steps"`
-	LearningRate float64 `json:"learning_rate"`
-	Share        float64 `json:"share"`      // n′/n, of each group that a step looks at
-	LossLimit    float64 `json:"loss_limit"` // C, of a record's gradient by weights and dual variables
-	DualRate     float64 `json:"dual_rate"`  // of ascent
-	DualShare    float64 `json:"dual_share"` // κ, what gradients by dual variables count in C
+	Steps        int     `json:"steps"`         // T, steps
+	LearningRate float64 `json:"learning_rate"` // of the optimiser
+	Share        float64 `json:"share"`         // n′/n, of each group that a step looks at
+	LossLimit    float64 `json:"loss_limit"`    // C, to which a record's gradient by weights and dual variables is clipped
+	DualRate     float64 `json:"dual_rate"`     // of the dual variables' ascent
+	DualShare    float64 `json:"dual_share"`    // κ, what gradients by dual variables count in C
 
 	kind *saddleKind
 }
@@ -235,3 +236,9 @@ func (d *duel) finish(r *run.Run, p promise, test *Records) (result run.Result, 
 	result.Note = fmt.Sprintf("on %d records that the model has not seen; distance is the squared W₂ between scores of both groups; %s", test.Len(), told)
 	return result, measureDecisions(m, test, scores, nil)
 }
+
+//go:embed saddle.go
+var saddleWords embed.FS
+
+// Meanings implements plugin.Explained.
+func (*SaddleConfig) Meanings() map[string]string { return plugin.Meanings(saddleWords) }

@@ -6,6 +6,7 @@ package privateflow
 
 import (
 	"cmp"
+	"embed"
 	"fmt"
 
 	"molehill/pkg/dataset"
@@ -23,22 +24,22 @@ type Config struct {
 	Weights string          `json:"weights"` // file of the autoencoder's weights, or a registered model; "" for the weights that ship, or else the last that were trained
 	Inputs  string          `json:"inputs"`  // digests of rows and weights that no version fixes; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
-	Delta   float64         `json:"delta"`   // δ
+	Delta   float64         `json:"delta"`   // δ, below 1/n
 
-	Particles  int     `json:"particles"`  // N
-	Steps      int     `json:"steps"`      // K
-	StepSize   float64 `json:"step_size"`  // h
-	Diffusion  float64 `json:"diffusion"`  // λ
-	Directions int     `json:"directions"` // N_θ
-	PerStep    int     `json:"per_step"`   // M_θ, of a target that is released once
+	Particles  int     `json:"particles"`  // N, particles
+	Steps      int     `json:"steps"`      // K, steps
+	StepSize   float64 `json:"step_size"`  // h, size of a step; the papers' is 3
+	Diffusion  float64 `json:"diffusion"`  // λ, weight of the entropy, by which particles diffuse; 0 for none
+	Directions int     `json:"directions"` // N_θ, directions on which the guide is known
+	PerStep    int     `json:"per_step"`   // M_θ, how many of these a step follows, of a target that is released once
 	Stack      bool    `json:"stack"`      // orthonormal bases in place of independent directions
 
 	Learner      string  `json:"learner"`       // what follows the guide: particles or a generator
 	Generated    int     `json:"generated"`     // points that a generator makes at each step
-	LearningRate float64 `json:"learning_rate"` // of a generator
+	LearningRate float64 `json:"learning_rate"` // of a generator, at its first step
 
 	Batch int `json:"batch"` // records a step, of a target that is released at each step
-	Bins  int `json:"bins"`  // of the quantile sketch
+	Bins  int `json:"bins"`  // of the quantile sketch, on each direction
 
 	// Degree is the highest of the spherical harmonics whose means are released;
 	// 0 for harmonic.Degree's choice from the public numbers.
@@ -196,3 +197,9 @@ func Register(e Estimator) {
 	Estimators.Register(e)
 	experiment.Registry.Register(Experiment{e})
 }
+
+//go:embed config.go
+var words embed.FS
+
+// Meanings implements plugin.Explained.
+func (*Config) Meanings() map[string]string { return plugin.Meanings(words) }

@@ -3,6 +3,7 @@ package swae
 import (
 	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"math"
 
@@ -10,6 +11,7 @@ import (
 	"molehill/models/train"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
 	"molehill/privacy"
 )
 
@@ -30,29 +32,29 @@ type Config struct {
 	Dataset string          `json:"dataset"`
 	Inputs  string          `json:"inputs"`  // digest of rows that no version fixes; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
-	Delta   float64         `json:"delta"`   // δ
+	Delta   float64         `json:"delta"`   // δ, below 1/n
 	// Published takes the noise for which 004's own accounting gives Epsilon to the
 	// autoencoder's steps: its sensitivity, and the central limit. The statement says
 	// what can be proved of it.
 	Published bool `json:"published"`
 
 	Latent    int     `json:"latent"`    // d₀, dimension of codes
-	Alpha     float64 `json:"alpha"`     // α
+	Alpha     float64 `json:"alpha"`     // α, weight of the distance to the prior
 	Reduction string  `json:"reduction"` // of the reconstruction loss over pixels: sum or mean
-	Output    float64 `json:"output"`    // M
-	Jacobian  float64 `json:"jacobian"`  // L
-	Loss      float64 `json:"loss"`      // C
+	Output    float64 `json:"output"`    // M, to which codes are clipped
+	Jacobian  float64 `json:"jacobian"`  // L, to which their Jacobians are clipped
+	Loss      float64 `json:"loss"`      // C, to which gradients of the reconstruction loss are clipped
 	Exact     bool    `json:"exact"`     // singular values are clipped to L, not rows to L/√d₀
 
 	// Gain is what the weights start at in units of PyTorch's default, ±1/√inputs,
 	// from which activations shrink to 0.4 of their size with each layer with ReLU; at
 	// √6 they stay (He et al. 2015), and codes are apart from the start.
 	Gain         float64 `json:"gain"`
-	Batch        int     `json:"batch"` // n′, records of a step
-	Steps        int     `json:"steps"`
-	Projections  int     `json:"projections"` // at least: whole bases of R^d₀ are drawn
-	LearningRate float64 `json:"learning_rate"`
-	Schedule     string  `json:"schedule"` // of the learning rate: constant or cosine
+	Batch        int     `json:"batch"`         // n′, records of a step
+	Steps        int     `json:"steps"`         // of the autoencoder
+	Projections  int     `json:"projections"`   // directions of the sliced distance, at least: whole bases of R^d₀ are drawn
+	LearningRate float64 `json:"learning_rate"` // of the optimiser
+	Schedule     string  `json:"schedule"`      // of the learning rate: constant or cosine
 
 	// Labels is how many further steps, of the same noise and sample, train the
 	// classifier of codes that labels generated images. With Supervision there are none.
@@ -67,7 +69,7 @@ type Config struct {
 	Law int `json:"law"`
 
 	Start      string `json:"start"`       // data set, public by construction, that the network learns first; "" for none
-	StartSteps int    `json:"start_steps"` // without noise
+	StartSteps int    `json:"start_steps"` // steps on that, without noise
 
 	Samples int `json:"samples"` // generated images that classifiers learn from
 }
@@ -180,3 +182,9 @@ func (c *Config) rate(step, steps int) float64 {
 	}
 	return c.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(steps)))
 }
+
+//go:embed config.go
+var words embed.FS
+
+// Meanings implements plugin.Explained.
+func (*Config) Meanings() map[string]string { return plugin.Meanings(words) }

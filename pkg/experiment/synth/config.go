@@ -10,9 +10,11 @@ package synth
 
 import (
 	"crypto/sha256"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 
@@ -178,4 +180,14 @@ func (c *Config) rows(n int) int {
 		return n
 	}
 	return c.Rows
+}
+
+//go:embed config.go files.go
+var words embed.FS
+
+// Meanings implements plugin.Explained.
+func (*Config) Meanings() map[string]string {
+	all := training.Meanings()
+	maps.Copy(all, plugin.Meanings(words))
+	return all
 }

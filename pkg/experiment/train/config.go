@@ -2,11 +2,14 @@ package train
 
 import (
 	"context"
+	"embed"
 	"fmt"
+	"maps"
 
 	"molehill/models/autoencoder"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
 )
 
 // Config are the settings of a training. Zero values are filled in by the data
@@ -93,4 +96,14 @@ func (c *Config) Pin() (err error) {
 	*c = c.complete()
 	c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, nil)
 	return err
+}
+
+//go:embed config.go
+var words embed.FS
+
+// Meanings implements plugin.Explained.
+func (*Config) Meanings() map[string]string {
+	all := plugin.Meanings(words)
+	maps.Copy(all, autoencoder.Meanings())
+	return all
 }

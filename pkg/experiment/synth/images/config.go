@@ -13,9 +13,11 @@ package images
 import (
 	"context"
 	"crypto/sha256"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -49,8 +51,8 @@ type Config struct {
 
 	Steps int `json:"steps"` // of the flow, or of the training, at most; 0 for as many as the method takes
 
-	// Of the harmonic sketch. Degree is the highest of the harmonics whose means are released; 0 for the
-	// choice that the public numbers suggest.
+	// Degree is the highest of the harmonics whose means the harmonic sketch releases; 0 for
+	// the choice that the public numbers suggest.
 	Degree   int     `json:"degree"`
 	StepSize float64 `json:"step_size"` // of the flow, 1 for the whole way
 
@@ -237,4 +239,14 @@ func (c *Config) images(n int) int {
 		return n
 	}
 	return c.Images
+}
+
+//go:embed config.go
+var words embed.FS
+
+// Meanings implements plugin.Explained.
+func (*Config) Meanings() map[string]string {
+	all := (&synth.Config{}).Meanings() // of files and training, too
+	maps.Copy(all, plugin.Meanings(words))
+	return all
 }

@@ -8,7 +8,10 @@
 package training
 
 import (
+	"embed"
 	"fmt"
+
+	"molehill/pkg/plugin"
 )
 
 // Settings are those of a training that people may change.
@@ -62,3 +65,9 @@ func (s Settings) Check() error {
 	}
 	return nil
 }
+
+//go:embed settings.go
+var words embed.FS
+
+// Meanings are those of Settings.
+func Meanings() map[string]string { return plugin.Meanings(words) }
