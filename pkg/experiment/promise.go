@@ -60,9 +60,9 @@ func PromiseLater(ctx context.Context, r *run.Run, name string, plan privacy.Pla
 // no release of another plan, nor of other values than the run has made it of before
 // (run.Once).
 func Releaser(r *run.Run, plan privacy.Plan, secret noise.Source) *privacy.Releaser {
-	release := plan.Releaser(secret)
+	release, of := plan.Releaser(secret), plan.Digest()
 	release.Remember(func(name string, digest [32]byte) error {
-		if err := only(r, plan); err != nil {
+		if err := only(r, of); err != nil {
 			return err
 		}
 		return r.Once(name, digest)
@@ -70,10 +70,10 @@ func Releaser(r *run.Run, plan privacy.Plan, secret noise.Source) *privacy.Relea
 	return release
 }
 
-// only has a run release by one plan, the first that is reserved or releases: what the
+// only has a run release by one plan (its Digest), the first that is reserved or releases: what the
 // ledger takes for the same may be released in another order, say, with fresh noise.
-func only(r *run.Run, plan privacy.Plan) error {
-	err := r.Once("plan", plan.Digest())
+func only(r *run.Run, plan [32]byte) error {
+	err := r.Once("plan", plan)
 	if errors.Is(err, run.ErrOther) {
 		return fmt.Errorf("%s would release by another plan than the one that it began with: reserve the plan that it releases by, and no other, or give what is to be released a run of its own", r.ID)
 	}

@@ -28,7 +28,7 @@ type Payment struct {
 // after a crash has the same noise key and pays nothing more; one with another
 // key pays again. Data sets that are public by construction cost nothing.
 func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, further ...accountant.Event) (Payment, error) {
-	if err := only(r, plan); err != nil {
+	if err := only(r, plan.Digest()); err != nil {
 		return Payment{}, err
 	}
 	source, err := dataset.Registry.Lookup(name)

@@ -23,7 +23,7 @@ type Config struct {
 
 type C struct {
 	// Others are of another file.
-	Others int `+"`json:\"others\"`"+`
+	Others int ` + "`json:\"others\"`" + `
 }`)})
 	want := map[string]string{
 		"steps": "K, steps", "noise": "σ, in units of Δ (Eq. 5)", "published": "takes the paper's noise", "others": "of another file",
