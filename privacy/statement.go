@@ -84,7 +84,8 @@ type Statement struct {
 	Sampler         string      `json:"sampler"`
 	Steps           int         `json:"steps"`
 	Delta           float64     `json:"delta"`
-	Claims          []Claim     `json:"claims"` // sound ones first
+	Asked           Epsilon     `json:"asked,omitempty"` // ε that was asked for, where more is proved than that
+	Claims          []Claim     `json:"claims"`          // sound ones first
 	Randomness      string      `json:"randomness"`
 	Research        bool        `json:"research"` // the noise can be recomputed from a seed: no promise to anybody
 	NotCovered      []string    `json:"not_covered"`
@@ -129,8 +130,8 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 		s.Claims = append(s.Claims, Claim{Label: "as proved", Accountant: r.Accountant, Epsilon: Epsilon(r.Epsilon), Sound: true, Note: r.Note})
 	}
 	s.Claims = append(s.Claims, published...)
-	if proved := s.Epsilon(); float64(proved) > p.Budget.Epsilon*(1+1e-6) {
-		s.NotCovered = append(slices.Clip(s.NotCovered), fmt.Sprintf("the ε = %v that was asked for: the noise of this plan proves ε = %v", Epsilon(p.Budget.Epsilon), proved))
+	if float64(s.Epsilon()) > p.Budget.Epsilon*(1+1e-6) {
+		s.Asked = Epsilon(p.Budget.Epsilon)
 	}
 	return s, nil
 }
@@ -180,6 +181,9 @@ func (s Statement) String() string {
 		b.WriteString("\n")
 	}
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-14s %s\n", name, value) }
+	if s.Asked > 0 {
+		line("asked for", fmt.Sprintf("ε = %v, which the noise of this plan does not prove", s.Asked))
+	}
 	line("mechanism", fmt.Sprintf("%s, noise multiplier %.4g, standard deviation %.4g", s.Mechanism, s.NoiseMultiplier, s.NoiseStd))
 	line("sensitivity", fmt.Sprintf("%.6g for %s; %s", s.Sensitivity.Value, s.Sensitivity.Query, s.Sensitivity.Source))
 	line("sampling", s.Sampler)

@@ -89,8 +89,8 @@ func set(config Config, name string, old json.RawMessage, value string) error {
 	}
 	var refused error
 	candidates := [][]byte{[]byte(value), quoted}
-	if v, err := strconv.ParseFloat(value, 64); err == nil && !json.Valid([]byte(value)) && !math.IsInf(v, 0) && v == v {
-		candidates = slices.Insert(candidates, 0, strconv.AppendFloat(nil, v, 'g', -1, 64)) // .5, 1. or +3
+	if v, err := strconv.ParseFloat(value, 64); err == nil && !json.Valid([]byte(value)) && !math.IsInf(v, 0) && v == v && !strings.ContainsAny(value, "_xX") {
+		candidates = slices.Insert(candidates, 0, strconv.AppendFloat(nil, v, 'f', -1, 64)) // .5, 1. or +3
 	}
 	for _, candidate := range candidates {
 		patch, err := json.Marshal(map[string]json.RawMessage{name: candidate})

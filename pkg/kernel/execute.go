@@ -103,10 +103,10 @@ func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions)
 	switch {
 	case o.OutDir != "":
 		result.Path = filepath.Join(o.OutDir, filepath.Base(path))
-	case o.InPlace && runErr != nil:
+	case o.InPlace && runErr != nil && ctx.Err() == nil:
 		result.Path = filepath.Join(filepath.Dir(path), "executed", filepath.Base(path))
 		runErr = fmt.Errorf("%w\n%s stays as it is; as far as it was executed it is in %s", runErr, path, result.Path)
-	case o.InPlace:
+	case o.InPlace && runErr == nil:
 		result.Path = path
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, before) {
 			result.Path = filepath.Join(filepath.Dir(path), "executed", filepath.Base(path))

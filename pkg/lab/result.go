@@ -165,6 +165,9 @@ func (r *Result) Privacy() viz.Table {
 		}
 		t.Add(c.Label, what)
 	}
+	if s.Asked > 0 {
+		t.Add("asked for", fmt.Sprintf("ε = %v, which the noise of this plan does not prove", s.Asked))
+	}
 	t.Add("neighbours", s.Relation)
 	t.Add("mechanism", fmt.Sprintf("%s, standard deviation %.4g = %.4g × sensitivity %.4g", s.Mechanism, s.NoiseStd, s.NoiseMultiplier, s.Sensitivity.Value))
 	t.Add("sensitivity", s.Sensitivity.Query+"; "+s.Sensitivity.Source)

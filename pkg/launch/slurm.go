@@ -175,7 +175,11 @@ func script(binary string, tasks [][]*run.Run) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n# A process of molehill computes the runs of each task. What it prints goes to their logs.\ncase \"$SLURM_ARRAY_TASK_ID\" in\n")
 	for i, task := range tasks {
-		fmt.Fprintf(&b, "%d) exec %s compute --in-job", i, quote(binary))
+		fmt.Fprintf(&b, "%d) ", i)
+		if len(task) == 1 { // its log is its owner's
+			fmt.Fprintf(&b, "(umask 077; : >>%s); ", quote(task[0].LogPath()))
+		}
+		fmt.Fprintf(&b, "exec %s compute --in-job", quote(binary))
 		for _, r := range task {
 			b.WriteString(" " + quote(r.Dir))
 		}

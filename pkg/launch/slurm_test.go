@@ -256,7 +256,7 @@ func TestNoSlurmIsSaid(t *testing.T) {
 
 func TestScriptQuotes(t *testing.T) {
 	got := script("/it's here/molehill", [][]*run.Run{{{Dir: "/a b"}}, {{Dir: "/$HOME"}, {Dir: "/c;d"}}})
-	for _, want := range []string{`0) exec '/it'\''s here/molehill' compute --in-job '/a b' >>'/a b/log.txt' 2>&1 ;;`, `1) exec '/it'\''s here/molehill' compute --in-job '/$HOME' '/c;d' ;;`} {
+	for _, want := range []string{`0) (umask 077; : >>'/a b/log.txt'); exec '/it'\''s here/molehill' compute --in-job '/a b' >>'/a b/log.txt' 2>&1 ;;`, `1) exec '/it'\''s here/molehill' compute --in-job '/$HOME' '/c;d' ;;`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the script lacks %s:\n%s", want, got)
 		}

@@ -133,5 +133,5 @@ func (s step) poissonReplaceProfile(epsilon float64) float64 {
 	in, out, none := s.rate*upperTail(z-c), s.rate*math.Exp(epsilon)*upperTail(z+c), a*upperTail(z)
 	// Under much noise these are all but equal, and what is left mostly rounding.
 	rounding := 0x1p-50 * (1 + z*z) * (in + out + none)
-	return max(0, in-out-none+rounding)
+	return min(s.rate, max(0, in-out-none+rounding))
 }

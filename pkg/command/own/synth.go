@@ -1,6 +1,7 @@
 package own
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -98,7 +99,8 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	r, _, err := launch.Local{Binary: self}.Start(cmd.Context(), store, spec)
+	// Who is interrupted meanwhile has started a run, which Watch stops then.
+	r, _, err := launch.Local{Binary: self}.Start(context.WithoutCancel(cmd.Context()), store, spec)
 	if err != nil {
 		return err
 	}

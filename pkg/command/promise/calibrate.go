@@ -73,6 +73,12 @@ is left out, in this order.`,
 			if err := m.find(find, target, relation, chosen[0]); err != nil {
 				return err
 			}
+			switch find { // what is told keeps to ε, too
+			case "noise-multiplier":
+				m.noiseMultiplier = roundTo(m.noiseMultiplier, math.Ceil)
+			case "rate":
+				m.rate = roundTo(m.rate, math.Floor)
+			}
 			result, err := account(&m, relation, accounting.All())
 			if err != nil {
 				return err
@@ -81,9 +87,9 @@ is left out, in this order.`,
 				return cli.JSON(cmd.OutOrStdout(), calibrated{target, find, m.noiseMultiplier, m.steps, m.rate, result})
 			}
 			found := map[string]string{
-				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", roundTo(m.noiseMultiplier, math.Ceil)),
+				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", m.noiseMultiplier),
 				"steps":            fmt.Sprintf("%d steps%s", m.steps, map[bool]string{true: " or more"}[m.steps == math.MaxInt32]),
-				"rate":             fmt.Sprintf("sampling rate %.6g", roundTo(m.rate, math.Floor)),
+				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
 			}[find]
 			kept := "is kept to, by " + chosen[0].Name()
 			if by, err := chosen[0].Epsilon(m.event(m.noiseMultiplier, m.rate, m.steps), relation, m.delta); err != nil || by.Approximate {

@@ -184,7 +184,8 @@ func (p *sweepPlan) folder() (string, error) {
 		ids, err := idsOf(p.requests)
 		return run.SweepID(p.name, ids), err
 	case len(p.requests) < len(p.all):
-		return p.name + "-" + p.preset + "-part", nil
+		ids, err := idsOf(p.requests)
+		return run.SweepID(p.name+"-"+p.preset+"-part", ids), err
 	}
 	return p.name + "-" + p.preset, nil
 }

@@ -112,7 +112,8 @@ func (c *Config) Check() error {
 	); err != nil {
 		return err
 	}
-	if rows := max(c.Generated, room(c.Batch)*c.Multiplicity); c.Generated > mostCosts/rows {
+	byLoss := !c.kind.embeds || c.StartSteps > 0
+	if rows := max(c.Generated, room(c.Batch)*c.Multiplicity); byLoss && c.Generated > mostCosts/rows {
 		return fmt.Errorf("generated is %d, beside up to %d rows; a step holds the costs of all pairs, take at most %d pairs", c.Generated, rows, mostCosts)
 	}
 	for _, field := range []struct {

@@ -1,6 +1,10 @@
 package privateflow
 
-import "molehill/pkg/experiment"
+import (
+	"reflect"
+
+	"molehill/pkg/experiment"
+)
 
 func (open) Reads() []string       { return nil }
 func (resampled) Reads() []string  { return []string{"batch"} }
@@ -35,5 +39,12 @@ func (c *Config) CheckUnread() error {
 			of[name] = append([]string{"generated", "learning_rate"}, of[name]...)
 		}
 	}
-	return experiment.CheckRead(c, c.preset(), own, of)
+	usual := c.preset()
+	if c.Release != "" { // whose settings these are
+		theirs := c.released()
+		for name, value := range usual.released() {
+			reflect.ValueOf(value).Elem().Set(reflect.ValueOf(theirs[name]).Elem())
+		}
+	}
+	return experiment.CheckRead(c, usual, own, of)
 }

@@ -95,3 +95,14 @@ func TestSettingsThatNothingReadsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// What comes from the run whose release is used again nobody has set.
+func TestSettingsOfAReleaseAreNotRefused(t *testing.T) {
+	for release, refused := range map[string]bool{"": true, "harmonic-flow-123456789abc": false} {
+		c := Experiment{spherical{}}.Config(experiment.Quick).(*Config)
+		c.Batch, c.Release = 100, release
+		if err := c.CheckUnread(); (err != nil) != refused {
+			t.Errorf("release %q: %v", release, err)
+		}
+	}
+}
