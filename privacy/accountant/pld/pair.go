@@ -115,24 +115,34 @@ func (p Pair) connect(losses []float64) dots {
 }
 
 // settle makes masses, second differences that rounding has left a little off, a
-// distribution whose tails are nowhere below theirs. What an atom has less than nothing
-// is taken from those of the next lesser losses, and what is then still too much from the
-// least one that hardly feels it. All mass is 1: an error of it would be raised to the
-// power of the number of steps.
+// distribution whose tails are nowhere below theirs, but for what is within the error of a
+// curve. What an atom has less than nothing is taken from those of the next lesser losses,
+// and what is then still too much from the least one that hardly feels it. All mass is 1: an
+// error of it would be raised to the power of the number of steps.
 func (d *dots) settle() {
-	short, sum, largest := 0., 0., 0
+	const little = 1e-12
+	deficit := 0.
+	for _, mass := range d.mass {
+		deficit += max(0, -mass)
+	}
+	short := 0.
 	for i := len(d.mass) - 1; i >= 0; i-- {
 		mass := d.mass[i] - short
-		short = max(0, -mass)
-		d.mass[i] = max(0, mass)
-		if sum += d.mass[i]; d.mass[i] > d.mass[largest] {
+		if d.mass[i] = max(0, mass); deficit > little {
+			short = max(0, -mass)
+		}
+	}
+	sum, largest := 0., 0
+	for i, mass := range d.mass {
+		if sum += mass; mass > d.mass[largest] {
 			largest = i
 		}
 	}
-	surplus := sum + d.infinite - 1
-	least := slices.IndexFunc(d.mass, func(mass float64) bool { return mass > 0x1p20*surplus })
-	if surplus < 0 || least < 0 {
-		least = largest
+	at := largest
+	if surplus := sum + d.infinite - 1; surplus > little {
+		if least := slices.IndexFunc(d.mass, func(mass float64) bool { return mass > 0x1p20*surplus }); least >= 0 {
+			at = least
+		}
 	}
-	d.mass[least] = max(0, d.mass[least]-surplus)
+	d.mass[at] = max(0, d.mass[at]+1-d.infinite-sum)
 }
