@@ -21,10 +21,7 @@
 // there are, and the window that the transform needs small.
 package pld
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Pair is a dominating pair (P, Q) of one mechanism, known by its privacy
 // profile.
@@ -91,6 +88,7 @@ type dots struct {
 // atom of Q of mass s′ − s there, of which P has e^ε times as much.
 func (p Pair) connect(losses []float64) dots {
 	d := dots{loss: losses, mass: make([]float64, len(losses))}
+	sum, largest := 0., 0
 	here := p.excess(losses[0])
 	before := here // the slope to the left, times e^loss; of the excess, which alone bends
 	for i, loss := range losses {
@@ -108,41 +106,14 @@ func (p Pair) connect(losses []float64) dots {
 		if loss == 0 { // the bend of (1 − e^ε)⁺
 			d.mass[i]++
 		}
-		here = next
-	}
-	d.settle()
-	return d
-}
-
-// settle makes masses, second differences that rounding has left a little off, a
-// distribution whose tails are nowhere below theirs, but for what is within the error of a
-// curve. What an atom has less than nothing is taken from those of the next lesser losses,
-// and what is then still too much from the least one that hardly feels it. All mass is 1: an
-// error of it would be raised to the power of the number of steps.
-func (d *dots) settle() {
-	const little = 1e-12
-	deficit := 0.
-	for _, mass := range d.mass {
-		deficit += max(0, -mass)
-	}
-	short := 0.
-	for i := len(d.mass) - 1; i >= 0; i-- {
-		mass := d.mass[i] - short
-		if d.mass[i] = max(0, mass); deficit > little {
-			short = max(0, -mass)
-		}
-	}
-	sum, largest := 0., 0
-	for i, mass := range d.mass {
-		if sum += mass; mass > d.mass[largest] {
+		d.mass[i] = max(0, d.mass[i])
+		if sum += d.mass[i]; d.mass[i] > d.mass[largest] {
 			largest = i
 		}
+		here = next
 	}
-	at := largest
-	if surplus := sum + d.infinite - 1; surplus > little {
-		if least := slices.IndexFunc(d.mass, func(mass float64) bool { return mass > 0x1p20*surplus }); least >= 0 {
-			at = least
-		}
-	}
-	d.mass[at] = max(0, d.mass[at]+1-d.infinite-sum)
+	// All mass is 1. What rounding added or took would be raised to the power of
+	// the number of steps.
+	d.mass[largest] = max(0, d.mass[largest]+1-d.infinite-sum)
+	return d
 }
