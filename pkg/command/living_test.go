@@ -115,17 +115,18 @@ func TestGridIsSweptAndGoesOn(t *testing.T) {
 		t.Errorf("cancelling what is finished: %v", err)
 	}
 	for want, arguments := range map[string][]string{
-		"expected NAME=A,B,C":           {"sweep", "five-gaussians", "--grid", "sigma"},
-		"empty or there twice":          {"sweep", "five-gaussians", "--grid", "sigma=1,,2"},
-		"--with is for a table":         {"sweep", "five-gaussians", "--grid", "sigma=1", "--with", "results.json"},
-		"there twice":                   {"sweep", "five-gaussians", "--grid", "sigma=1,1"},
-		"give them all in one":          {"sweep", "five-gaussians", "--grid", "sigma=1", "--grid", "sigma=2"},
-		"did you mean sigma":            {"sweep", "five-gaussians", "--grid", "sigmaa=1,2"},
-		"give one of them":              {"sweep", "five-gaussians", "--grid", "sigma=1,2", "--set", "sigma=3"},
-		"expected numbers from 0 on":    {"sweep", "five-gaussians", "--grid", "seed=1,-2"},
-		"is for grids of an experiment": {"sweep", "flows-table1", "--grid", "epsilon=1"},
-		"did you mean five-gaussians":   {"sweep", "five-gausians", "--grid", "sigma=1"},
-		"more than 100000 runs":         {"sweep", "five-gaussians", "--grid", "sigma=" + many(400), "--grid", "steps=" + many(400)},
+		"expected NAME=A,B,C":            {"sweep", "five-gaussians", "--grid", "sigma"},
+		"empty or there twice":           {"sweep", "five-gaussians", "--grid", "sigma=1,,2"},
+		"--with is for a table":          {"sweep", "five-gaussians", "--grid", "sigma=1", "--with", "results.json"},
+		"there twice":                    {"sweep", "five-gaussians", "--grid", "sigma=1,1"},
+		"give them all in one":           {"sweep", "five-gaussians", "--grid", "sigma=1", "--grid", "sigma=2"},
+		"did you mean sigma":             {"sweep", "five-gaussians", "--grid", "sigmaa=1,2"},
+		"give one of them":               {"sweep", "five-gaussians", "--grid", "sigma=1,2", "--set", "sigma=3"},
+		"expected numbers from 0 on":     {"sweep", "five-gaussians", "--grid", "seed=1,-2"},
+		"is for grids of an experiment":  {"sweep", "flows-table1", "--grid", "epsilon=1"},
+		"none of the 2 runs is finished": {"sweep", "circle", "--grid", "epsilon=1,2", "--finished"}, // a table's name, too
+		"did you mean five-gaussians":    {"sweep", "five-gausians", "--grid", "sigma=1"},
+		"more than 100000 runs":          {"sweep", "five-gaussians", "--grid", "sigma=" + many(400), "--grid", "steps=" + many(400)},
 	} {
 		if out, err := molehill(t, arguments...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("molehill %.60s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)

@@ -423,3 +423,15 @@ func TestFinishedRunAnswersAtOnce(t *testing.T) {
 		t.Errorf("answered %v, %v after %v", result, err, took)
 	}
 }
+
+// Why a computation gave up may tell of the rows that it looked at, and is its owner's.
+func TestFailuresAreTheirOwners(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "failing"})
+	if err := r.Fail(errors.New("row 3 is no label")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(r.path(errorFile))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want a file that nobody else reads", info, err)
+	}
+}

@@ -36,9 +36,11 @@ type sweepPlan struct {
 // planSweep reads what is asked for.
 func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, seeds int) (*sweepPlan, error) {
 	p := &sweepPlan{name: name, preset: asked.preset}
-	table, err := experiment.Sweeps.Lookup(name)
+	table, noTable := experiment.Sweeps.Lookup(name)
+	_, noExperiment := experiment.Registry.Lookup(name)
 	said := slices.DeleteFunc([]string{"grid", "set", "epsilon", "seed", "research"}, func(flag string) bool { return !cmd.Flags().Changed(flag) })
-	if _, none := experiment.Registry.Lookup(name); err == nil && (len(said) == 0 || none != nil) {
+	// A table may have the name of an experiment: who says what the runs are means that.
+	if noTable == nil && (len(said) == 0 || noExperiment != nil) {
 		if len(said) > 0 {
 			return nil, fmt.Errorf("--%s is for grids of an experiment; %s says itself what its runs are, and --only chooses among them", said[0], name)
 		}
@@ -46,8 +48,7 @@ func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, see
 		p.requests = table.Requests(experiment.Preset(asked.preset), seeds)
 		return p, nil
 	}
-	// A table may have the name of an experiment: who says what the runs are means that.
-	if _, err := experiment.Registry.Lookup(name); err != nil {
+	if noExperiment != nil {
 		var names []string
 		for _, s := range experiment.Sweeps.All() {
 			names = append(names, s.Describe().Name)

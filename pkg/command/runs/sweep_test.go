@@ -123,3 +123,27 @@ func TestRowsMadeElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// A grid's results, and those of some of a table's runs, have folders of their own: none
+// takes the place of another's.
+func TestResultsHaveFoldersOfTheirOwn(t *testing.T) {
+	all := []experiment.Request{{Experiment: "swflow", Seed: 1, Settings: map[string]string{"dataset": "glyphs"}}, {Experiment: "swflow", Seed: 2, Settings: map[string]string{"dataset": "glyphs"}}, {Experiment: "swflow", Seed: 3, Settings: map[string]string{"dataset": "glyphs"}}}
+	seen := map[string]bool{}
+	for _, p := range []sweepPlan{
+		{name: "swflow", preset: "quick", requests: all[:1]}, {name: "swflow", preset: "quick", requests: all[:2]},
+		{name: "a", preset: "quick", table: unread{}, requests: all, all: all},
+		{name: "a", preset: "quick", table: unread{}, requests: all[:1], all: all}, {name: "a", preset: "quick", table: unread{}, requests: all[1:], all: all},
+	} {
+		folder, err := p.folder()
+		if err != nil || seen[folder] {
+			t.Errorf("%+v is in %q, %v", p, folder, err)
+		}
+		seen[folder] = true
+	}
+	if !seen["a-quick"] {
+		t.Errorf("a whole table is in none of %v", seen)
+	}
+}
+
+// unread is a table of which only is known that it is one.
+type unread struct{ experiment.Sweep }

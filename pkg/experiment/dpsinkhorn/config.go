@@ -112,8 +112,7 @@ func (c *Config) Check() error {
 	); err != nil {
 		return err
 	}
-	byLoss := !c.kind.embeds || c.StartSteps > 0
-	if rows := max(c.Generated, room(c.Batch)*c.Multiplicity); byLoss && c.Generated > mostCosts/rows {
+	if rows := max(c.Generated, room(c.Batch)*c.Multiplicity); c.kind.byLoss(c.StartSteps) && c.Generated > mostCosts/rows {
 		return fmt.Errorf("generated is %d, beside up to %d rows; a step holds the costs of all pairs, take at most %d pairs", c.Generated, rows, mostCosts)
 	}
 	for _, field := range []struct {

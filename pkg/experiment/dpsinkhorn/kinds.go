@@ -27,6 +27,10 @@ type kind struct {
 	embeds  bool                // it learns by a mean embedding, and not by the loss
 }
 
+// byLoss says whether a training learns by the loss at any time: public rows are, with
+// which it may start, whatever it is.
+func (k *kind) byLoss(startSteps int) bool { return !k.embeds || startSteps > 0 }
+
 // enrol makes a teacher that looks at records through the releaser alone. say
 // tells of work that takes time.
 type enrol func(ctx context.Context, release *privacy.Releaser, say func(run.Event)) (teacher, error)

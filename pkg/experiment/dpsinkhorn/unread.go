@@ -3,7 +3,7 @@ package dpsinkhorn
 import "molehill/pkg/experiment"
 
 // reads are the settings that a kind reads in a space, of those that not all do.
-func (k *kind) reads(space string, start bool) (names []string) {
+func (k *kind) reads(space string, startSteps int) (names []string) {
 	if space == Pixels {
 		names = append(names, "architecture", "embedding", "width")
 	} else {
@@ -12,9 +12,9 @@ func (k *kind) reads(space string, start bool) (names []string) {
 	if k.embeds {
 		names = append(names, "features", "scale")
 	}
-	if !k.embeds || start { // public rows are learned by the loss
+	if k.byLoss(startSteps) {
 		names = append(names, "batch", "absolute", "unsquared", "label_scale", "entropy", "tolerance")
-		if !k.exact || start {
+		if !k.exact || startSteps > 0 {
 			names = append(names, "iterations")
 		}
 	}
@@ -28,9 +28,9 @@ func (k *kind) reads(space string, start bool) (names []string) {
 func (c *Config) CheckUnread() error {
 	of := map[string][]string{}
 	for _, k := range kinds {
-		of[k.Name] = k.reads(k.config(experiment.Quick).Space, false)
+		of[k.Name] = k.reads(k.config(experiment.Quick).Space, 0)
 	}
-	of[c.kind.Name] = c.kind.reads(c.Space, c.Start != "" && c.StartSteps > 0)
+	of[c.kind.Name] = c.kind.reads(c.Space, c.StartSteps)
 	quick, paper := c.kind.config(experiment.Quick), c.kind.config(experiment.Paper)
 	if experiment.CheckRead(c, &paper, c.kind.Name, of) == nil { // whose network is wider
 		return nil

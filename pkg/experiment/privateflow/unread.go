@@ -1,10 +1,6 @@
 package privateflow
 
-import (
-	"reflect"
-
-	"molehill/pkg/experiment"
-)
+import "molehill/pkg/experiment"
 
 func (open) Reads() []string       { return nil }
 func (resampled) Reads() []string  { return []string{"batch"} }
@@ -40,10 +36,9 @@ func (c *Config) CheckUnread() error {
 		}
 	}
 	usual := c.preset()
-	if c.Release != "" { // whose settings these are
-		theirs := c.released()
-		for name, value := range usual.released() {
-			reflect.ValueOf(value).Elem().Set(reflect.ValueOf(theirs[name]).Elem())
+	if usual.preset = c.preset; c.Release != "" { // whose settings these are
+		if err := usual.take(c); err != nil {
+			return err
 		}
 	}
 	return experiment.CheckRead(c, usual, own, of)
