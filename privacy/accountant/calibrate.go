@@ -3,6 +3,7 @@ package accountant
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // CalibrateNoise returns the least noise multiplier, to a relative 10⁻⁶ above,
@@ -144,6 +145,10 @@ func ladder(f func(x float64) (float64, error), goal, x, ratio, end float64) (at
 // through the last two points, and aims a little to the far side of the goal, so
 // that both ends move in. Where that does not halve the way in three steps, it
 // is halved.
+//
+// It looks at numbers of nine digits only. The last bits of an f are not the same on all
+// processors, nor for ever, and what is calibrated with them is part of a release: a run
+// that another machine goes on with must find the same.
 func between(f func(x float64) (float64, error), goal, lo, flo, hi, fhi, tolerance float64) (float64, error) {
 	// In logarithms, y relative to the goal.
 	type point struct{ x, y float64 }
@@ -166,13 +171,17 @@ func between(f func(x float64) (float64, error), goal, lo, flo, hi, fhi, toleran
 			}
 			x = min(max(x, left.x+tolerance/3), right.x-tolerance/3)
 		}
-		fx, err := f(math.Exp(x))
+		probe, err := strconv.ParseFloat(strconv.FormatFloat(math.Exp(x), 'g', 9, 64), 64)
 		if err != nil {
 			return 0, err
 		}
-		before, last = last, point{x, math.Log(fx) - math.Log(goal)}
+		fx, err := f(probe)
+		if err != nil {
+			return 0, err
+		}
+		before, last = last, at(probe, fx)
 		if fx <= goal {
-			right, hi = last, math.Exp(x)
+			right, hi = last, probe
 		} else {
 			left = last
 		}

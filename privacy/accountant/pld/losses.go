@@ -184,10 +184,10 @@ func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spaci
 	spectrum := make([]complex128, count/2+1)
 	for i := range used {
 		turn := 2 * math.Pi * float64(i) / float64(size)
+		// The difference of near/(1−near) and far/(1−far) for near = e^(−θ·step + i·turn)
+		// and far = near·e^(−step), without cancellation.
 		near := cmplx.Exp(complex(-tilt*step, turn))
-		far := near * complex(math.Exp(-step), 0)
-		// The difference of near/(1−near) and far/(1−far), without cancellation.
-		series := near * complex(-math.Expm1(-step), 0) / ((1 - near) * (1 - far))
+		series := near * complex(-math.Expm1(-step), 0) / (short(tilt*step, turn) * short((tilt+1)*step, turn))
 		turned := i * (first % size) % size // in whole numbers: first may be large
 		shift := cmplx.Exp(complex(0, 2*math.Pi*float64(turned)/float64(size)))
 		spectrum[i] = cmplx.Exp(w.logs[i]) * series * shift / complex(float64(size), 0)
@@ -198,6 +198,12 @@ func (o outline) sum(tilt, step float64, first, size int) (tail []float64, spaci
 	inverse.Sequence(tail, spectrum)
 	inverse.done()
 	return tail, step * float64(size/count), rounding
+}
+
+// short is what e^(−x + i·turn), for x > 0, is short of 1, to all digits.
+func short(x, turn float64) complex128 {
+	half := math.Sin(turn / 2)
+	return complex(2*half*half-math.Cos(turn)*math.Expm1(-x), -math.Exp(-x)*math.Sin(turn))
 }
 
 // spectrum leaves the logarithms of the characteristic function of the tilted

@@ -85,35 +85,66 @@ type dots struct {
 // the left of all, and level on the right of all.
 //
 // A profile with slope s to the left and s′ to the right of e^ε belongs to an
-// atom of Q of mass s′ − s there, of which P has e^ε times as much.
+// atom of Q of mass s′ − s there, of which P has e^ε times as much. Rounding bends
+// some of many dots the wrong way. The lines go below these, from corner to corner
+// of the greatest convex function that is nowhere above a dot: a profile is convex
+// and nowhere above itself, so this one is as good a bound as the dots are.
 func (p Pair) connect(losses []float64) dots {
 	d := dots{loss: losses, mass: make([]float64, len(losses))}
-	sum, largest := 0., 0
-	here := p.excess(losses[0])
-	before := here // the slope to the left, times e^loss; of the excess, which alone bends
-	for i, loss := range losses {
-		var next, after float64
-		if i+1 < len(losses) {
-			gap := losses[i+1] - loss
-			next = p.excess(losses[i+1])
-			after = (next - here) / math.Expm1(gap)
-			d.mass[i] = after - before
-			before = (next - here) / -math.Expm1(-gap)
-		} else {
-			d.mass[i] = -before
-			d.infinite = here
+	corners := []corner{{dot: -1, loss: math.Inf(-1)}}
+	for i := range len(losses) + 1 {
+		next := corner{dot: i, loss: math.Inf(1)}
+		if i < len(losses) {
+			next.loss, next.excess = losses[i], p.excess(losses[i])
 		}
-		if loss == 0 { // the bend of (1 − e^ε)⁺
-			d.mass[i]++
+		for {
+			last := corners[len(corners)-1]
+			after, before := last.line(next)
+			next.before = before
+			if last.dot < 0 {
+				break
+			}
+			if d.mass[last.dot] = after - last.before; last.loss == 0 { // the bend of (1 − e^ε)⁺
+				d.mass[last.dot]++
+			}
+			if d.mass[last.dot] >= 0 {
+				break
+			}
+			d.mass[last.dot] = 0
+			corners = corners[:len(corners)-1]
 		}
-		d.mass[i] = max(0, d.mass[i])
-		if sum += d.mass[i]; d.mass[i] > d.mass[largest] {
-			largest = i
-		}
-		here = next
+		corners = append(corners, next)
 	}
+	d.infinite = corners[len(corners)-2].height()
 	// All mass is 1. What rounding added or took would be raised to the power of
 	// the number of steps.
+	sum, largest := 0., 0
+	for i, mass := range d.mass {
+		if sum += mass; mass > d.mass[largest] {
+			largest = i
+		}
+	}
 	d.mass[largest] = max(0, d.mass[largest]+1-d.infinite-sum)
 	return d
+}
+
+// corner is a dot of a profile where lines meet.
+type corner struct {
+	dot          int
+	loss, excess float64
+	before       float64 // the slope to the left, times e^loss; of the excess, which alone bends but at 0
+}
+
+// height is the profile at a corner.
+func (c corner) height() float64 { return c.excess - min(0, math.Expm1(c.loss)) }
+
+// line returns the slope from one corner to a later one: times e^loss of the first, and
+// of the second. Each is that of the excess on its side of 0.
+func (c corner) line(to corner) (after, before float64) {
+	gap, rise := to.loss-c.loss, to.excess-c.excess
+	if c.loss < 0 && to.loss > 0 {
+		rise += math.Expm1(c.loss) // of the profile, over its bend
+		after = math.Exp(c.loss)
+	}
+	return after + rise/math.Expm1(gap), rise / -math.Expm1(-gap)
 }
