@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,10 +66,55 @@ func TestRunsAreNamedComparedAndResumed(t *testing.T) {
 		"did you mean here, slurm":           {"run", "five-gaussians", "--on", "mars"},
 		"without --on slurm":                 {"run", "five-gaussians", "--sbatch=--mem=1G"},
 		"second calls five-gaussians-":       {"delete", "second"},
+		"no run is called \"third\"":          {"name", "--remove", "third"},
+		"accepts 1 arg":                      {"name", "--remove", "first", "second"},
+		"accepts 2 arg":                      {"name", "first"},
 	} {
 		if out, err := molehill(t, arguments...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("molehill %s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)
 		}
+	}
+}
+
+func TestNamesAndSweepsGoAndRunsStay(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	mustMolehill(t, with(small, "sweep", "five-gaussians", "--grid", "sigma=0.5,1")...)
+	store, err := run.DefaultStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweeps, err := store.Sweeps()
+	if err != nil || len(sweeps) != 1 {
+		t.Fatalf("sweeps %v, %v", sweeps, err)
+	}
+	sweep := sweeps[0]
+	mustMolehill(t, "name", sweep.Runs[0], "half")
+	mustMolehill(t, "name", sweep.Runs[0], "wide")
+	if out := mustMolehill(t, "name", "--remove", "half"); !strings.Contains(out, sweep.Runs[0]+" is not called half any more") {
+		t.Errorf("name --remove says %q", out)
+	}
+	if _, err := molehill(t, "show", "half"); err == nil {
+		t.Error("a name that was taken calls a run")
+	}
+	mustMolehill(t, "show", "wide")
+	if _, err := molehill(t, "delete", run.Short(sweep.ID)); err == nil || !strings.Contains(err.Error(), "whole ID") {
+		t.Errorf("half an ID deletes a sweep: %v", err)
+	}
+	if err := sweep.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := molehill(t, "delete", sweep.ID); !errors.Is(err, run.ErrBusy) {
+		t.Errorf("a sweep that is being made is deleted: %v", err)
+	}
+	if err := sweep.Release(); err != nil {
+		t.Fatal(err)
+	}
+	mustMolehill(t, "delete", sweep.ID)
+	if out := mustMolehill(t, "runs"); strings.Contains(out, "sweep ") || !strings.Contains(out, "wide") || !strings.Contains(out, sweep.Runs[1]) {
+		t.Errorf("after its sweep is deleted there is\n%s", out)
+	}
+	if _, err := molehill(t, "delete", sweep.ID); !errors.Is(err, run.ErrUnknown) {
+		t.Errorf("deleted twice: %v", err)
 	}
 }
 

@@ -51,6 +51,18 @@ func (s Store) Name(r *Run, name string) (before string, err error) {
 	return before, writeAtomic(path, 0o644, func(w io.Writer) error { _, err := fmt.Fprintln(w, r.ID); return err })
 }
 
+// Unname takes a name from the run that has it, whose ID it returns.
+func (s Store) Unname(name string) (id string, err error) {
+	path := filepath.Join(s.Dir, nameDir, name)
+	if id, err = s.named(name); err == nil && id == "" {
+		return "", fmt.Errorf("run: no run is called %q", name)
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, explain(path, os.Remove(path))
+}
+
 // named returns the ID of the run that has a name, "" if none has it.
 func (s Store) named(name string) (id string, err error) {
 	if CheckName(name) != nil {

@@ -150,6 +150,15 @@ func (s Store) OpenSweep(called string) (*Sweep, error) {
 	return nil, fmt.Errorf("run: %q may be each of %d sweeps, give more of it: %s", called, len(matches), some(names, 8))
 }
 
+// DeleteSweep removes the list of runs that w is, unless a process is starting them. The
+// runs stay.
+func (s Store) DeleteSweep(w *Sweep) error {
+	if err := w.Acquire(); err != nil {
+		return fmt.Errorf("deleting: %w", err)
+	}
+	return errors.Join(os.RemoveAll(w.Dir), w.Release())
+}
+
 // Acquire makes this process the one that starts the sweep's runs, until Release
 // or its end. It returns ErrBusy while another does.
 func (w *Sweep) Acquire() error {

@@ -1,20 +1,27 @@
 package runs
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
+
+	"molehill/pkg/run"
 )
 
 func remove() *cobra.Command {
 	return &cobra.Command{
-		Use:   "delete RUN",
-		Short: "delete a run's directory; what its releases cost stays spent",
+		Use:   "delete RUN|SWEEP",
+		Short: "delete a run's directory, or the list of runs that a sweep is; what releases cost stays spent",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, store, err := find(args[0])
 			if store.Dir == "" {
 				return err
+			}
+			if sweep, none := store.OpenSweep(args[0]); none == nil && errors.Is(err, run.ErrUnknown) {
+				return forget(cmd.OutOrStdout(), store, sweep, args[0])
 			}
 			if err == nil && r.ID != args[0] {
 				return fmt.Errorf("%s calls %s; give the whole ID to delete it", args[0], r.ID)
@@ -26,4 +33,16 @@ func remove() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// forget deletes a sweep that is called by its whole ID.
+func forget(w io.Writer, store run.Store, sweep *run.Sweep, called string) error {
+	if called != sweep.ID {
+		return fmt.Errorf("%s calls the sweep %s; give the whole ID to delete it", called, sweep.ID)
+	}
+	if err := store.DeleteSweep(sweep); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s is deleted. Its %d runs are runs like any other, and stay.\n", sweep.ID, len(sweep.Runs))
+	return nil
 }

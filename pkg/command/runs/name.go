@@ -10,11 +10,21 @@ import (
 )
 
 func name() *cobra.Command {
-	return &cobra.Command{
-		Use:   "name RUN NAME",
-		Short: "give a run a name to call it by, instead of its ID; a name that another run has moves",
-		Args:  cobra.ExactArgs(2),
+	var take bool
+	cmd := &cobra.Command{
+		Use:     "name RUN NAME",
+		Short:   "give a run a name to call it by, instead of its ID; a name that another run has moves",
+		Example: "  molehill name sketch-flow@1a2b3c baseline\n  molehill name --remove baseline",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if take {
+				return cobra.ExactArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(2)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if take {
+				return takeName(cmd.OutOrStdout(), args[0])
+			}
 			r, store, err := find(args[0])
 			if err != nil {
 				return err
@@ -26,6 +36,21 @@ func name() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&take, "remove", false, "take the name from its run, which keeps its ID and other names")
+	return cmd
+}
+
+func takeName(w io.Writer, name string) error {
+	store, err := run.DefaultStore()
+	if err != nil {
+		return err
+	}
+	id, err := store.Unname(name)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s is not called %s any more\n", id, name)
+	return nil
 }
 
 // giveName names a run, and says from which other the name was taken.
