@@ -135,6 +135,7 @@ type Matching struct {
 	Title, Caption string
 	X, Y           []float32 // [n] and [m]: X above, Y below
 	Names          [2]string // of X and Y
+	LabelX         string    // of the line
 }
 
 // Heading returns the title.
@@ -168,6 +169,7 @@ func (f Matching) illustrate() (*picture, error) {
 	if err != nil {
 		return nil, err
 	}
+	chart.X.Label = f.LabelX
 	top, low := chart.Layers[0], mirrored(chart.Layers[1])
 	lines := min(max(len(x), len(y)), 40)
 	chart.Layers = []plot.Plotter{inBand(top, 0.62, 1), inBand(low, 0, 0.38), sheet.Layer(func(c *draw.Canvas, mapX, _ func(float64) vg.Length) {

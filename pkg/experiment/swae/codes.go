@@ -211,9 +211,21 @@ func Interpolations(r *run.Run) (viz.Images, error) {
 	return lines(x), nil
 }
 
-// lines sets interpolations out, three in a row.
+// lines sets interpolations out, three in a row with a white image between.
 func lines(x []float32) viz.Images {
-	return viz.Images{X: x, Height: side, Width: side, Cols: 3 * between, Title: "Between each two of the first held-out images of a class", Scale: 1}
+	const abreast = 3
+	f := viz.Images{Height: side, Width: side, Cols: abreast*(between+1) - 1, Title: "Between each two of the first held-out images of a class", Scale: 1,
+		Caption: fmt.Sprintf("%d pairs in a row, %d images each: a code, %d on the way, another.", abreast, between, between-2)}
+	white := slices.Repeat([]float32{1}, pixels)
+	i := 0
+	for line := range slices.Chunk(x, between*pixels) {
+		if i%abreast > 0 {
+			f.X = append(f.X, white...)
+		}
+		f.X = append(f.X, line...)
+		i++
+	}
+	return f
 }
 
 // tellClasses leaves the names of classes.

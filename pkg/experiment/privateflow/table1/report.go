@@ -191,6 +191,13 @@ var groups = []group{
 	{"-projections", "every record's projections", []string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, "harmonic-flow"},
 }
 
+// places are where methods stand among colours and markers: in all figures alike, and in no
+// group two with one colour, of which there are seven.
+var places = []string{
+	"harmonic-flow", "harmonic-prior", "harmonic-classes", "sketch-flow", "private-normal", "dp-merf", "harmonic-generator",
+	"", "harmonic-classes-generator", "sw-generator", "dpswflow-r", "dpswflow", "dpswgen",
+}
+
 // curveOf draws a metric over ε for a group of methods. ε = ∞ is the last place of the
 // axis, beyond a dashed line. It returns false if none of them has a value at a finite ε.
 func curveOf(cells []cell, g group, metric, title string) (f viz.Annotated, found bool) {
@@ -202,12 +209,13 @@ func curveOf(cells []cell, g group, metric, title string) (f viz.Annotated, foun
 	}
 	never := 4 * most // where ∞ stands
 	low, high := math.Inf(1), 0.
-	for _, method := range append([]string{g.beside}, g.methods...) {
+	f.Lines = make([]viz.Line, len(places)) // those that stay empty are not drawn
+	for i, method := range places {
 		line := lineOf(cells, method, metric, never)
-		if !slices.ContainsFunc(line.X, func(x float64) bool { return x < never }) {
+		if method != g.beside && !slices.Contains(g.methods, method) || !slices.ContainsFunc(line.X, func(x float64) bool { return x < never }) {
 			continue
 		}
-		f.Lines, found = append(f.Lines, line), found || method != g.beside
+		f.Lines[i], found = line, found || method != g.beside
 		low, high = min(low, slices.Min(line.Y)), max(high, slices.Max(line.High))
 	}
 	for _, c := range cells {

@@ -127,13 +127,24 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 				rows: []experiment.Row{{Metrics: run.Values{"sliced W₂": float64(i+1) / 100}}}})
 		}
 	}
-	drawn := map[string]bool{}
+	drawn, place := map[string]bool{}, map[string]int{}
 	for _, g := range groups {
 		f, ok := curveOf(all, g, "sliced W₂", "title")
-		if !ok || len(f.Lines) > 7 && g.suffix != "-all" {
-			t.Fatalf("%d lines, %v", len(f.Lines), ok)
+		if !ok {
+			t.Fatalf("no curves of %s", g.title)
 		}
-		for _, line := range f.Lines {
+		var colours [7]string
+		for i, line := range f.Lines {
+			if line.Y == nil {
+				continue
+			}
+			if drawnAt, before := place[line.Name]; before && drawnAt != i {
+				t.Errorf("%s has place %d in one figure and %d in another", line.Name, drawnAt, i)
+			}
+			if other := colours[i%7]; other != "" && g.suffix != "-all" {
+				t.Errorf("%s and %s have one colour in %s", other, line.Name, g.title)
+			}
+			place[line.Name], colours[i%7] = i, line.Name
 			drawn[line.Name] = true
 			if len(line.X) != 4 || !(line.X[0] > f.Verticals[0] && f.Verticals[0] > 10 && f.X.Max > line.X[0]) || fmt.Sprint(line.X[1:]) != "[10 1 0.1]" {
 				t.Errorf("%s at %v, ∞ beyond %v", line.Name, line.X, f.Verticals)
