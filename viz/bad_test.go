@@ -52,6 +52,7 @@ func TestBadInput(t *testing.T) {
 		"no cells":           {Panels{}, "no cell to draw"},
 		"cell":               {Panels{Cols: []string{"a", "b"}, Cells: []Figure{nil, Curves{}}}, "cell (row 1, b) of Panels: viz: Curves has no line"},
 		"panels in panels":   {Panels{Cells: []Figure{Panels{}}}, "itself Panels"},
+		"panels in itself":   {inItself(), "itself Panels"},
 		"foreign cell":       {Panels{Cells: []Figure{foreign{}}}, "viz.foreign"},
 		"panel rows":         {Panels{Rows: []string{"a"}, Cols: []string{"a"}, Cells: make([]Figure, 2)}, "1 row labels"},
 		"mixed axes":         {Panels{Cells: []Figure{Curves{Lines: []Line{{Y: []float64{1}}}}, Curves{Y: Axis{Log: true}, Lines: []Line{{Y: []float64{1}}}}}}, "different kinds of axes"},
@@ -64,7 +65,7 @@ func TestBadInput(t *testing.T) {
 		"matching of none":   {Matching{X: []float32{1}}, "1 finite values in X and 0 in Y"},
 		"plan of none":       {Plan{X: []float32{1, 2}}, "no point in Y"},
 		"plan in space":      {Plan{Dim: 3, X: make([]float32, 6), Y: make([]float32, 6)}, "Dim of Plan is 3"},
-		"plan of NaN":        {Plan{Dim: 1, X: []float32{1}, Y: []float32{float32(nan)}}, "Y of Plan has values that are not finite"},
+		"plan of NaN":        {Plan{Dim: 1, X: []float32{1}, Y: []float32{float32(nan)}}, "point 0 of Y of Plan is not finite"},
 		"plan weights":       {Plan{Dim: 1, X: []float32{1}, Y: []float32{1}, B: []float64{1, 2}}, "B has 2 values and points Y has 1"},
 		"negative weight":    {Plan{Dim: 1, X: []float32{1}, Y: []float32{1}, A: []float64{-1}}, "weight A[0] of Plan is -1"},
 		"link":               {Plan{Dim: 1, X: []float32{1}, Y: []float32{1}, Links: []Link{{0, 1, 1}}}, "to point 1 of 1"},
@@ -94,6 +95,12 @@ func brokenPlot() *plot.Plot {
 	return p
 }
 
+func inItself() Panels {
+	p := &Panels{}
+	p.Cells = []Figure{p}
+	return *p
+}
+
 // TestLeftOut checks that dropped values are counted below the picture.
 func TestLeftOut(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -102,6 +109,7 @@ func TestLeftOut(t *testing.T) {
 		want   string
 	}{
 		{Curves{Y: Axis{Log: true}, Lines: []Line{{Y: []float64{1, nan, 0, -1, inf, 2}}}}, "Not drawn: 2 values that are not finite.|Not drawn: 2 values ≤ 0, which a logarithmic axis cannot show."},
+		{Curves{X: Axis{Log: true}, Lines: []Line{{X: []float64{1, 10, 100}, Y: []float64{-1, 0.5, 2}}}}, ""}, // all is drawn
 		{Particles{X: []float32{1, 2, float32(nan), 1, 3, 4}}, "Not drawn: 1 point with a coordinate that is not finite."},
 		{Particles{X: []float32{1, 2, 30, 4}, Region: Region{0, 5, 0, 5}}, "Not drawn: 1 point outside the region shown."},
 		{Dots{Rows: []string{"a"}, Conditions: []string{"b", "c", "d"}, Values: [][]float64{{1, nan, inf}}}, "Not drawn: 1 value that is not finite.|No value (NaN) for 1 of 3 combinations."},

@@ -109,19 +109,12 @@ func (f Curves) illustrate() (*picture, error) {
 	}
 	chart.Y = rangeY.Axis(f.Y.Label, f.Y.Min, f.Y.Max)
 	chart.Layers = append(append(bands, marks...), lines...)
-	rangeX.Union(withoutSpan(rangeY))
+	rangeX.Count(rangeY)
 	p := &picture{chart: chart, notes: rangeX.Notes(), width: size(f.Width, 0)}
 	if f.Height > 0 {
 		p.height = size(f.Height, 0)
 	}
 	return p, nil
-}
-
-// withoutSpan keeps a range's counts of what was left out.
-func withoutSpan(r sheet.Range) sheet.Range {
-	notes := sheet.Range{}
-	notes.Union(r)
-	return notes
 }
 
 // complete checks the lengths and fills in X.

@@ -123,13 +123,9 @@ func compose(f illustrator) (*sheet.Sheet, error) {
 	default:
 		s.Height = width * vg.Length(p.aspect)
 	}
-	s.Body = func(c draw.Canvas) error {
-		if p.chart != nil {
-			p.chart.Draw(c)
-		} else {
-			p.draw(c)
-		}
-		return nil
+	s.Body = p.draw
+	if p.chart != nil {
+		s.Body = p.chart.Draw
 	}
 	return s, nil
 }

@@ -59,7 +59,8 @@ func (f Panels) illustrate() (*picture, error) {
 		if !ok {
 			return nil, fmt.Errorf("viz: cell %s of Panels is a %T: expected a figure of package viz", f.place(i, cols), cell)
 		}
-		if _, nested := cell.(Panels); nested {
+		switch cell.(type) {
+		case Panels, *Panels:
 			return nil, fmt.Errorf("viz: cell %s of Panels is itself Panels: expected a single figure", f.place(i, cols))
 		}
 		p, err := picturing(figure)

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"image/png"
 	"io"
-	"os"
 	"path/filepath"
+	"strings"
+
+	"molehill/pkg/whole"
 )
 
 // Picture is a figure that was drawn before: the PNG that a figure's PNG or Save
@@ -30,12 +32,8 @@ func (f Picture) PNG(w io.Writer) error {
 
 // Save implements Figure, for .png files only.
 func (f Picture) Save(path string) error {
-	if filepath.Ext(path) != ".png" {
+	if strings.ToLower(filepath.Ext(path)) != ".png" {
 		return fmt.Errorf("viz: a Picture is saved as .png, not as %s", path)
 	}
-	var checked bytes.Buffer
-	if err := f.PNG(&checked); err != nil {
-		return err
-	}
-	return os.WriteFile(path, checked.Bytes(), 0o644)
+	return whole.Write(path, 0o644, f.PNG)
 }

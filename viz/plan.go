@@ -96,26 +96,25 @@ func (f Plan) illustrate() (*picture, error) {
 
 // samples checks both samples; those of the line stand at heights 1 and 0.
 func (f Plan) samples() (samples [2][]point, weights [2][]float64, err error) {
+	if f.Dim != 1 && f.Dim != 2 {
+		return samples, weights, fmt.Errorf("viz: Dim of Plan is %d: expected 1, a line, or 2, the plane", f.Dim)
+	}
 	for k, values := range [][]float32{f.X, f.Y} {
 		side := string("XY"[k])
-		var left dropped
+		for i, v := range values {
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+				return samples, weights, fmt.Errorf("viz: point %d of %s of Plan is not finite: leave it out of the plan, too", i/f.Dim, side)
+			}
+		}
 		if f.Dim == 1 {
 			for _, v := range values {
 				samples[k] = append(samples[k], point{float64(v), float64(1 - k)})
 			}
-		} else if samples[k], err = planar(side+" of Plan", values, &left); err != nil {
+		} else if samples[k], err = planar(side+" of Plan", values, new(dropped)); err != nil {
 			return samples, weights, err
 		}
-		for i, p := range samples[k] {
-			if left.points > 0 || math.IsNaN(p.x) || math.IsInf(p.x, 0) {
-				return samples, weights, fmt.Errorf("viz: %s of Plan has values that are not finite, near point %d: leave them out of the plan, too", side, i)
-			}
-		}
 		n := len(samples[k])
-		switch {
-		case f.Dim != 1 && f.Dim != 2:
-			return samples, weights, fmt.Errorf("viz: Dim of Plan is %d: expected 1, a line, or 2, the plane", f.Dim)
-		case n == 0:
+		if n == 0 {
 			return samples, weights, fmt.Errorf("viz: Plan has no point in %s to draw: give at least one in each sample", side)
 		}
 		weights[k] = [][]float64{f.A, f.B}[k]

@@ -120,7 +120,7 @@ func (p *Progress) Done() {
 		gonbui.SendData(&protocol.DisplayData{
 			Data: bundle{
 				protocol.MIMETextHTML:     "<div>" + escapeHTML(summary) + "</div>",
-				protocol.MIMETextMarkdown: escapeMarkdown(summary),
+				protocol.MIMETextMarkdown: EscapeMarkdown(summary),
 				protocol.MIMETextPlain:    summary,
 			},
 			DisplayID: p.id,

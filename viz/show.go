@@ -102,7 +102,7 @@ func message(err error) *protocol.DisplayData {
 	return &protocol.DisplayData{Data: bundle{
 		protocol.MIMETextHTML: "<div style=\"border-left:4px solid #d55e00;padding:0.4em 0.9em\"><b>Error.</b> " +
 			escapeHTML(text) + "</div>",
-		protocol.MIMETextMarkdown: "> **Error.** " + escapeMarkdown(text) + "\n",
+		protocol.MIMETextMarkdown: "> **Error.** " + EscapeMarkdown(text) + "\n",
 		protocol.MIMETextPlain:    "error: " + text,
 	}}
 }

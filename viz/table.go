@@ -162,11 +162,11 @@ func (t Table) Markdown() string {
 	cells, numeric := t.texts()
 	var b strings.Builder
 	if t.Title != "" {
-		fmt.Fprintf(&b, "**%s**\n\n", escapeMarkdown(t.Title))
+		fmt.Fprintf(&b, "**%s**\n\n", EscapeMarkdown(t.Title))
 	}
 	for i, row := range cells {
 		for _, text := range row {
-			b.WriteString("| " + escapeMarkdown(text) + " ")
+			b.WriteString("| " + EscapeMarkdown(text) + " ")
 		}
 		b.WriteString("|\n")
 		if i == 0 {
@@ -177,13 +177,13 @@ func (t Table) Markdown() string {
 		}
 	}
 	if t.Caption != "" {
-		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(t.Caption))
+		fmt.Fprintf(&b, "\n%s\n", EscapeMarkdown(t.Caption))
 	}
 	return b.String()
 }
 
-// escapeMarkdown makes text inert in Markdown, on one line.
-func escapeMarkdown(text string) string {
+// EscapeMarkdown makes text inert in Markdown, on one line.
+func EscapeMarkdown(text string) string {
 	var b strings.Builder
 	for _, r := range strings.Join(strings.Fields(text), " ") {
 		switch {

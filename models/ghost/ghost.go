@@ -1,9 +1,16 @@
 // Package ghost clips the gradients of single examples inside graphs without writing
 // down any that is large: it holds, in factors, what each layer was given, which the
-// forward pass knows, and the gradient by what it made of it, which a backward pass finds
-// (Goodfellow 2015, "Efficient per-example gradient computations"; for several positions
-// Li, Tramèr, Liang & Hashimoto 2022). privacy/clip has the same on the host, as the
-// reference.
+// forward pass knows, and the gradient by what it made of it, which a backward pass finds:
+//
+//	factor   w_i = min(1, C/‖∇_i‖), 0 if ‖∇_i‖ is not finite
+//	dense    ‖∇_i‖² = (‖a_i‖² + 1)·‖g_i‖², the 1 for the bias
+//	shared   ‖∇_i‖² = Σ_{s,t} (⟨a_is, a_it⟩ + 1)·⟨g_is, g_it⟩ over positions s, t
+//	sum      Σ_i w_i·∇_i = Aᵀ·diag(w)·G
+//
+// where a are a layer's inputs and g the gradients of each example's own loss with respect
+// to its outputs (Goodfellow 2015, "Efficient per-example gradient computations"; for
+// several positions Li, Tramèr, Liang & Hashimoto 2022, "Large language models can be strong
+// differentially private learners", Section 4). Each layer has its own (layer.PerExample).
 //
 //	trace, err := ghost.Forward(network, x, weights)
 //	held := trace.Gradients(graph.ReduceAllSum(losses))   // outputs of a graph

@@ -17,6 +17,7 @@ import (
 	"molehill/models/layer"
 	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/download"
+	"molehill/pkg/whole"
 )
 
 // archive is the archive in which TensorFlow published the network, Apache
@@ -79,7 +80,7 @@ func (f fetch) into(ctx context.Context, dir string) error {
 		// The size was right and the content is not: another try needs another file.
 		return errors.Join(fmt.Errorf("inception: %s: %w", packed, err), os.Remove(packed))
 	}
-	if err := store(stored, params, provenance); err != nil {
+	if err := whole.Write(stored, 0o600, func(w io.Writer) error { return write(w, params, provenance) }); err != nil {
 		return &download.DiskError{Path: stored, Err: err}
 	}
 	return os.Remove(packed)
@@ -137,23 +138,4 @@ func readGraph(r io.Reader) ([]byte, error) {
 		}
 		return text, err
 	}
-}
-
-// store writes the network to path, whole or not at all.
-func store(path string, params layer.Params, p Provenance) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	err = write(f, params, p)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

@@ -45,7 +45,7 @@ import (
 // Main runs the command line of this process and ends it. An interrupt stops a
 // computation at its next step; its run can be continued.
 func Main() {
-	steadyFloatingPoint()
+	withoutPreemption()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second interrupt ends the process wherever it is, but not the one that timeout(1)
 	// sends along with the first: the run has to be told to stop.
@@ -100,13 +100,13 @@ func New() *cobra.Command {
 	return root
 }
 
-// steadyFloatingPoint starts the program again with asynchronous preemption
-// off, if it was built with SIMD instructions and nobody has said otherwise: in
-// such a build a preemption signal can make math.Exp up to 100 times slower.
-// The runtime reads the setting only when it starts.
-func steadyFloatingPoint() {
+// withoutPreemption starts the program again with asynchronous preemption off, if nobody
+// has said otherwise. In a build with SIMD instructions its signals can make math.Exp up to
+// 100 times slower, and in any they interrupt the C code of accelerator plug-ins, which
+// does not expect them. The runtime reads the setting only when it starts.
+func withoutPreemption() {
 	const setting = "asyncpreemptoff"
-	if !builtWithSIMD() || strings.Contains(os.Getenv("GODEBUG"), setting) {
+	if strings.Contains(os.Getenv("GODEBUG"), setting) {
 		return
 	}
 	self, err := os.Executable()

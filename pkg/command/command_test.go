@@ -193,6 +193,22 @@ func TestRunShowRuns(t *testing.T) {
 	if _, err := molehill(t, "cancel", s.ID); err == nil {
 		t.Error("a finished run was cancelled")
 	}
+	// A newer program's run: nobody deletes it by half its ID, and lists tell of it.
+	record := filepath.Join(s.Dir, "run.json")
+	text, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(record, bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 2`), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := molehill(t, "delete", "five"); err == nil || !strings.Contains(err.Error(), "whole ID") {
+		t.Errorf("deleting one that cannot be read by the beginning of its ID: %v", err)
+	}
+	var listed []runs.Summary
+	if err := json.Unmarshal([]byte(mustMolehill(t, "runs", "--json")), &listed); err != nil || len(listed) != 1 || listed[0].ID != s.ID || listed[0].Unread == "" {
+		t.Errorf("one that cannot be read is listed as %+v, %v", listed, err)
+	}
 	if out := mustMolehill(t, "delete", s.ID); !strings.Contains(out, "stays spent") {
 		t.Errorf("delete says %q", out)
 	}

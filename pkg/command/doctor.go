@@ -28,8 +28,6 @@ import (
 	"molehill/privacy/noise"
 )
 
-func builtWithSIMD() bool { return backend.SIMD() }
-
 // terminal reports whether w is one.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

@@ -66,7 +66,7 @@ func TestRunsAreNamedComparedAndResumed(t *testing.T) {
 		"did you mean here, slurm":           {"run", "five-gaussians", "--on", "mars"},
 		"without --on slurm":                 {"run", "five-gaussians", "--sbatch=--mem=1G"},
 		"second calls five-gaussians-":       {"delete", "second"},
-		"no run is called \"third\"":          {"name", "--remove", "third"},
+		"no run is called \"third\"":         {"name", "--remove", "third"},
 		"accepts 1 arg":                      {"name", "--remove", "first", "second"},
 		"accepts 2 arg":                      {"name", "first"},
 	} {

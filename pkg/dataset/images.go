@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -15,28 +14,6 @@ import (
 	"molehill/pkg/dataset/idx"
 	"molehill/pkg/plugin"
 )
-
-// LoadIDX reads labelled images from two IDX files of your own, packed with
-// gzip or not. Pixels become [0, 1]; labels must be below len(classes). Files
-// that are damaged, swapped, or do not fit each other give an *idx.Error.
-func LoadIDX(name, imagesPath, labelsPath string, classes []string) (*Dataset, error) {
-	images, err := os.Open(imagesPath)
-	if err != nil {
-		return nil, fmt.Errorf("images of %q: %w", name, err)
-	}
-	defer images.Close()
-	labels, err := os.Open(labelsPath)
-	if err != nil {
-		return nil, fmt.Errorf("labels of %q: %w", name, err)
-	}
-	defer labels.Close()
-	d, err := readIDX(images, labels, imagesPath, labelsPath, classes)
-	if err != nil {
-		return nil, err
-	}
-	d.Name = name
-	return d, nil
-}
 
 // readIDX makes a data set of images and labels; the paths stand in errors.
 func readIDX(images, labels io.Reader, imagesPath, labelsPath string, classes []string) (*Dataset, error) {

@@ -63,15 +63,26 @@ func small() (source images, contents [4][]byte) {
 	return source, contents
 }
 
-func TestLoadIDX(t *testing.T) {
+func TestReadIDX(t *testing.T) {
 	dir := t.TempDir()
 	pictures := write(t, filepath.Join(dir, "pictures"), twoImages)
 	tags := write(t, filepath.Join(dir, "tags.gz"), packed(twoLabels))
-	d, err := LoadIDX("mine", pictures, tags, digits)
+	load := func(pictures, tags string) (*Dataset, error) {
+		var content [2]bytes.Reader
+		for i, path := range []string{pictures, tags} {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			content[i].Reset(b)
+		}
+		return readIDX(&content[0], &content[1], pictures, tags, digits)
+	}
+	d, err := load(pictures, tags)
 	if err != nil || d.Check() != nil {
 		t.Fatal(err, d.Check())
 	}
-	if d.Name != "mine" || d.Origin != dir || d.Height != 1 || d.Width != 3 || d.Channels != 1 ||
+	if d.Origin != dir || d.Height != 1 || d.Width != 3 || d.Channels != 1 ||
 		!slices.Equal(d.Row(0), []float32{0, 0.2, 1}) || !slices.Equal(d.Labels, []int{9, 0}) {
 		t.Errorf("%+v", d)
 	}
@@ -84,7 +95,7 @@ func TestLoadIDX(t *testing.T) {
 		"the file is empty":                 {pictures, write(t, filepath.Join(dir, "empty"), nil)},
 		"it is truncated; replace the file": {write(t, filepath.Join(dir, "short"), twoImages[:20]), tags},
 	} {
-		_, err := LoadIDX("mine", paths[0], paths[1], digits)
+		_, err := load(paths[0], paths[1])
 		var fault *idx.Error
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("error %v, want it to say %q and name the file", err, want)

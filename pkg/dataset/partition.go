@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"slices"
 
 	"molehill/pkg/dataset/internal/draw"
@@ -29,16 +28,6 @@ func PublicPrivate(n int, seed uint64) Partition {
 	p := Partition{Seed: seed, Public: sorted(order[:half]), Private: sorted(order[half : 2*half])}
 	p.Digest = p.digest()
 	return p
-}
-
-// Check returns an error if the lists are not the ones that Digest was made
-// from, as when a stored partition was damaged.
-func (p Partition) Check() error {
-	if found := p.digest(); found != p.Digest {
-		return fmt.Errorf("partition of seed %d: expected digest %s, found %s; it was changed: draw it again from its seed",
-			p.Seed, p.Digest, found)
-	}
-	return nil
 }
 
 // digest hashes both lists, each as its length and its indices, as big-endian

@@ -64,6 +64,41 @@ func Unlike(a, b Row) (differences []string, err error) {
 	return differences, nil
 }
 
+// Part are rows that differ in their seed alone.
+type Part struct {
+	Rows   []Row
+	Unlike string // in what they differ from the first part, "" of that
+}
+
+// Parts tells rows of one experiment apart that differ in more than their seed: in settings
+// or data (Unlike), or in the experiment's version.
+func Parts(rows []Row) (parts []Part, err error) {
+	for _, row := range rows {
+		own, first := -1, ""
+		for k, p := range parts {
+			differences, err := Unlike(row, p.Rows[0])
+			if err != nil {
+				return nil, err
+			}
+			if a, b := row.Version, p.Rows[0].Version; a != b && a != "" && b != "" {
+				differences = append(differences, fmt.Sprintf("version %s and %s", a, b))
+			}
+			if len(differences) == 0 {
+				own = k
+				break
+			}
+			if k == 0 {
+				first = strings.Join(differences, ", ")
+			}
+		}
+		if own < 0 {
+			own, parts = len(parts), append(parts, Part{Unlike: first})
+		}
+		parts[own].Rows = append(parts[own].Rows, row)
+	}
+	return parts, nil
+}
+
 // sameFile reports whether two paths may be of one artefact of a run: their ends agree from
 // the run's folder on, or as far as the shorter one goes, for what is published of a path is
 // the file's name.

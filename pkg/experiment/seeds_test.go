@@ -3,6 +3,7 @@ package experiment
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,37 @@ func TestMedianSeconds(t *testing.T) {
 	}
 	if got := MedianSeconds(nil); !math.IsNaN(got) {
 		t.Errorf("no rows took %v s", got)
+	}
+}
+
+// Rows are averaged where they differ in their seed alone: not those of other data,
+// settings or versions, but those that do not tell their version.
+func TestPartsAreOfSeedsAlone(t *testing.T) {
+	row := func(run, config, data, version string) Row {
+		r := Row{Run: run, Config: json.RawMessage(config), Version: version}
+		r.Computed.Data = data
+		return r
+	}
+	parts, err := Parts([]Row{
+		row("a", `{"steps": 100}`, "all", "1"), row("b", `{"steps": 400}`, "all", "1"), row("c", `{"steps": 100}`, "all", ""),
+		row("d", `{"steps": 100}`, "all", "2"), row("e", `{"steps": 100}`, "half", "1"), row("f", `{"steps": 400}`, "all", "1"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range parts {
+		names := ""
+		for _, r := range p.Rows {
+			names += r.Run
+		}
+		got = append(got, names+": "+p.Unlike)
+	}
+	if want := []string{"ac: ", "bf: steps = 400 and 100", "d: version 2 and 1", "e: data: half and all"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, err := Parts([]Row{row("a", `{`, "", ""), row("b", `{}`, "", "")}); err == nil {
+		t.Error("settings that are none were compared")
 	}
 }
 

@@ -24,13 +24,12 @@ var executeScript string
 const DefaultTimeout = 10 * time.Minute
 
 // ExecuteOptions says how to execute a notebook and where its outputs go.
-// Without InPlace and OutDir they are in the Result only.
+// Without InPlace they are in the Result only.
 type ExecuteOptions struct {
 	Timeout time.Duration // for each cell; 0: DefaultTimeout
 	// InPlace writes the notebook back if it ran to its end and is still what it was, else
 	// into the folder "executed" beside it.
 	InPlace bool
-	OutDir  string    // write a copy here, also of one that failed
 	Out     io.Writer // progress, one line per cell; nil: silent
 	Env     []string  // added to the environment, NAME=value
 }
@@ -47,15 +46,15 @@ type Result struct {
 // the notebook's folder, up to the first that fails. A cell that fails is a
 // *CellError; the Result is then there too and shows what came before.
 func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions) (*Result, error) {
-	source, err := ReadNotebook(path)
-	if err != nil {
-		return nil, err
-	}
 	before, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := source.ours(); err != nil {
+	source, err := ParseNotebook(before)
+	if err == nil {
+		err = source.ours()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("executing %s: %w", path, err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
@@ -101,8 +100,6 @@ func Execute(ctx context.Context, e *Environment, path string, o ExecuteOptions)
 		runErr = fmt.Errorf("executing %s: %w", path, runErr)
 	}
 	switch {
-	case o.OutDir != "":
-		result.Path = filepath.Join(o.OutDir, filepath.Base(path))
 	case o.InPlace && runErr != nil && ctx.Err() == nil:
 		result.Path = filepath.Join(filepath.Dir(path), "executed", filepath.Base(path))
 		runErr = fmt.Errorf("%w\n%s stays as it is; as far as it was executed it is in %s", runErr, path, result.Path)

@@ -83,8 +83,7 @@ func TestFailingCellShowsCompilerMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copies := t.TempDir()
-	for _, o := range []ExecuteOptions{{InPlace: true}, {OutDir: copies}} {
+	for _, o := range []ExecuteOptions{{InPlace: true}, {}} {
 		r, err := Execute(t.Context(), environment(t), path, o)
 		var failed *CellError
 		if !errors.As(err, &failed) || failed.Cell != 1 || !strings.Contains(err.Error(), "undefined: undefinedName") {
@@ -97,7 +96,7 @@ func TestFailingCellShowsCompilerMessage(t *testing.T) {
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("a notebook that failed was written in place (%v)", err)
 	}
-	if nb, err := ReadNotebook(filepath.Join(copies, "test.ipynb")); err != nil || len(nb.Errors()) != 1 {
+	if nb, err := ReadNotebook(filepath.Join(filepath.Dir(path), "executed", "test.ipynb")); err != nil || len(nb.Errors()) != 1 {
 		t.Errorf("the copy should show the error: %v", err)
 	}
 }

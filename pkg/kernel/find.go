@@ -16,8 +16,6 @@ import (
 // is missing.
 type Found struct {
 	*Environment
-	Go  string // version of the go command
-	CGO bool   // Go finds a C compiler, which XLA needs
 	PythonVersion,
 	JupyterLab, NBClient, NBConvert string
 	GoNB, Goimports string
@@ -31,19 +29,10 @@ func Find(root string) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Plugin = e.findPlugin()
 	f := &Found{Environment: e}
 	problem := func(format string, args ...any) { f.Problems = append(f.Problems, fmt.Sprintf(format, args...)) }
-	if tools, err := e.toolchain(); err != nil {
+	if _, err := e.toolchain(); err != nil {
 		problem("%v", err)
-	} else {
-		f.Go, f.CGO = tools.GOVERSION, tools.cgo()
-	}
-	if data, err := os.ReadFile(e.stampFile()); err == nil {
-		var s stamp
-		if json.Unmarshal(data, &s) == nil && e.Plugin == "" {
-			e.Reason = s.Reason
-		}
 	}
 	const advice = "`make lab` installs it"
 	f.askPython()

@@ -34,7 +34,6 @@ type Options struct {
 	Root    string    // folder that holds go.mod
 	Out     io.Writer // progress, one line per step; nil: silent
 	Offline bool      // use no network: an error if anything is missing
-	NoXLA   bool      // leave out the XLA plugin, as MOLEHILL_XLA=0 does
 }
 
 // Environment is a finished set-up. All paths are absolute.

@@ -115,26 +115,20 @@ func (nb *Notebook) ours() error {
 // Write writes the notebook's cells, without fields that this package does not
 // read: it is for notebooks made here, not for changing those of people.
 func (nb *Notebook) Write(path string) error {
-	type code struct { // format 4 wants these three in every code cell
+	type code struct { // format 4 wants these two in every code cell
 		Cell
-		Outputs        []Output       `json:"outputs"`
-		ExecutionCount *int           `json:"execution_count"`
-		Metadata       map[string]any `json:"metadata"`
-	}
-	type text struct {
-		Cell
-		Metadata map[string]any `json:"metadata"`
+		Outputs        []Output `json:"outputs"`
+		ExecutionCount *int     `json:"execution_count"`
 	}
 	cells := []any{}
 	for _, c := range nb.Cells {
-		metadata := map[string]any{}
-		for name, value := range c.Metadata {
-			metadata[name] = value
+		if c.Metadata == nil { // which it wants in every cell
+			c.Metadata = map[string]json.RawMessage{}
 		}
 		if c.Type == "code" {
-			cells = append(cells, code{Cell: c, Outputs: append([]Output{}, c.Outputs...), Metadata: metadata})
+			cells = append(cells, code{Cell: c, Outputs: append([]Output{}, c.Outputs...)})
 		} else {
-			cells = append(cells, text{Cell: c, Metadata: metadata})
+			cells = append(cells, c)
 		}
 	}
 	data, err := json.MarshalIndent(map[string]any{

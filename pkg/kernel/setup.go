@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"molehill/pkg/whole"
 )
 
 // stamp records what a finished set-up was made from. A stage whose inputs are
@@ -56,7 +58,7 @@ func Setup(ctx context.Context, o Options) (*Environment, error) {
 		return nil, err
 	}
 	defer unlock()
-	s := &setup{Environment: e, offline: o.Offline, noXLA: o.NoXLA || os.Getenv("MOLEHILL_XLA") == "0", out: out}
+	s := &setup{Environment: e, offline: o.Offline, noXLA: os.Getenv("MOLEHILL_XLA") == "0", out: out}
 	return e, s.run(ctx)
 }
 
@@ -312,31 +314,12 @@ func lastLines(path string) string {
 
 // writeFile writes a file whole or not at all, and leaves one that holds data
 // already as it is.
-func writeFile(path string, data []byte) (err error) {
+func writeFile(path string, data []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
-		}
-	}()
-	_, err = temp.Write(data)
-	if err == nil {
-		err = temp.Chmod(0o644)
-	}
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return whole.Bytes(path, 0o644, data)
 }

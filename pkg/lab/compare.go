@@ -29,11 +29,7 @@ func Compare(runs ...*Result) Comparison {
 	if len(runs) == 0 {
 		fail(errors.New("nothing to compare; give runs, such as lab.Compare(lab.Open(\"first\"), lab.Open(\"second\"))"))
 	}
-	plain := make([]*run.Run, len(runs))
-	for i, r := range runs {
-		plain[i] = r.Run
-	}
-	c, err := CompareRuns(plain)
+	c, err := CompareRuns(List(runs).plain())
 	if err != nil {
 		fail(err)
 	}
@@ -45,13 +41,9 @@ func CompareRuns(runs []*run.Run) (Comparison, error) {
 	var c Comparison
 	runs = once(runs)
 	c.where, _ = standing(runs)
-	names := map[string][]string{}
-	for _, store := range stores(runs) {
-		in, err := store.Names()
-		if err != nil {
-			return c, err
-		}
-		maps.Copy(names, in)
+	names, err := namesOf(runs)
+	if err != nil {
+		return c, err
 	}
 	c.Labels = labels(runs, names)
 	for _, r := range runs {
@@ -72,13 +64,7 @@ func once(runs []*run.Run) (all []*run.Run) {
 	return all
 }
 
-func (c Comparison) plain() []*run.Run {
-	runs := make([]*run.Run, len(c.Runs))
-	for i, r := range c.Runs {
-		runs[i] = r.Run
-	}
-	return runs
-}
+func (c Comparison) plain() []*run.Run { return List(c.Runs).plain() }
 
 // Metrics returns the names of all numbers that the runs have measured, sorted,
 // those that only say how sure others are last.
@@ -202,15 +188,12 @@ func (c Comparison) Table(metrics ...string) viz.Table {
 func (c Comparison) Curve(name string) viz.Curves {
 	figure := viz.Curves{Title: name, X: viz.Axis{Label: "step"}, Y: viz.Axis{Label: name, Log: true}}
 	for i, r := range c.Runs {
-		steps, values, err := r.Run.Curve(name)
-		if err != nil && len(values) == 0 || len(steps) == 0 {
+		line, err := r.line(name)
+		if err != nil {
 			continue
 		}
-		line := viz.Line{Name: c.Labels[i], Y: values}
-		for j, step := range steps {
-			line.X = append(line.X, float64(step))
-			figure.Y.Log = figure.Y.Log && values[j] > 0
-		}
+		line.Name = c.Labels[i]
+		figure.Y.Log = figure.Y.Log && positive(line.Y)
 		figure.Lines = append(figure.Lines, line)
 	}
 	if len(figure.Lines) == 0 {
@@ -279,14 +262,22 @@ func (c Comparison) Samples(n int) viz.Figure {
 	return panels
 }
 
-// stores returns the stores that runs lie in.
-func stores(runs []*run.Run) (all []run.Store) {
+// namesOf returns the names of runs by their IDs, whatever stores they lie in.
+func namesOf(runs []*run.Run) (map[string][]string, error) {
+	names, seen := map[string][]string{}, map[run.Store]bool{}
 	for _, r := range runs {
-		if store := storeOf(r); !slices.Contains(all, store) {
-			all = append(all, store)
+		store := storeOf(r)
+		if seen[store] {
+			continue
 		}
+		seen[store] = true
+		in, err := store.Names()
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(names, in)
 	}
-	return all
+	return names, nil
 }
 
 // ago writes when something was, for people.

@@ -70,13 +70,17 @@ func Runs(experiments ...string) List {
 	return list
 }
 
-// Table shows how each run stands.
-func (l List) Table() viz.Table {
+func (l List) plain() []*run.Run {
 	runs := make([]*run.Run, len(l))
 	for i, r := range l {
 		runs[i] = r.Run
 	}
-	t, err := ListTable(runs)
+	return runs
+}
+
+// Table shows how each run stands.
+func (l List) Table() viz.Table {
+	t, err := ListTable(l.plain())
 	if err != nil {
 		fail(err)
 	}
@@ -89,15 +93,9 @@ func ListTable(runs []*run.Run) (viz.Table, error) {
 	if len(runs) == 0 {
 		return viz.Table{Header: []string{"no runs yet"}}, nil
 	}
-	names := map[string][]string{}
-	for _, store := range stores(runs) {
-		in, err := store.Names()
-		if err != nil {
-			return t, err
-		}
-		for id, given := range in {
-			names[id] = given
-		}
+	names, err := namesOf(runs)
+	if err != nil {
+		return t, err
 	}
 	where, _ := standing(runs)
 	now := time.Now()

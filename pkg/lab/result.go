@@ -104,10 +104,11 @@ func (r *Result) Line(name string) viz.Line {
 
 func (r *Result) line(name string) (viz.Line, error) {
 	steps, values, err := r.Run.Curve(name)
-	if err != nil {
+	switch {
+	case len(steps) > 0: // those that can be read
+	case err != nil:
 		return viz.Line{}, err
-	}
-	if len(steps) == 0 {
+	default:
 		return viz.Line{}, fmt.Errorf("%s told of no %s; there is %s", r.ID, name, listed(Comparison{Runs: []*Result{r}}.Curves()))
 	}
 	line := viz.Line{Name: name, Y: values}

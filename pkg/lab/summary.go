@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -241,7 +242,7 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 	low, high := math.Inf(1), math.Inf(-1)
 	spread := false
 	for _, path := range order {
-		slices.SortFunc(path.points, func(a, b point) int { return int(math.Copysign(1, a.x-b.x)) })
+		slices.SortFunc(path.points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
 		line := viz.Line{Name: called(path.settings, path.spoken)}
 		for _, p := range path.points {
 			low, high = min(low, p.x), max(high, p.x)

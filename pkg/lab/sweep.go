@@ -73,12 +73,7 @@ func OpenSweep(id string) *Swept {
 	if err != nil {
 		fail(err)
 	}
-	var runs []*run.Run
-	for _, id := range w.Runs {
-		if r, err := store.Open(id); err == nil { // a deleted one is none of it any more
-			runs = append(runs, r)
-		}
-	}
+	runs, _ := w.Open() // a deleted one is none of it any more
 	if len(runs) == 0 {
 		fail(fmt.Errorf("all runs of the sweep %s were deleted", w.ID))
 	}

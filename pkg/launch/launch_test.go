@@ -278,15 +278,3 @@ func TestContextEndsOnlyTheWaiting(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestEnvironment(t *testing.T) {
-	for _, c := range []struct{ env, want []string }{
-		{[]string{"A=1"}, []string{"A=1", "GODEBUG=asyncpreemptoff=1"}},
-		{[]string{"GODEBUG=x=1", "A=1"}, []string{"GODEBUG=x=1", "A=1", "GODEBUG=x=1,asyncpreemptoff=1"}},
-		{[]string{"GODEBUG=asyncpreemptoff=0"}, []string{"GODEBUG=asyncpreemptoff=0"}},
-	} {
-		if got := environment(c.env); !slices.Equal(got, c.want) {
-			t.Errorf("%q: expected %q, found %q", c.env, c.want, got)
-		}
-	}
-}

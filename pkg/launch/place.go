@@ -2,7 +2,6 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -23,15 +22,19 @@ type Place interface {
 // which it waits. It can be continued. Of a run whose job computes others too nothing
 // is cancelled: they would be interrupted with it.
 func Cancel(ctx context.Context, r *run.Run) error {
-	job, state, err := jobOf(ctx, r)
+	jobs, states, err := jobsOf(ctx, []*run.Run{r})
 	if err != nil {
 		return err
 	}
-	if !state.alive() {
+	job := jobs[r.ID]
+	if !states[job.ID].alive() {
 		return r.Cancel()
 	}
-	if now, err := r.State(); err != nil || now == run.Finished {
-		return errors.Join(err, fmt.Errorf("launch: cancelling %s: it is finished: %w", r.ID, run.ErrIdle))
+	switch state, err := r.State(); {
+	case err != nil:
+		return err
+	case state == run.Finished:
+		return fmt.Errorf("launch: cancelling %s: it is finished: %w", r.ID, run.ErrIdle)
 	}
 	others, err := sharing(r)
 	if err != nil {
@@ -89,9 +92,6 @@ func Queued(ctx context.Context, runs ...*run.Run) (map[string]string, error) {
 		return nil, nil
 	}
 	jobs, states, err := jobsOf(ctx, given)
-	if errors.Is(err, ErrNoSlurm) {
-		return nil, nil // as in jobOf
-	}
 	said := map[string]string{}
 	for _, r := range given {
 		if state := states[jobs[r.ID].ID]; state.alive() {
@@ -99,23 +99,4 @@ func Queued(ctx context.Context, runs ...*run.Run) (map[string]string, error) {
 		}
 	}
 	return said, err
-}
-
-// jobOf returns the job that was last given the run, and what the scheduler says
-// of it: nothing if it has forgotten it, or if there never was one.
-func jobOf(ctx context.Context, r *run.Run) (run.Job, jobState, error) {
-	job, found, err := r.Job()
-	if !found || err != nil {
-		return job, jobState{}, err
-	}
-	if job.Scheduler != slurm {
-		return job, jobState{}, fmt.Errorf("launch: %s was given to %q, this molehill knows %s", r.ID, job.Scheduler, slurm)
-	}
-	states, err := queue(ctx, job.ID)
-	if errors.Is(err, ErrNoSlurm) {
-		// Copied from a cluster, or looked at from a machine outside of it: what
-		// the directory tells has to do.
-		return job, jobState{}, nil
-	}
-	return job, states[job.ID], err
 }

@@ -67,8 +67,10 @@ func queue(ctx context.Context, ids ...string) (map[string]jobState, error) {
 	return states, nil
 }
 
-// jobsOf returns the jobs that runs were given to, by the runs' IDs, and what the
-// cluster says of them, by the jobs'.
+// jobsOf returns the jobs that runs were last given to, by the runs' IDs, and what the
+// cluster says of them, by the jobs': nothing of those that it has forgotten, and where
+// there is no cluster. A folder copied from one, or looked at from outside of it, has to
+// tell all by itself.
 func jobsOf(ctx context.Context, runs []*run.Run) (jobs map[string]run.Job, states map[string]jobState, err error) {
 	jobs = map[string]run.Job{}
 	var ids []string
@@ -77,12 +79,18 @@ func jobsOf(ctx context.Context, runs []*run.Run) (jobs map[string]run.Job, stat
 		if err != nil {
 			return nil, nil, err
 		}
-		if found {
-			jobs[r.ID] = job
-			ids = append(ids, job.ID)
+		if !found {
+			continue
 		}
+		if job.Scheduler != slurm {
+			return nil, nil, fmt.Errorf("launch: %s was given to %q, this molehill knows %s", r.ID, job.Scheduler, slurm)
+		}
+		jobs[r.ID] = job
+		ids = append(ids, job.ID)
 	}
-	states, err = queue(ctx, ids...)
+	if states, err = queue(ctx, ids...); errors.Is(err, ErrNoSlurm) {
+		err = nil
+	}
 	return jobs, states, err
 }
 

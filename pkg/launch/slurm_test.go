@@ -47,15 +47,16 @@ func awaitState(t *testing.T, r *run.Run, want run.State) {
 func settled(t *testing.T, r *run.Run) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		job, state, err := jobOf(t.Context(), r)
+		jobs, states, err := jobsOf(t.Context(), []*run.Run{r})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !state.alive() {
+		job := jobs[r.ID]
+		if !states[job.ID].alive() {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("job %s of %s is still %s", job.ID, r.ID, state.State)
+			t.Fatalf("job %s of %s is still %s", job.ID, r.ID, states[job.ID].State)
 		}
 	}
 }

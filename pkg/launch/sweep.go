@@ -131,9 +131,6 @@ func CancelSweep(ctx context.Context, w *run.Sweep, runs []*run.Run) error {
 	}
 	// Those in the queue first, in one go: else each that ends makes room for another.
 	jobs, states, err := jobsOf(ctx, runs)
-	if errors.Is(err, ErrNoSlurm) {
-		err = nil
-	}
 	if err != nil {
 		return err
 	}

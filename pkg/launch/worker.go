@@ -67,7 +67,6 @@ func (l Local) spawn(log string, more bool, arguments ...string) (*worker, error
 		if more {
 			cmd.Stdin, cmd.ExtraFiles = files[0], files[1:]
 		}
-		cmd.Env = environment(os.Environ())
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		// A binary just built is busy while any process, forked a moment ago and
 		// about to execute another program, still has it open for writing.
@@ -146,26 +145,6 @@ func (w *worker) stop() {
 func (w *worker) told(e end, open bool) error {
 	w.idle, w.gone = true, w.gone || e.own || !open
 	return e.err
-}
-
-// environment is env with asynchronous preemption off: its signals interrupt
-// the C code of accelerator plug-ins, which does not expect them. What the user
-// has set stays.
-func environment(env []string) []string {
-	const setting = "asyncpreemptoff="
-	godebug := ""
-	for _, entry := range env { // the last one counts
-		if value, ok := strings.CutPrefix(entry, "GODEBUG="); ok {
-			godebug = value
-		}
-	}
-	switch {
-	case strings.Contains(godebug, setting):
-		return env
-	case godebug != "":
-		godebug += ","
-	}
-	return append(env[:len(env):len(env)], "GODEBUG="+godebug+setting+"1")
 }
 
 // await returns when somebody computes r or nobody needs to: true if it is w.

@@ -3,18 +3,9 @@ package metric
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
-	"molehill/pkg/plugin"
 	"molehill/transport"
 )
-
-// Classifier says which class each of some points is of: numbers from 0 on. It
-// should have learnt from public points.
-type Classifier interface {
-	Classes() int
-	Classify(transport.Points) ([]int, error)
-}
 
 // Histograms compares how often classes occur among generated and real points.
 type Histograms struct {
@@ -74,46 +65,6 @@ func shares(labels []int, classes int) ([]float64, error) {
 	return counts, nil
 }
 
-// ClassHistogram is the total variation between the classes of generated and of
-// real points, as a classifier sees both: what it gets wrong it gets wrong on
-// both sides. It is not in the Registry, because it needs its classifier.
-type ClassHistogram struct{ Classifier Classifier }
-
-// Describe implements plugin.Plugin.
-func (ClassHistogram) Describe() plugin.Info {
-	return plugin.Info{
-		Name:    "class-histogram",
-		Summary: "total variation between the classes of generated and of held-out points, as a classifier of public points sees them",
-		Version: "1",
-		Source:  "½ Σ |p − q|",
-	}
-}
-
-// Measure implements Metric; nothing is drawn. The note holds the χ² distance
-// and the total variation that equal laws would have.
-func (m ClassHistogram) Measure(generated, real transport.Points, _ *rand.Rand) (Value, error) {
-	h, err := m.Compare(generated, real)
-	if err != nil {
-		return Value{}, err
-	}
-	return Value{Value: h.TotalVariation, Note: fmt.Sprintf("samples of one law have %.4f; χ² distance %.4f", h.Floor, h.ChiSquared)}, nil
-}
-
-// Compare returns the histograms that Measure compares.
-func (m ClassHistogram) Compare(generated, real transport.Points) (Histograms, error) {
-	var labels [2][]int
-	for side, p := range []transport.Points{generated, real} {
-		if err := p.Check(); err != nil {
-			return Histograms{}, err
-		}
-		var err error
-		if labels[side], err = m.Classifier.Classify(p); err != nil {
-			return Histograms{}, err
-		}
-	}
-	return CompareHistograms(labels[0], labels[1], m.Classifier.Classes())
-}
-
 // KNN classifies a point as most of its K nearest labelled points are, in the
 // Euclidean distance; among classes that occur equally often, as the one with
 // the nearest point.
@@ -123,7 +74,7 @@ type KNN struct {
 	Labels []int            // [n], numbers from 0 on
 }
 
-// Classes implements Classifier: one more than the largest label.
+// Classes is one more than the largest label.
 func (c KNN) Classes() (classes int) {
 	for _, label := range c.Labels {
 		classes = max(classes, label+1)
@@ -131,7 +82,7 @@ func (c KNN) Classes() (classes int) {
 	return classes
 }
 
-// Classify implements Classifier.
+// Classify returns the class of each point.
 func (c KNN) Classify(p transport.Points) ([]int, error) {
 	for _, p := range []transport.Points{c.Points, p} {
 		if err := p.Check(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"molehill/transport"
@@ -68,33 +67,6 @@ func TestKNN(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d neighbours: %v, %v; want %v", k, got, err, want)
 		}
-	}
-}
-
-func TestClassHistogramSeesMissingClasses(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 1))
-	blobs := func(n int, classes ...int) (transport.Points, []int) {
-		p, labels := normals(rng, n, 2), make([]int, n)
-		for i := range n {
-			labels[i] = classes[i%len(classes)]
-			p.Row(i)[0] += 20 * float32(labels[i])
-		}
-		return p, labels
-	}
-	public, labels := blobs(300, 0, 1, 2)
-	var m Metric = ClassHistogram{KNN{5, public, labels}}
-	real, _ := blobs(300, 0, 1, 2)
-	whole, _ := blobs(600, 0, 1, 2)
-	part, _ := blobs(300, 0, 1)
-	if v, err := m.Measure(whole, real, rng); err != nil || v.Value > 1e-9 || !strings.Contains(v.Note, "χ²") {
-		t.Errorf("%+v, %v; want 0", v, err)
-	}
-	// ½·(1/6 + 1/6 + 1/3).
-	if v, err := m.Measure(part, real, rng); err != nil || math.Abs(v.Value-1./3) > 1e-9 {
-		t.Errorf("%+v, %v; want 1/3", v, err)
-	}
-	if _, err := m.Measure(transport.Points{Dim: 2}, real, rng); err == nil {
-		t.Error("no points have a histogram")
 	}
 }
 

@@ -40,9 +40,9 @@ func Measure(name string, generated, real transport.Points, rng *rand.Rand) (v V
 	if err != nil {
 		return v, err
 	}
-	for side, p := range map[string]transport.Points{"generated": generated, "real": real} {
+	for side, p := range []transport.Points{generated, real} {
 		if err := p.Check(); err != nil {
-			return v, fmt.Errorf("metric %q: %s points: %w", name, side, err)
+			return v, fmt.Errorf("metric %q: %s points: %w", name, [...]string{"generated", "real"}[side], err)
 		}
 	}
 	if generated.Dim != real.Dim {

@@ -3,7 +3,6 @@ package metric
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"molehill/pkg/npy"
+	"molehill/pkg/whole"
 )
 
 const (
@@ -115,15 +115,5 @@ func (s *Statistics) keep(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	if err = errors.Join(s.Save(f), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return whole.Write(path, 0o600, s.Save)
 }

@@ -85,7 +85,7 @@ func TestOrigins(t *testing.T) {
 		"gopkg.in/hills%2ev2.(*T[...]).M":      "gopkg.in/hills.v2",
 		"molehill/pkg/plugin.(*R[go.shape.x])": "molehill/pkg/plugin",
 	} {
-		if got := packageOf(function); got != want {
+		if got := PackageOf(function); got != want {
 			t.Errorf("%s is of package %s, want %s", function, got, want)
 		}
 	}

@@ -50,7 +50,7 @@ func registrant() Origin {
 	var o Origin
 	for {
 		frame, more := frames.Next()
-		of := packageOf(frame.Function)
+		of := PackageOf(frame.Function)
 		if of == "runtime" || of == "testing" {
 			break
 		}
@@ -62,8 +62,8 @@ func registrant() Origin {
 	return o
 }
 
-// packageOf returns the package path of a function's full name.
-func packageOf(function string) string {
+// PackageOf returns the package path of a function's full name.
+func PackageOf(function string) string {
 	last := strings.LastIndexByte(function, '/') + 1
 	name, _, _ := strings.Cut(function[last:], ".")
 	return strings.ReplaceAll(function[:last]+name, "%2e", ".")

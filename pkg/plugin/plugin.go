@@ -15,8 +15,9 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -167,12 +168,7 @@ func (r *Registry[T]) Faults() []error {
 }
 
 func (r *Registry[T]) names() []string {
-	names := make([]string, 0, len(r.byName))
-	for name := range r.byName {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+	return slices.Sorted(maps.Keys(r.byName))
 }
 
 // UnknownError says that nothing of a kind has the name asked for.

@@ -39,23 +39,23 @@ const nonPrivate = "NOT PRIVATE: this looked at the private rows, and no budget 
 // Markdown writes the report as Markdown, without its figures.
 func (d Document) Markdown(to io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", escape(d.Title))
+	fmt.Fprintf(&b, "# %s\n\n", viz.EscapeMarkdown(d.Title))
 	if d.Warning != "" {
-		fmt.Fprintf(&b, "> **%s**\n\n", escape(d.Warning))
+		fmt.Fprintf(&b, "> **%s**\n\n", viz.EscapeMarkdown(d.Warning))
 	}
 	if d.Summary != "" {
-		fmt.Fprintf(&b, "%s\n\n", escape(d.Summary))
+		fmt.Fprintf(&b, "%s\n\n", viz.EscapeMarkdown(d.Summary))
 	}
 	for _, s := range d.Sections {
-		fmt.Fprintf(&b, "## %s\n\n", escape(s.Heading))
+		fmt.Fprintf(&b, "## %s\n\n", viz.EscapeMarkdown(s.Heading))
 		if s.NonPrivate {
 			fmt.Fprintf(&b, "> **%s**\n\n", nonPrivate)
 		}
 		for _, p := range s.Text {
-			fmt.Fprintf(&b, "%s\n\n", escape(p))
+			fmt.Fprintf(&b, "%s\n\n", viz.EscapeMarkdown(p))
 		}
 		for _, p := range s.List {
-			fmt.Fprintf(&b, "- %s\n", escape(p))
+			fmt.Fprintf(&b, "- %s\n", viz.EscapeMarkdown(p))
 		}
 		if len(s.List) > 0 {
 			b.WriteString("\n")
@@ -66,25 +66,6 @@ func (d Document) Markdown(to io.Writer) error {
 	}
 	_, err := io.WriteString(to, b.String())
 	return err
-}
-
-// escape makes text inert in Markdown: names of columns are anybody's.
-func escape(text string) string {
-	var b strings.Builder
-	for _, r := range strings.Join(strings.Fields(text), " ") {
-		switch {
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '&':
-			b.WriteString("&amp;")
-		case strings.ContainsRune("\\`*_[]|$~", r):
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // style is for light and dark screens and for paper.

@@ -73,6 +73,12 @@ func sign(dir string) error {
 	return explain(path, os.WriteFile(path, text, 0o644))
 }
 
+// signed reports whether some process has ever held the lock in dir.
+func signed(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, lockFile))
+	return err == nil && info.Size() > 0
+}
+
 // locked reports whether some process computes the run in dir.
 func locked(dir string) (bool, error) {
 	lock := flock.New(filepath.Join(dir, lockFile), flock.SetFlag(os.O_RDONLY)) // never creates it

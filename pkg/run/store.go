@@ -123,13 +123,16 @@ func (s Store) List() ([]Entry, error) {
 	return entries, nil
 }
 
-// Delete removes a run, or a broken one, and all it holds, unless a process is
-// computing it. A private run that is deleted and started again draws new
+// Delete removes a run, or a broken one, that is called by its whole ID, and all it
+// holds, unless a process is computing it. A private run that is deleted and started again draws new
 // noise: the budget is spent again.
 func (s Store) Delete(id string) error {
 	dir, err := s.find(id)
 	if err != nil {
 		return err
+	}
+	if whole := filepath.Base(dir); whole != id {
+		return fmt.Errorf("run: %s calls %s; give the whole ID to delete it", id, whole)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && !exists(filepath.Join(dir, recordFile)) {
 		return fmt.Errorf("run: %s holds files but no %s: it is no run; remove it by hand if it may go", dir, recordFile)

@@ -159,6 +159,19 @@ func (s Store) DeleteSweep(w *Sweep) error {
 	return errors.Join(os.RemoveAll(w.Dir), w.Release())
 }
 
+// Open returns the runs of the sweep that are there still, and why the others are not.
+func (w *Sweep) Open() (runs []*Run, gone error) {
+	for _, id := range w.Runs {
+		r, err := Open(filepath.Join(filepath.Dir(filepath.Dir(w.Dir)), id))
+		if err != nil {
+			gone = errors.Join(gone, err)
+			continue
+		}
+		runs = append(runs, r)
+	}
+	return runs, gone
+}
+
 // Acquire makes this process the one that starts the sweep's runs, until Release
 // or its end. It returns ErrBusy while another does.
 func (w *Sweep) Acquire() error {
@@ -168,8 +181,11 @@ func (w *Sweep) Acquire() error {
 	if err != nil {
 		return err
 	}
+	if err := sign(w.Dir); err != nil {
+		return errors.Join(err, lock.Close())
+	}
 	w.lock = lock
-	return sign(w.Dir)
+	return nil
 }
 
 // Release lets others start the runs.

@@ -55,7 +55,7 @@ func (r *Run) look() (State, int, error) {
 		return Running, lives, nil
 	case exists(r.path(errorFile)):
 		return Failed, lives, nil
-	case lives == 0:
+	case lives == 0 && !signed(r.Dir): // one that ends before it has told of itself has signed
 		return Pending, lives, nil
 	}
 	return Interrupted, lives, nil
@@ -166,7 +166,7 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 func (r *Run) Events() ([]Event, error) {
 	r.holding.write()
 	events, _, err := readEvents(r.path(eventsFile), 0)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return events, fmt.Errorf("run: %w", err)
 	}
 	return events, nil

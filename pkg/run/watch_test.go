@@ -46,6 +46,23 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// A process that ends between taking the lock and telling of itself has interrupted the
+// run: who waits for it is told.
+func TestWhoWaitsIsToldOfAnEarlyEnd(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	lock, err := acquire(r.Dir)
+	ok(t, err, sign(r.Dir))
+	time.AfterFunc(100*time.Millisecond, func() { lock.Close() })
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	if _, err := r.Wait(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("waiting ends with %v, want an interruption", err)
+	}
+	if state, err := r.State(); err != nil || state != Interrupted {
+		t.Errorf("it is %s, %v", state, err)
+	}
+}
+
 func TestWatcherForgetsWhatWasCutOff(t *testing.T) {
 	r := acquired(t, Spec{Experiment: "a"})
 	emit := func(from, to int) {

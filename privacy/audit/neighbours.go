@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -40,11 +41,21 @@ func (w Worlds) Apart() (distance float64) {
 func (n Neighbours) at(step int) Worlds { return n.Worlds[min(step, len(n.Worlds)-1)] }
 
 // Once returns the neighbours of a plan of a single release of all records, which
-// release makes of a world and returns, by the mechanism itself. Before noise a world
-// is always the same, so the mechanism runs once for it without noise and once with;
-// after that only the noise is fresh. An error says that the two were not the same
-// mechanism.
-func Once(plan privacy.Plan, release func(world int, release *privacy.Releaser) ([]float64, error)) (n Neighbours, err error) {
+// mechanism makes of a world. Before noise a world is always the same, so the mechanism
+// runs once for it without noise and once with; after that only the noise is fresh. An
+// error says that the two were not the same mechanism.
+func Once(plan privacy.Plan, mechanism func(world int, release *privacy.Releaser) error) (n Neighbours, err error) {
+	release := func(world int, r *privacy.Releaser) (released []float64, err error) {
+		r.Keep(func(_ int, values []float64) error {
+			if released != nil {
+				return errors.New("audit: a second release of a plan for one")
+			}
+			released = slices.Clone(values)
+			return nil
+		})
+		err = mechanism(world, r)
+		return released, err
+	}
 	open := plan
 	open.Budget.Epsilon, open.NoiseStd = math.Inf(1), 0
 	var worlds Worlds
@@ -72,6 +83,27 @@ func Once(plan privacy.Plan, release func(world int, release *privacy.Releaser) 
 		return own, nil
 	}
 	return n, nil
+}
+
+// Same returns an error unless the plan that was made anew of a run's settings is the one
+// that its statement tells of.
+func Same(plan privacy.Plan, statement privacy.Statement) error {
+	again, err := plan.Statement(noise.Seeded(0), nil)
+	if err != nil {
+		return err
+	}
+	type promise struct {
+		Relation, Sampler         string
+		Steps                     int
+		Noise, Sensitivity, Delta float64
+	}
+	of := func(s privacy.Statement) promise {
+		return promise{s.Relation, s.Sampler, s.Steps, s.NoiseStd, s.Sensitivity.Value, s.Delta}
+	}
+	if made, found := of(again), of(statement); made != found {
+		return fmt.Errorf("this program would make another plan of its settings, %+v, than the run's, %+v; audit it with the version that made it", made, found)
+	}
+	return nil
 }
 
 var errAnother = errors.New("audit: with noise something else was released than without; the audit does not know this mechanism")

@@ -1,22 +1,10 @@
-// Package clip bounds what one record can do to a sum: it clips rows, whole
-// gradients, and the gradients of single examples without writing them down
-// (ghost norms), and states the sensitivity of what comes out.
+// Package clip bounds what one record can do to a sum: it clips rows, whole gradients
+// and singular values, and states the sensitivity of what comes out. Package
+// models/ghost clips the gradients of single examples without writing them down.
 //
 // Every clip maps whatever it is given, NaN and infinities included, to a vector
 // of norm at most C: a record without a finite norm contributes zero, and
 // changes nothing about what happens to the others.
-//
-// The formulas are those that a graph can use in place of the host:
-//
-//	factor   w_i = min(1, C/‖∇_i‖), 0 if ‖∇_i‖ is not finite
-//	dense    ‖∇_i‖² = (‖a_i‖² + 1)·‖g_i‖², the 1 for the bias
-//	shared   ‖∇_i‖² = Σ_{s,t} (⟨a_is, a_it⟩ + 1)·⟨g_is, g_it⟩ over positions s, t
-//	sum      Σ_i w_i·∇_i = Aᵀ·diag(w)·G
-//
-// where a are a layer's inputs and g the gradients of each example's own loss
-// with respect to its outputs (Goodfellow 2015, "Efficient per-example gradient
-// computations"; Li, Tramèr, Liang & Hashimoto 2022, "Large language models can
-// be strong differentially private learners", Section 4).
 package clip
 
 import (

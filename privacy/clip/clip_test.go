@@ -147,17 +147,12 @@ func TestOneBadRecordChangesNothingElse(t *testing.T) {
 func TestBadInputIsAnError(t *testing.T) {
 	row := []float64{1, 2, 3}
 	_, dims := Sum(row, 2, 1)
-	_, none := GhostNorms[float32]()
-	_, shape := Ghost(1, Layer[float32]{Positions: 1, In: 2, Out: 1, Inputs: make([]float32, 4), Gradients: make([]float32, 3)})
-	_, empty := Ghost(1, Layer[float32]{})
-	_, kernel := Unfold(Convolution{Height: 2, Width: 2, Channels: 1, Kernel: 3, Stride: 1}, make([]float32, 4))
 	_, images := PerImageSensitivity(1, 0, privacy.AddRemove)
 	_, relation := SumSensitivity(1, 0)
-	_, table := TableSensitivity(1, privacy.AddRemove)
 	_, inf := JointSensitivity(math.Inf(1), privacy.AddRemove)
 	for want, err := range map[string]error{
-		"rows of 2": dims, "no layers": none, "want [2, 1, 2]": shape, "at least 1": empty, "as large as the kernel": kernel,
-		"at least one": images, "Relation(0)": relation, "how many": table, "norm +Inf": inf,
+		"rows of 2":    dims,
+		"at least one": images, "Relation(0)": relation, "norm +Inf": inf,
 		"norm 0": Rows(row, 3, 0), "norm NaN": Joint(math.NaN(), row), "norm -1": Rows(row, 3, -1), "rows of 0": Rows(row, 0, 1),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -10,30 +10,16 @@ import (
 // SumSensitivity is that of Σ_i clip_C(v_i), where v_i is computed from record i
 // alone: C when a record is added, removed or zeroed out, since ‖clip_C(v)‖ ≤ C,
 // and 2C when it is replaced, since ‖clip_C(v) − clip_C(v′)‖ ≤ 2C with equality
-// for opposite vectors. It holds for Sum and for Ghost.
+// for opposite vectors. It holds for Sum and for models/ghost.
 func SumSensitivity(bound float64, relation privacy.Relation) (privacy.Sensitivity, error) {
-	s, err := sensitivity(bound, apart(bound, relation), relation, "sum of per-example vectors, each clipped",
+	apart := bound
+	if relation.Replaces() {
+		apart = 2 * bound
+	}
+	s, err := sensitivity(bound, apart, relation, "sum of per-example vectors, each clipped",
 		"triangle inequality: C for a record more or less (Abadi et al. 2016), 2C for one replaced")
 	s.PerRecord = err == nil
 	return s, err
-}
-
-// TableSensitivity is that of the rows clip_C(v_i) themselves, [n, dim], where
-// v_i is computed from record i alone: C when a record is zeroed out, 2C when it
-// is replaced. Under add/remove there is none: the number of rows would tell.
-func TableSensitivity(bound float64, relation privacy.Relation) (privacy.Sensitivity, error) {
-	if relation == privacy.AddRemove {
-		return privacy.Sensitivity{}, fmt.Errorf("clip: a table of rows shows how many there are, which add-remove keeps private; state it under replace-one or zero-out")
-	}
-	return sensitivity(bound, apart(bound, relation), relation, "table of clipped rows", "one row changes, between two vectors of norm at most C")
-}
-
-// apart is how far one vector of norm at most bound can move.
-func apart(bound float64, relation privacy.Relation) float64 {
-	if relation.Replaces() {
-		return 2 * bound
-	}
-	return bound
 }
 
 // JointSensitivity is that of one whole gradient clipped to norm C by Joint,

@@ -87,29 +87,6 @@ func TestSumSensitivityByBruteForce(t *testing.T) {
 	}
 }
 
-func TestTableSensitivityByBruteForce(t *testing.T) {
-	for _, relation := range relations[1:] {
-		attack(t, "clipped rows, "+relation.String(), 0.99999, func(rng *rand.Rand) ([]float64, []float64, privacy.Sensitivity, error) {
-			n, dim, bound := 1+rng.IntN(4), 1+rng.IntN(5), math.Exp(3*rng.NormFloat64())
-			data := fill[float32](rng, n*dim)
-			for i := range data {
-				data[i] *= float32(2 * bound)
-			}
-			moved := rng.IntN(n) * dim
-			other := append([]float32(nil), data...)
-			copy(other[moved:], neighbour(rng, data[moved:moved+dim], relation))
-			if err := Rows(data, dim, bound); err != nil {
-				return nil, nil, privacy.Sensitivity{}, err
-			}
-			if err := Rows(other, dim, bound); err != nil {
-				return nil, nil, privacy.Sensitivity{}, err
-			}
-			s, err := TableSensitivity(bound, relation)
-			return widen(data), widen(other), s, err
-		})
-	}
-}
-
 func widen(v []float32) []float64 {
 	w := make([]float64, len(v))
 	for i, x := range v {
@@ -190,121 +167,10 @@ func TestCoupledSensitivitiesByBruteForce(t *testing.T) {
 	}
 }
 
-// Ghost clipping is attacked with opposite gradients, with records that are not
-// finite, and with positions that cancel to the last bit, where rounding could
-// make a long gradient look short.
-func TestGhostSensitivityByBruteForce(t *testing.T) {
-	for _, relation := range relations {
-		attack(t, "ghost clipping, "+relation.String(), 0.9999, func(rng *rand.Rand) ([]float64, []float64, privacy.Sensitivity, error) {
-			n, bound := 1+rng.IntN(3), math.Exp(2*rng.NormFloat64())
-			layers := []Layer[float32]{
-				randomLayer(rng, n, 1, 1+rng.IntN(3), 1+rng.IntN(3), true),
-				randomLayer(rng, n, 2+rng.IntN(3), 1+rng.IntN(6), 1+rng.IntN(6), rng.IntN(2) == 0),
-			}
-			if rng.IntN(3) == 0 {
-				cancel(rng, &layers[1])
-			}
-			before, err := Ghost(bound, layers...)
-			if err != nil {
-				return nil, nil, privacy.Sensitivity{}, err
-			}
-			for l := range layers { // the last example becomes its neighbour
-				layer := &layers[l]
-				a, g := layer.Positions*layer.In*(n-1), layer.Positions*layer.Out*(n-1)
-				if relation == privacy.AddRemove && n > 1 {
-					layer.Inputs, layer.Gradients = layer.Inputs[:a], layer.Gradients[:g]
-					continue
-				}
-				copy(layer.Gradients[g:], neighbour(rng, layer.Gradients[g:], relation))
-			}
-			after, err := Ghost(bound, layers...)
-			if err != nil {
-				return nil, nil, privacy.Sensitivity{}, err
-			}
-			s, err := SumSensitivity(bound, relation)
-			return flat(before), flat(after), s, err
-		})
+func fill[F Float](rng *rand.Rand, n int) []F {
+	v := make([]F, n)
+	for i := range v {
+		v[i] = F(rng.NormFloat64())
 	}
-}
-
-// cancel makes the positions of every example of a layer huge and all but
-// opposite.
-func cancel(rng *rand.Rand, l *Layer[float32]) {
-	size := float32(math.Exp(20 * rng.Float64()))
-	for i := range l.examples() {
-		a, g := l.at(i, 0)
-		for c := range a {
-			a[c] *= size
-		}
-		b, h := l.at(i, 1)
-		copy(b, a)
-		for o := range g {
-			h[o] = -g[o]
-		}
-		b[0] = math.Nextafter32(b[0], 0)
-		for t := 2; t < l.Positions; t++ {
-			_, g := l.at(i, t)
-			clear(g)
-		}
-	}
-}
-
-// What squares of lengths lose beyond float64's range is not lost to the bound: inputs so
-// short that their products are 0 beside gradients so long that they make up for it.
-func TestGhostKeepsTheBoundAtTheEndsOfTheRange(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 12))
-	extreme := func() float64 { return math.Pow(10, 300*rng.Float64()-150) * math.Pow(10, 300*rng.Float64()-150) }
-	largest := 0.
-	for range 5000 {
-		bound := math.Pow(10, 30*rng.Float64()-19)
-		layer := Layer[float64]{Positions: 1 + rng.IntN(4), In: 1 + rng.IntN(5), Out: 1 + rng.IntN(5), Bias: rng.IntN(4) == 0}
-		input, gradient := extreme(), extreme()
-		if rng.IntN(2) == 0 { // the product is near the bound
-			gradient = min(1e300, bound/input*math.Exp(3*rng.NormFloat64()))
-		}
-		for range layer.Positions * layer.In {
-			layer.Inputs = append(layer.Inputs, input*(1+rng.Float64()))
-		}
-		for range layer.Positions * layer.Out {
-			layer.Gradients = append(layer.Gradients, gradient*(1+rng.Float64()))
-		}
-		sum, err := Ghost(bound, layer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		largest = max(largest, Norm(flat(sum))/bound)
-	}
-	if !(largest < 1+1e-9 && largest > 0.999) {
-		t.Errorf("the longest clipped gradient is %v of the bound", largest)
-	}
-}
-
-// The broken twin: without what GhostNorms adds for cancellation the Gram form
-// of such examples is rounding error, and the clip lets gradients pass at many
-// times the bound.
-func TestGramFormAloneWouldBeFooled(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 11))
-	const trials = 2000
-	fooled, worst := 0, 0.
-	for range trials {
-		layer := randomLayer(rng, 1, 2, 6, 6, false)
-		cancel(rng, &layer)
-		gradient, _ := written(layer)
-		norms, err := GhostNorms(layer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		truth := Norm(gradient)
-		worst = max(worst, truth/norms[0])
-		if truth > 2*math.Sqrt(max(layer.gramNorm(0), 0)) {
-			fooled++
-		}
-	}
-	t.Logf("of %d gradients the Gram form halves %d; largest true norm over GhostNorms': %.4f", trials, fooled, worst)
-	if fooled < trials/10 {
-		t.Error("the Gram form was hardly fooled: the test has no power")
-	}
-	if worst > 1 {
-		t.Errorf("GhostNorms lies below the true norm by a factor %v", worst)
-	}
+	return v
 }

@@ -108,12 +108,14 @@ func (e *Embedding) Drift(_ Flow, x transport.Points, _ int) ([]float32, error) 
 // all returns all records within their diameter, for a release that looks at
 // each of them.
 func all(records transport.Points, diameter float64, release *privacy.Releaser) (transport.Points, error) {
+	return records.Within(diameter / 2), drawsAll(records, release)
+}
+
+// drawsAll refuses a plan whose release does not look at all records.
+func drawsAll(records transport.Points, release *privacy.Releaser) error {
 	rows, err := release.Draw(0)
-	if err != nil {
-		return records, err
+	if err == nil && len(rows) != records.Len() {
+		err = fmt.Errorf("flow: a plan that draws %d of %d records; this release looks at all", len(rows), records.Len())
 	}
-	if len(rows) != records.Len() {
-		return records, fmt.Errorf("flow: a plan that draws %d of %d records; this release looks at all", len(rows), records.Len())
-	}
-	return records.Within(diameter / 2), nil
+	return err
 }

@@ -100,12 +100,8 @@ func (t *Labelled) Drift(f Flow, x transport.Points, step int) ([]float32, error
 // direction to its first basis vector, and those with a label outside
 // 0 … classes−1 to class 0.
 func NewLabelled(records transport.Points, labels []int, classes, degree int, directions Directions, release *privacy.Releaser) (*Labelled, error) {
-	rows, err := release.Draw(0)
-	if err != nil {
+	if err := drawsAll(records, release); err != nil {
 		return nil, err
-	}
-	if len(rows) != records.Len() {
-		return nil, fmt.Errorf("flow: a plan that draws %d of %d records; means of harmonics are released of all", len(rows), records.Len())
 	}
 	sensitivity, err := harmonic.LabelledSensitivity(records.Dim, degree, classes, records.Len())
 	if err != nil {

@@ -71,12 +71,8 @@ func NewSphericalBeside(public, records transport.Points, degree int, directions
 
 // releasedSketch is that of all records, with the noise of a plan for it.
 func releasedSketch(records transport.Points, basis *harmonic.Basis, release *privacy.Releaser) (*harmonic.Sketch, error) {
-	rows, err := release.Draw(0)
-	if err != nil {
+	if err := drawsAll(records, release); err != nil {
 		return nil, err
-	}
-	if len(rows) != records.Len() {
-		return nil, fmt.Errorf("flow: a plan that draws %d of %d records; means of harmonics are released of all", len(rows), records.Len())
 	}
 	sensitivity, err := harmonic.Sensitivity(records.Dim, basis.Degree, records.Len())
 	if err != nil {

@@ -143,9 +143,10 @@ func TestSphericalBoundsWildRecords(t *testing.T) {
 	}
 }
 
-// With a prior particles find what is private where it differs from what is public, on
-// degrees that are released; a prior that is not like the records is refused before
-// anything is released.
+// Beside fewer public points of the same population a noisy release comes nearer than
+// either does alone (of twelve keys: 0.038 ± 0.008 alone, 0.018 ± 0.002 with the public
+// points' 0.022); a prior that is not like the records is refused before anything is
+// released.
 func TestSphericalFlowBesideAPrior(t *testing.T) {
 	cap := func(seed uint64, by float32) transport.Points {
 		x := sphere(seed, 4000, 4)
@@ -155,7 +156,8 @@ func TestSphericalFlowBesideAPrior(t *testing.T) {
 		x.OnSphere()
 		return x
 	}
-	records, public := cap(4, 1.2), cap(8, 1)
+	records, public := cap(4, 1.2), cap(8, 1.2)
+	public = transport.Points{Dim: 4, Data: public.Data[:4*500]}
 	directions := Directions{Count: 20, Stack: true, Random: noise.Seeded(1)}
 	plan := sphericalPlan(t, records, 3, 0.1)
 	landed := func(target *Spherical) float64 {

@@ -136,14 +136,3 @@ func wide(values []float32) []float64 {
 func points(p transport.Points) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(wide(p.Data), p.Len(), p.Dim)
 }
-
-// Directions that are none, or not as many as they say, are an error: what goes wrong on
-// another core nobody could catch.
-func TestTargetsRefuseBadDirections(t *testing.T) {
-	x := transport.NewPoints(4, 3)
-	for _, u := range []sliced.Directions{{Dim: 3}, {Dim: 3, Count: 2, Data: []float32{1, 0, 0}}, {Dim: 2, Count: 1, Data: []float32{1, 0}}} {
-		if targets, err := graph.Targets(x, x, u); err == nil {
-			t.Errorf("%+v: %v", u, targets)
-		}
-	}
-}

@@ -21,47 +21,10 @@ import (
 // clipped outputs of private records, use the host's gradient.
 //
 // It sorts in the graph, k rows of n and of m. XLA does that well; GoMLX's Go
-// backend takes a thousand times longer than plain Go. There, and wherever the
-// points are on the host, give the graph what the host has sorted: Matched.
+// backend takes a thousand times longer than plain Go.
 func SW(x, y, u *Node, p float64) *Node {
 	checkSliced(x, y, u, p)
 	return lines(project(x, u), project(y, u), p, x.Shape().Dimensions[:x.Rank()-2])
-}
-
-// SmoothedSW is the Gaussian-smoothed SW_p^p (003 Eq. 9) by sampling: SW with
-// sigma·noise added to the projections, noiseX, [k, batch..., n], and noiseY,
-// [k, batch..., m], of independent standard normals.
-func SmoothedSW(x, y, u, noiseX, noiseY *Node, sigma, p float64) *Node {
-	checkSliced(x, y, u, p)
-	if !(sigma >= 0) || math.IsInf(sigma, 0) {
-		panic(fmt.Errorf("graph: smoothing by sigma = %v; take a finite number of at least 0", sigma))
-	}
-	noisy := func(points, noise *Node) *Node {
-		at := project(points, u)
-		if !noise.Shape().Equal(at.Shape()) {
-			panic(fmt.Errorf("graph: noise of shape %s for projections %s; want one for each, [k, batch..., n]", noise.Shape(), at.Shape()))
-		}
-		return Add(at, MulScalar(StopGradient(noise), sigma))
-	}
-	return lines(noisy(x, noiseX), noisy(y, noiseY), p, x.Shape().Dimensions[:x.Rank()-2])
-}
-
-// Matched returns the mean of |⟨θ_l, x_i⟩ − T_li|^p over points and directions,
-// [batch...], for points x, [batch..., n, d], and targets T, [k, batch..., n],
-// that the host has found by sorting, in the order of x.
-//
-// With Targets it has the gradient by x of SW_p^p where the number of points of
-// y is n or divides it, and of SW_2^2 for any. Its value is that of SW_p^p where
-// each point has one target, and less by the spread of what a point is given
-// where it has several.
-func Matched(x, targets, u *Node, p float64) *Node {
-	checkSliced(x, x, u, p)
-	at := project(x, u)
-	if !targets.Shape().Equal(at.Shape()) {
-		panic(fmt.Errorf("graph: targets of shape %s for projections %s; want one for each, [k, batch..., n]", targets.Shape(), at.Shape()))
-	}
-	apart := power(Sub(at, StopGradient(targets)), p)
-	return overDirections(ReduceMean(apart, -1))
 }
 
 // project returns ⟨θ_l, x_i⟩, [k, batch..., n].

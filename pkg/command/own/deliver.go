@@ -19,6 +19,7 @@ import (
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/run"
+	"molehill/pkg/whole"
 	"molehill/privacy"
 )
 
@@ -66,7 +67,7 @@ func (s *synthesis) export(ctx context.Context, r *run.Run) error {
 	if made := "synthetic" + ending; slices.Contains(left, made) {
 		return copyOut(r, made, s.out, 0o644)
 	}
-	return writeWhole(s.out, 0o644, func(to io.Writer) error {
+	return whole.Write(s.out, 0o644, func(to io.Writer) error {
 		if s.images {
 			return images.Export(ctx, r, to, ending)
 		}
@@ -100,7 +101,7 @@ func copyReport(r *run.Run, artefact, path string, mode fs.FileMode) error {
 
 // copyOut copies an artefact.
 func copyOut(r *run.Run, artefact, path string, mode fs.FileMode) error {
-	return writeWhole(path, mode, func(to io.Writer) error {
+	return whole.Write(path, mode, func(to io.Writer) error {
 		from, err := r.Artefact(artefact)
 		if err != nil {
 			return err

@@ -3,8 +3,6 @@ package own
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +13,7 @@ import (
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
+	"molehill/pkg/whole"
 	"molehill/viz"
 )
 
@@ -68,7 +67,7 @@ looks at nothing before.`,
 			if err := schema.Check(); err != nil {
 				return fmt.Errorf("the draft: %w", err)
 			}
-			if err := writeWhole(out, 0o600, schema.Encode); err != nil {
+			if err := whole.Write(out, 0o600, schema.Encode); err != nil {
 				return err
 			}
 			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "A draft of the schema, in "+out))
@@ -118,7 +117,7 @@ privacy of what is made with it does not hold for it.`,
 			if err := schema.Confirm(args[1:]...); err != nil {
 				return err
 			}
-			if err := writeWhole(args[0], 0o600, schema.Encode); err != nil {
+			if err := whole.Write(args[0], 0o600, schema.Encode); err != nil {
 				return err
 			}
 			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "What is public now, in "+args[0]))
@@ -218,20 +217,4 @@ func dataName(path string) string {
 		return "table"
 	}
 	return name[:min(len(name), 63)]
-}
-
-// writeWhole writes a file so that it is there whole or not at all.
-func writeWhole(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".molehill-*")
-	if err != nil {
-		return err
-	}
-	err = write(file)
-	err = errors.Join(err, file.Chmod(mode), file.Close())
-	if err == nil {
-		if err = os.Rename(file.Name(), path); err == nil {
-			return nil
-		}
-	}
-	return errors.Join(err, os.Remove(file.Name()))
 }

@@ -8,6 +8,7 @@ import (
 
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/whole"
 	"molehill/viz"
 )
 
@@ -17,7 +18,7 @@ func draftImages(cmd *cobra.Command, data, out, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(out, 0o600, schema.Encode); err != nil {
+	if err := whole.Write(out, 0o600, schema.Encode); err != nil {
 		return err
 	}
 	describeImages(cmd.OutOrStdout(), schema, "A draft of the schema, in "+out)
@@ -53,7 +54,7 @@ func confirmImages(cmd *cobra.Command, path string, parts []string) error {
 	if err := schema.Confirm(parts...); err != nil {
 		return err
 	}
-	if err := writeWhole(path, 0o600, schema.Encode); err != nil {
+	if err := whole.Write(path, 0o600, schema.Encode); err != nil {
 		return err
 	}
 	describeImages(cmd.OutOrStdout(), schema, "What is public now, in "+path)

@@ -3,6 +3,7 @@ package promise
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -135,10 +136,8 @@ func (m *mechanism) String() string {
 }
 
 func oneOf(flag, value string, choices ...string) error {
-	for _, choice := range choices {
-		if value == choice {
-			return nil
-		}
+	if slices.Contains(choices, value) {
+		return nil
 	}
 	return &plugin.UnknownError{Kind: "--" + flag, Name: value, Nearest: choices}
 }

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func compare() *cobra.Command {
 			}
 			have := compared.Metrics()
 			for _, name := range metrics {
-				if !strings.Contains("\x00"+strings.Join(have, "\x00")+"\x00", "\x00"+name+"\x00") {
+				if !slices.Contains(have, name) {
 					return fmt.Errorf("--metric %s: none of the runs has measured that; they have %s", name, strings.Join(have, ", "))
 				}
 			}

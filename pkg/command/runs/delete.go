@@ -16,15 +16,12 @@ func remove() *cobra.Command {
 		Short: "delete a run's directory, or the list of runs that a sweep is; what releases cost stays spent",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, store, err := find(args[0])
+			_, store, err := find(args[0])
 			if store.Dir == "" {
 				return err
 			}
 			if sweep, none := store.OpenSweep(args[0]); none == nil && errors.Is(err, run.ErrUnknown) {
 				return forget(cmd.OutOrStdout(), store, sweep, args[0])
-			}
-			if err == nil && r.ID != args[0] {
-				return fmt.Errorf("%s calls %s; give the whole ID to delete it", args[0], r.ID)
 			}
 			if err := store.Delete(args[0]); err != nil { // also of a run that cannot be opened
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -32,12 +33,15 @@ func list() *cobra.Command {
 				summaries := make([]Summary, 0, len(entries))
 				queued := queuedOf(entries)
 				for _, entry := range entries {
-					if entry.Err == nil {
-						if s, err := summarize(entry.Run); err == nil {
-							s.Queued = queued[s.ID]
-							summaries = append(summaries, s)
-						}
+					s, err := Summary{ID: entry.ID, Dir: filepath.Join(store.Dir, entry.ID)}, entry.Err
+					if err == nil {
+						s, err = summarize(entry.Run)
 					}
+					if err != nil { // a broken one is told of, as without --json
+						s.Unread = err.Error()
+					}
+					s.Queued = queued[s.ID]
+					summaries = append(summaries, s)
 				}
 				return cli.JSON(cmd.OutOrStdout(), summaries)
 			}
@@ -84,11 +88,10 @@ func tellSweeps(w io.Writer, store run.Store) error {
 	sweeps, err := store.Sweeps()
 	for _, sweep := range sweeps {
 		finished := 0
-		for _, id := range sweep.Runs {
-			if r, err := store.Open(id); err == nil {
-				if state, err := r.State(); err == nil && state == run.Finished {
-					finished++
-				}
+		runs, _ := sweep.Open()
+		for _, r := range runs {
+			if state, err := r.State(); err == nil && state == run.Finished {
+				finished++
 			}
 		}
 		doing := ""

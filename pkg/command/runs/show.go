@@ -31,7 +31,7 @@ type Summary struct {
 	Note    string     `json:"note,omitempty"`
 	// Measured is what it was measured by since, by the name of the artefact.
 	Measured map[string]experiment.Measured `json:"measured,omitempty"`
-	Unread   string                         `json:"unread,omitempty"` // why not all of Measured is here
+	Unread   string                         `json:"unread,omitempty"` // why not all of it is here
 	Privacy  json.RawMessage                `json:"privacy,omitempty"`
 	Paid     string                         `json:"paid,omitempty"` // what the ledger says of its releases
 	Computed []run.Provenance               `json:"provenance,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -162,11 +163,7 @@ func chosen(requests []experiment.Request, only []string) ([]experiment.Request,
 			case "seed":
 				has = strconv.FormatUint(q.Seed, 10)
 			}
-			found := false
-			for _, v := range values {
-				found = found || v == has
-			}
-			keep = keep && found
+			keep = keep && slices.Contains(values, has)
 		}
 		if keep {
 			kept = append(kept, q)
@@ -329,26 +326,11 @@ func samplesIn(store run.Store) experiment.Samples {
 // report writes a sweep's results into a folder, and returns the pictures there that are of
 // what was there before: those of runs that are not at hand are not drawn again.
 func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out string) (old []string, err error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, err
-	}
-	text, err := json.MarshalIndent(rows, "", " ")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(out, "results.json"), append(text, '\n'), 0o644); err != nil {
-		return nil, err
-	}
 	shown, err := s.Report(rows, samplesIn(store))
 	if err != nil {
 		return nil, err
 	}
-	for name, figure := range shown.Figures {
-		if err := figure.Save(filepath.Join(out, name)); err != nil {
-			return nil, err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(out, "report.md"), []byte(shown.Page(s.Describe())), 0o644); err != nil {
+	if err := writeResults(out, rows, shown.Page(s.Describe()), shown.Figures); err != nil {
 		return nil, err
 	}
 	found, err := filepath.Glob(filepath.Join(out, "*.png"))
@@ -358,4 +340,24 @@ func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out stri
 		}
 	}
 	return old, err
+}
+
+// writeResults writes what runs say, for programs and for people.
+func writeResults(out string, rows []experiment.Row, page string, figures map[string]viz.Figure) error {
+	text, err := json.MarshalIndent(rows, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return fmt.Errorf("%w; --out names another folder for the results", err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "results.json"), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	for name, figure := range figures {
+		if err := figure.Save(filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(out, "report.md"), []byte(page), 0o644)
 }

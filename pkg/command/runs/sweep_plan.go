@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -221,14 +220,9 @@ func computeSweep() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var runs []*run.Run
-			for _, id := range w.Runs {
-				r, err := store.Open(id)
-				if err != nil {
-					fmt.Fprintln(cmd.ErrOrStderr(), err) // deleted since; the others are made
-					continue
-				}
-				runs = append(runs, r)
+			runs, gone := w.Open()
+			if gone != nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), gone) // deleted since; the others are made
 			}
 			self, err := os.Executable()
 			if err != nil {
@@ -301,25 +295,14 @@ func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []experi
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(rows, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return fmt.Errorf("%w; --out names another folder for the results", err)
-	}
-	if err := os.WriteFile(filepath.Join(out, "results.json"), append(text, '\n'), 0o644); err != nil {
-		return err
-	}
 	summary, all := c.Summary(), c.Rows()
 	page := fmt.Sprintf("# %s\n\n%s\n## Every run\n\n%s", p.title, summary.Markdown(), all.Markdown())
+	figures := map[string]viz.Figure{}
 	if figure, ok := c.Overview(p.varied); ok {
-		if err := figure.Save(filepath.Join(out, "overview.png")); err != nil {
-			return err
-		}
+		figures["overview.png"] = figure
 		page = strings.Replace(page, "\n## Every run", "\n![overview](overview.png)\n\n## Every run", 1)
 	}
-	if err := os.WriteFile(filepath.Join(out, "report.md"), []byte(page), 0o644); err != nil {
+	if err := writeResults(out, rows, page, figures); err != nil {
 		return err
 	}
 	fmt.Fprint(cmd.OutOrStdout(), viz.Table.String(summary))

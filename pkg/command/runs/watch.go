@@ -116,10 +116,9 @@ func findAll(called []string) (runs []*run.Run, sweeps []*run.Sweep, err error) 
 			return nil, nil, none
 		}
 		sweeps = append(sweeps, sweep)
-		for _, id := range sweep.Runs {
-			if r, err := store.Open(id); err == nil { // a deleted one is none of it any more
-				add(r)
-			}
+		of, _ := sweep.Open() // a deleted one is none of it any more
+		for _, r := range of {
+			add(r)
 		}
 	}
 	return runs, sweeps, nil

@@ -1,13 +1,13 @@
 package celeba
 
 import (
-	"bufio"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"molehill/pkg/whole"
 )
 
 // A cache file is the pixels and the SHA-256 of them. Only the user can read it:
@@ -44,21 +44,12 @@ func WriteCache(path string, pixels []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "new-*") // mode 0600
-	if err != nil {
-		return err
-	}
 	sum := sha256.Sum256(pixels)
-	w := bufio.NewWriter(file)
-	_, err = w.Write(pixels)
-	if err == nil {
-		_, err = w.Write(sum[:])
-	}
-	if err = errors.Join(err, w.Flush(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return whole.Write(path, 0o600, func(w io.Writer) error {
+		if _, err := w.Write(pixels); err != nil {
+			return err
+		}
+		_, err := w.Write(sum[:])
+		return err
+	})
 }

@@ -73,24 +73,6 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-func FuzzNumbers(f *testing.F) {
-	f.Add([]byte("\x93NUMPY\x01\x00\x36\x00{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }\n\x01\x00\x02\x00"))
-	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		shape, values, err := numbers(data)
-		if err != nil {
-			return
-		}
-		count := 1
-		for _, dim := range shape {
-			count *= dim
-		}
-		if count != len(values) || len(values) > len(data) {
-			t.Fatalf("shape %v with %d values of %d bytes", shape, len(values), len(data))
-		}
-	})
-}
-
 func FuzzParquet(f *testing.F) {
 	s := everyKind().Only()
 	small := all(s)

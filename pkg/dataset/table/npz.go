@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"molehill/pkg/npy"
 )
 
 // maxNPZ is the most that an array of an archive may unpack to, in bytes.
@@ -62,14 +64,17 @@ func (s *npzSource) add(name string, file *zip.File) error {
 	if len(text) > maxNPZ {
 		return fmt.Errorf("it unpacks to more than %d bytes", int64(maxNPZ))
 	}
-	shape, values, err := numbers(text)
+	v, err := npy.Look(text)
 	if err != nil {
 		return err
 	}
-	rows, width := shape[0], 1
+	if len(v.Shape) < 1 || len(v.Shape) > 2 {
+		return fmt.Errorf("shape %v: expected [rows] or [rows, columns]", v.Shape)
+	}
+	rows, width := v.Shape[0], 1
 	names := []string{name}
-	if len(shape) == 2 {
-		if width = shape[1]; width > MaxColumns {
+	if len(v.Shape) == 2 {
+		if width = v.Shape[1]; width > MaxColumns {
 			return fmt.Errorf("it has %d columns; expected at most %d", width, MaxColumns)
 		}
 		names = nil
@@ -83,7 +88,7 @@ func (s *npzSource) add(name string, file *zip.File) error {
 	for j, n := range names {
 		column := make([]float64, rows)
 		for i := range column {
-			column[i] = values[i*width+j]
+			column[i] = v.At(i*width + j)
 		}
 		s.header, s.values = append(s.header, n), append(s.values, column)
 	}

@@ -96,15 +96,15 @@ func Distinguish(n, trials int, budget privacy.Budget, seed uint64) (told Told, 
 	}
 	var baseline, gradients [2]float64 // times that the attacker says X̃
 	for i, x := range sides {
-		r := rand.New(rand.NewPCG(seed, uint64(i)))
-		for trial := range trials {
+		r, keys := rand.New(rand.NewPCG(seed, uint64(i))), rand.New(rand.NewPCG(seed, uint64(2+i)))
+		for range trials {
 			if projectedGradient(x, sigma, r) == [2]float64{} {
 				told.Zero[i] += 1 / float64(trials)
 			} else {
 				baseline[i] += 1 / float64(trials)
 			}
 			released := means[i]
-			key := noise.Seeded(seed + uint64(2*trial+i))
+			key := noise.Seeded(keys.Uint64())
 			if err := plan.Releaser(key).Release(released[:], s, 0); err != nil {
 				return told, err
 			}
@@ -114,8 +114,7 @@ func Distinguish(n, trials int, budget privacy.Budget, seed uint64) (told Told, 
 		}
 	}
 	told.Baseline, told.Gradients = baseline[1]-baseline[0], gradients[1]-gradients[0]
-	e := math.Exp(budget.Epsilon)
-	told.Allowed = (e - 1 + 2*budget.Delta) / (e + 1)
+	told.Allowed = math.Tanh(budget.Epsilon/2) + 2*budget.Delta/(math.Exp(budget.Epsilon)+1)
 	return told, nil
 }
 

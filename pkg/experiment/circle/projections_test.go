@@ -110,6 +110,25 @@ func TestDistinguish(t *testing.T) {
 			t.Errorf("ε = %v: the gradient's advantage is %v, allowed is %v", epsilon, told.Gradients, told.Allowed)
 		}
 	}
+	// Seeds have noise of their own: of means of 500 draws in each world no two are within
+	// 0.002 of each other or of its negative, but for a false alarm of a few per cent a pair
+	// at other seeds than these.
+	var means []float64
+	for seed := range uint64(4) {
+		told, err := Distinguish(50, 500, privacy.Budget{Epsilon: 1, Delta: 1e-5}, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range means {
+			if math.Abs(math.Abs(told.Gradients)-math.Abs(other)) <= 0.002 {
+				t.Errorf("seed %d has the advantage %v, and another %v: the same noise?", seed, told.Gradients, other)
+			}
+		}
+		means = append(means, told.Gradients)
+	}
+	if told, err := Distinguish(5, 5, privacy.Budget{Epsilon: 800, Delta: 1e-5}, 1); err != nil || told.Allowed != 1 {
+		t.Errorf("a large ε allows %v, %v; want 1", told.Allowed, err)
+	}
 	for want, call := range map[string]func() error{
 		"ε = ∞": func() error {
 			_, err := Distinguish(5, 5, privacy.Budget{Epsilon: math.Inf(1), Delta: 1e-5}, 1)

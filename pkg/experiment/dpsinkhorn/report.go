@@ -44,8 +44,16 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 					m.config, m.rows = *want.(*Config), append(m.rows, row)
 				}
 			}
-			if len(m.rows) > 0 {
-				all = append(all, m)
+			parts, err := experiment.Parts(m.rows)
+			if err != nil {
+				return nil, err
+			}
+			for _, part := range parts {
+				one := m
+				if one.rows = part.Rows; part.Unlike != "" {
+					one.label += " (" + part.Unlike + ")"
+				}
+				all = append(all, one)
 			}
 		}
 	}

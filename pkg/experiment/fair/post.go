@@ -67,8 +67,8 @@ func (c *PostConfig) Check() error {
 	if c.Alpha != 0 {
 		return fmt.Errorf("alpha is %v; the training is without fairness, which comes afterwards: set alpha=0", c.Alpha)
 	}
-	if !(c.HistogramEpsilon > 0) {
-		return fmt.Errorf("histogram_epsilon is %v; it must be above 0, or inf for no noise", c.HistogramEpsilon)
+	if err := xian.CheckEpsilon(float64(c.HistogramEpsilon)); err != nil {
+		return fmt.Errorf("histogram_epsilon: %w", err)
 	}
 	if math.IsInf(float64(c.HistogramEpsilon), 1) != !c.budget().Private() {
 		return fmt.Errorf("epsilon is %v and histogram_epsilon %v; one that is infinite makes the other worthless, give both or none", c.Epsilon, c.HistogramEpsilon)

@@ -120,7 +120,10 @@ func TestPostSettingsAreChecked(t *testing.T) {
 		"public_sizes is false": {"public_sizes": "false"},
 		"learning_rate is -1":   {"learning_rate": "-1"},
 		"cannot be \"-1\"":      {"histogram_epsilon": "-1"},
+		"histogram_epsilon: ":   {"histogram_epsilon": "1e-7"}, // no noise for it can be drawn
+		"histogram_epsilon:  ":  {"histogram_epsilon": "5000"},
 	} {
+		want = strings.TrimRight(want, " ")
 		_, err := experiment.Request{Experiment: "fair-regression-1d-post", Settings: settings}.Spec()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want it to say %q", settings, err, want)

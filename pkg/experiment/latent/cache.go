@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 
 	"molehill/models/backend"
+	"molehill/pkg/whole"
 )
 
 func cachePath(b *backend.Backend, model *network, images gallery) string {
@@ -61,20 +61,7 @@ func writeLatents(path string, latents []float32) error {
 		return err
 	}
 	sum := sha256.Sum256(text)
-	f, err := os.CreateTemp(filepath.Dir(path), "new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, sum[:]...))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		if left := os.Remove(f.Name()); left != nil && !errors.Is(left, fs.ErrNotExist) {
-			err = errors.Join(err, left)
-		}
-	}
-	return err
+	return whole.Bytes(path, 0o600, append(text, sum[:]...))
 }
 
 // bytesOf appends values to text, little endian.

@@ -43,20 +43,8 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 	if err != nil {
 		return audit.Game{}, err
 	}
-	again, err := plan.Statement(noise.Seeded(0), nil)
-	if err != nil {
+	if err := audit.Same(plan, statement); err != nil {
 		return audit.Game{}, err
-	}
-	type promise struct {
-		Relation, Sampler         string
-		Steps                     int
-		Noise, Sensitivity, Delta float64
-	}
-	of := func(s privacy.Statement) promise {
-		return promise{s.Relation, s.Sampler, s.Steps, s.NoiseStd, s.Sensitivity.Value, s.Delta}
-	}
-	if made, found := of(again), of(statement); made != found {
-		return audit.Game{}, fmt.Errorf("this program would make another plan of its settings, %+v, than the run's, %+v; audit it with the version that made it", made, found)
 	}
 	return auditable.Game(c, n, dim, plan, public)
 }

@@ -2,7 +2,6 @@ package privateflow
 
 import (
 	"math"
-	"slices"
 
 	"molehill/privacy"
 	"molehill/privacy/audit"
@@ -14,8 +13,9 @@ import (
 // execution, in which of two worlds the records are. The attacker takes the
 // likelihood ratio of what was released, the best there is against Gaussian noise.
 func apart(e Estimator, c *Config, plan privacy.Plan, public noise.Source, worlds [2]Records, tested string) (audit.Game, error) {
-	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) ([]float64, error) {
-		return releasedOf(e, c, worlds[world], release, public)
+	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) error {
+		_, err := e.Guide(c, worlds[world], release, public)
+		return err
 	})
 	return neighbours.Game(onceRuns, tested, notTested...), err
 }
@@ -37,14 +37,4 @@ func atAngle(n, dim int, inner float64) (worlds [2]Records) {
 		worlds[world] = Records{Points: records}
 	}
 	return worlds
-}
-
-// releasedOf returns what an estimator releases of records.
-func releasedOf(e Estimator, c *Config, records Records, release *privacy.Releaser, public noise.Source) (released []float64, err error) {
-	release.Keep(func(_ int, values []float64) error {
-		released = slices.Clone(values)
-		return nil
-	})
-	_, err = e.Guide(c, records, release, public)
-	return released, err
 }

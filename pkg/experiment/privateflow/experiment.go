@@ -195,7 +195,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 			return transport.Points{}, err
 		}
 		if err := l.step(done); err != nil {
-			return transport.Points{}, fmt.Errorf("step %d: %w", done, err)
+			return transport.Points{}, fmt.Errorf("step %d: %w", done+1, err)
 		}
 		done++
 		event := run.Event{Step: done, Total: c.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}

@@ -148,7 +148,7 @@ func Follow(ctx context.Context, c *Config, guide flow.Guide, dim int, public no
 			return x, nil, err
 		}
 		if err := p.step(step); err != nil {
-			return x, nil, fmt.Errorf("step %d: %w", step, err)
+			return x, nil, fmt.Errorf("step %d: %w", step+1, err)
 		}
 	}
 	return c.place(p.x), labelsOf(guide, p.x.Len()), nil

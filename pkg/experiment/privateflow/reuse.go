@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -47,8 +48,9 @@ func (c *Config) released() map[string]any {
 func (c *Config) take(of *Config) error {
 	preset := c.preset().released()
 	theirs := of.released()
-	for name, mine := range c.released() {
-		value, was := reflect.ValueOf(mine).Elem(), reflect.ValueOf(theirs[name]).Elem()
+	mine := c.released()
+	for _, name := range slices.Sorted(maps.Keys(mine)) {
+		value, was := reflect.ValueOf(mine[name]).Elem(), reflect.ValueOf(theirs[name]).Elem()
 		if !value.Equal(was) && !value.Equal(reflect.ValueOf(preset[name]).Elem()) {
 			return fmt.Errorf("%s is %v, and the release of %s was made with %v; leave it out, or release anew", name, value, c.Release, was)
 		}

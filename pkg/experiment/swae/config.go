@@ -125,10 +125,10 @@ func (c *Config) Check() error {
 	if !(c.Supervision >= 0 && c.Supervision <= 1e6) { // beyond, pixels are lost in float32
 		return fmt.Errorf("supervision is %v; it weighs classes in the loss, from 0, which is 004's, to 1e6", c.Supervision)
 	}
-	if supervised := c.Supervision > 0; supervised != (c.Labels == 0) || c.Labels < 0 {
+	if supervised := c.Supervision > 0; supervised != (c.Labels == 0) {
 		return fmt.Errorf("labels is %d and supervision %v; give labels a number of steps from 1 on, or with supervision, where the autoencoder itself learns the classes, labels=0", c.Labels, c.Supervision)
 	}
-	if c.Law < 0 || c.Law > 0 && (c.Alpha != 0 || c.Latent < 2) {
+	if c.Law > 0 && (c.Alpha != 0 || c.Latent < 2) {
 		return fmt.Errorf("law is %d, alpha %v and latent %d; give law a number of steps, or 0 for a prior, and with it alpha=0, for no prior pulls codes then, and a latent of at least 2", c.Law, c.Alpha, c.Latent)
 	}
 	if !(c.Alpha >= 0 && c.Alpha <= 1) {

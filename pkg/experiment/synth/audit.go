@@ -2,7 +2,6 @@ package synth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
-	"molehill/privacy/noise"
 )
 
 // Game implements experiment.Auditable: DP-Sinkhorn by its steps (package training),
@@ -78,41 +76,15 @@ func OneRelease[Private, Made any](m Method[Private, Made], statement privacy.St
 	if err != nil {
 		return audit.Game{}, err
 	}
-	again, err := plan.Statement(noise.Seeded(0), nil)
-	if err != nil {
+	if err := audit.Same(plan, statement); err != nil {
 		return audit.Game{}, err
 	}
-	type promise struct {
-		Sensitivity  privacy.Sensitivity
-		Sampler      string
-		Steps        int
-		Noise, Delta float64
-	}
-	of := func(s privacy.Statement) promise {
-		return promise{s.Sensitivity, s.Sampler, s.Steps, s.NoiseStd, s.Delta}
-	}
-	if made, found := of(again), of(statement); made != found {
-		return audit.Game{}, fmt.Errorf("this program would make another plan of its settings, %+v, than the run's, %+v; audit it with the version that made it", made, found)
-	}
-	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) ([]float64, error) {
-		return releasedOf(m, release, worlds[world])
+	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) error {
+		return m.Learn(context.Background(), nil, worlds[world], release, 1)
 	})
 	return neighbours.Game(oneReleaseRuns, tested,
 		"the records themselves: an audit plays with records of its own making",
 		"what makes numbers of a record, and whether they depend on it alone",
 		"the run's own noise, whose key is erased: the audit draws fresh noise by the same code",
 		"timing, memory, and what else a machine gives away"), err
-}
-
-// releasedOf is what a method releases of records.
-func releasedOf[Private, Made any](m Method[Private, Made], release *privacy.Releaser, private Private) (released []float64, err error) {
-	release.Keep(func(_ int, values []float64) error {
-		if released != nil {
-			return errors.New("a second release of a plan for one")
-		}
-		released = slices.Clone(values)
-		return nil
-	})
-	err = m.Learn(context.Background(), nil, private, release, 1)
-	return released, err
 }

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -209,11 +208,4 @@ func (p *source) tokens(to io.Writer, node ast.Node) {
 		fmt.Fprintf(to, "%s%v %s\n", separator, t, literal)
 		separator = ""
 	}
-}
-
-// packageOf returns the package path of a function's full name.
-func packageOf(function string) string {
-	last := strings.LastIndexByte(function, '/') + 1
-	name, _, _ := strings.Cut(function[last:], ".")
-	return strings.ReplaceAll(function[:last]+name, "%2e", ".")
 }

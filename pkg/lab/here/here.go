@@ -79,7 +79,7 @@ func caller() place {
 	if !ok {
 		return place{}
 	}
-	return place{packageOf(runtime.FuncForPC(pc).Name()), filepath.Dir(file)}
+	return place{plugin.PackageOf(runtime.FuncForPC(pc).Name()), filepath.Dir(file)}
 }
 
 // start registers the experiment in this process and makes, or finds, the run

@@ -48,17 +48,10 @@ func (r *Range) Add(v float64) bool {
 // Empty reports whether nothing was included.
 func (r *Range) Empty() bool { return !r.used }
 
-// Drop counts a value as not drawn.
-func (r *Range) Drop() { r.notFinite++ }
-
-// Union includes all that other spans and counts.
-func (r *Range) Union(other Range) {
+// Count adds what another range could not show to what this one could not.
+func (r *Range) Count(other Range) {
 	r.notFinite += other.notFinite
 	r.notPositive += other.notPositive
-	if other.used {
-		r.Add(other.Min)
-		r.Add(other.Max)
-	}
 }
 
 // Notes says what was left out, in words for below the picture.

@@ -88,7 +88,7 @@ const Right = 14 * vg.Length(1)
 
 // Draw draws the chart with legend, axes and data into c.
 func (ch *Chart) Draw(c draw.Canvas) {
-	c = ch.drawLegend(c)
+	c = DrawLegend(c, ch.Legend)
 	height := c.Max.Y - c.Min.Y - ch.Bottom()
 	ch.DrawData(draw.Crop(c, ch.Left(height), -Right, ch.Bottom(), -TickType.Size/2), true, true)
 }
@@ -293,5 +293,3 @@ func DrawLegend(c draw.Canvas, entries []Entry) draw.Canvas {
 	}
 	return draw.Crop(c, 0, 0, 0, -LegendHeight(entries, c.Max.X-c.Min.X))
 }
-
-func (ch *Chart) drawLegend(c draw.Canvas) draw.Canvas { return DrawLegend(c, ch.Legend) }

@@ -2,11 +2,9 @@ package sheet
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"image"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,6 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"molehill/pkg/whole"
 )
 
 // Sheet is a figure ready to be drawn: a title above, the body, and notes below on a white ground.
@@ -24,7 +24,7 @@ type Sheet struct {
 	Width  vg.Length // of the whole sheet
 	Height vg.Length // of the body alone
 	Photo  bool      // contains images: 256 colours whatever the size of the file
-	Body   func(c draw.Canvas) error
+	Body   func(c draw.Canvas)
 }
 
 const (
@@ -96,26 +96,11 @@ func (s *Sheet) Save(path string) error {
 		return err
 	}
 	// The SVG canvas of gonum calls its PNGs JPEGs, which strict viewers refuse.
-	return replace(path, bytes.ReplaceAll(content.Bytes(), []byte("data:image/jpg;base64,iVBORw"), []byte("data:image/png;base64,iVBORw")))
-}
-
-// replace puts content in place of the file at path in one step.
-func replace(path string, content []byte) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+	text := bytes.ReplaceAll(content.Bytes(), []byte("data:image/jpg;base64,iVBORw"), []byte("data:image/png;base64,iVBORw"))
+	if err := whole.Bytes(path, 0o644, text); err != nil {
 		return fmt.Errorf("viz: saving %s: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("viz: saving %s: %w", path, errors.Join(err, os.Remove(file.Name())))
-		}
-	}()
-	_, err = file.Write(content)
-	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+	return nil
 }
 
 func (s *Sheet) size() (width, height vg.Length, err error) {
@@ -176,5 +161,6 @@ func (s *Sheet) draw(canvas vg.CanvasSizer) (err error) {
 		NoteType.Align(0, 1).Draw(c, vg.Point{X: c.Min.X, Y: y}, line)
 		y -= NoteType.Leading()
 	}
-	return s.Body(draw.Crop(c, 0, 0, s.noteHeight(), -s.headHeight()))
+	s.Body(draw.Crop(c, 0, 0, s.noteHeight(), -s.headHeight()))
+	return nil
 }

@@ -116,6 +116,15 @@ func NoisyCounts(scores []float64, group []int, b Bins, epsilon float64, secret 
 	return counts, nil
 }
 
+// CheckEpsilon refuses an ε whose noise NoisyCounts does not have; it has that of ∞, none.
+func CheckEpsilon(epsilon float64) error {
+	if math.IsInf(epsilon, 1) {
+		return nil
+	}
+	_, err := newDiscreteLaplace(epsilon / 2)
+	return err
+}
+
 // distribution makes shares that noise was added to a distribution.
 func distribution(shares []float64) []float64 {
 	k := len(shares)

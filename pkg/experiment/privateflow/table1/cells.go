@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
@@ -59,27 +58,27 @@ func cells(rows []experiment.Row) ([]cell, error) {
 		if err := json.Unmarshal(row.Config, &c); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.Run, err)
 		}
-		own, unlike := -1, ""
-		for k, o := range all {
-			if own >= 0 || o.method != row.Experiment || o.dataset != c.Dataset || o.epsilon != c.Epsilon || o.published != c.Published {
-				continue
-			}
-			differences, err := experiment.Unlike(row, o.rows[0])
-			if err != nil {
-				return nil, err
-			}
-			if len(differences) == 0 {
-				own = k
-			} else if unlike == "" {
-				unlike = strings.Join(differences, ", ")
-			}
-		}
+		own := slices.IndexFunc(all, func(o cell) bool {
+			return o.method == row.Experiment && o.dataset == c.Dataset && o.epsilon == c.Epsilon && o.published == c.Published
+		})
 		if own < 0 {
-			own, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published, unlike: unlike})
+			own, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published})
 		}
 		all[own].rows = append(all[own].rows, row)
 	}
-	return all, nil
+	var apart []cell
+	for _, c := range all {
+		parts, err := experiment.Parts(c.rows)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
+			one := c
+			one.rows, one.unlike = part.Rows, part.Unlike
+			apart = append(apart, one)
+		}
+	}
+	return apart, nil
 }
 
 // metric returns the mean of a metric over seeds and its standard deviation.

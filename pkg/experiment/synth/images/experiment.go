@@ -138,7 +138,7 @@ func (c *Config) promise(ctx context.Context, r *run.Run, m method, schema *pict
 	if err != nil {
 		return nil, 0, experiment.Payment{}, err
 	}
-	release, paid, err := experiment.Promise(ctx, r, name, plan, private.points.Data, private.labels, nil, c.notCovered(schema, with, n)...)
+	release, paid, err := experiment.Promise(ctx, r, name, plan, private.points.Data, private.labels, nil, c.notCovered(schema, with)...)
 	if err == nil && plan.Steps == 1 {
 		synth.KeepRelease(r, release)
 	}

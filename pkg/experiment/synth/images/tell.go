@@ -13,7 +13,7 @@ import (
 )
 
 // notCovered is what the promise leaves out, beyond what experiment.Promise adds.
-func (c *Config) notCovered(schema *pictures.Schema, with code, n int) []string {
+func (c *Config) notCovered(schema *pictures.Schema, with code) []string {
 	out := []string{
 		"the schema: the size of the images, how others are brought to it, and the classes were declared public by whoever confirmed it",
 		"the classes' number and names; which class an image is of is protected like the rest of it",
@@ -27,9 +27,6 @@ func (c *Config) notCovered(schema *pictures.Schema, with code, n int) []string 
 		out = append(out[:1], out[2:]...)
 	}
 	out = append(out, with.leavesOut()...)
-	if c.Delta*float64(n) >= 1 {
-		out = append(out, fmt.Sprintf("δ = %g is not below 1/%d: it allows a method that publishes an image now and then; take a smaller one", c.Delta, n))
-	}
 	return out
 }
 
