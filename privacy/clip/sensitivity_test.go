@@ -87,14 +87,6 @@ func TestSumSensitivityByBruteForce(t *testing.T) {
 	}
 }
 
-func widen(v []float32) []float64 {
-	w := make([]float64, len(v))
-	for i, x := range v {
-		w[i] = float64(x)
-	}
-	return w
-}
-
 // coupled returns the gradient of a loss that couples generated rows x with all
 // records y, one number each: every row is drawn to the records' mean.
 func coupled(x []float64, y []float64) []float64 {
