@@ -14,6 +14,7 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/accountant"
 	"molehill/privacy/ledger"
 	"molehill/privacy/ledger/ledgertest"
 )
@@ -170,5 +171,43 @@ func TestStatusWithoutABudget(t *testing.T) {
 	}
 	if out := mustMolehill(t, "budget", "status", "pebbles", "--json"); strings.Contains(out, "remaining") || strings.Contains(out, "like_last") {
 		t.Error(out)
+	}
+}
+
+// What is over is told, as JSON too, and also where a later one of the same command
+// cannot be ended; what it spent stays spent.
+func TestBudgetEnd(t *testing.T) {
+	where := filepath.Join(t.TempDir(), "ledger.db")
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	t.Setenv(ledger.Variable, where)
+	l, err := ledger.Open(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"crashed-1", "crashed-2"} {
+		if _, err := l.Reserve(t.Context(), ledger.Reservation{Dataset: "pebbles", ID: id, Relation: privacy.ReplaceOne, Event: accountant.Gaussian{NoiseMultiplier: 3}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out := mustMolehill(t, "budget", "end", "pebbles", "crashed-1"); out != "crashed-1 is over, entry 3\n" {
+		t.Errorf("end says %q", out)
+	}
+	out, err := molehill(t, "budget", "end", "pebbles", "crashed-2", "nobody", "--json")
+	if err == nil || !strings.Contains(err.Error(), "has no reservation") {
+		t.Errorf("nobody is over: %v", err)
+	}
+	var over []struct {
+		Dataset, Run string
+		Entry        int
+	}
+	if err := json.Unmarshal([]byte(out), &over); err != nil || len(over) != 1 || over[0].Run != "crashed-2" || over[0].Dataset != "pebbles" || over[0].Entry != 4 {
+		t.Errorf("%v, %+v from %q", err, over, out)
+	}
+	var status []ledger.Status
+	if err := json.Unmarshal([]byte(mustMolehill(t, "budget", "status", "pebbles", "--json")), &status); err != nil || len(status) != 1 || status[0].Runs != 2 || len(status[0].Open) != 0 {
+		t.Errorf("%v, %+v", err, status)
 	}
 }

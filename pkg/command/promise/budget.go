@@ -134,19 +134,37 @@ func budgetEnd(at *place) *cobra.Command {
 		Long: `Say that runs which have reserved (by the IDs of "not committed" in budget status)
 and did not finish are over: crashed and not to be resumed, or deleted. What they
 have spent stays spent. A budget that is created --from-now leaves them out; one
-of them that is resumed all the same pays again.`,
+of them that is resumed all the same pays again. One that is being computed is
+refused, if it lies among the runs of this machine (MOLEHILL_RUNS): whether one
+elsewhere is over, you have to know.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return at.use(func(l *ledger.Ledger) error {
+				type over struct {
+					Dataset string `json:"dataset"`
+					Run     string `json:"run"`
+					Entry   int64  `json:"entry"`
+				}
+				entries := []over{}
 				for _, id := range args[1:] {
-					if err := idle(id); err != nil {
+					err := idle(id)
+					var e ledger.Entry
+					if err == nil {
+						e, err = l.End(cmd.Context(), args[0], id)
+					}
+					if err != nil { // those before it have ended, and are told
+						if at.asJSON && len(entries) > 0 {
+							err = errors.Join(cli.JSON(cmd.OutOrStdout(), entries), err)
+						}
 						return err
 					}
-					e, err := l.End(cmd.Context(), args[0], id)
-					if err != nil {
-						return err
+					entries = append(entries, over{args[0], id, e.Seq})
+					if !at.asJSON {
+						fmt.Fprintf(cmd.OutOrStdout(), "%s is over, entry %d\n", id, e.Seq)
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%s is over, entry %d\n", id, e.Seq)
+				}
+				if at.asJSON {
+					return cli.JSON(cmd.OutOrStdout(), entries)
 				}
 				return nil
 			})
