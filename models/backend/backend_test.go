@@ -90,6 +90,14 @@ func TestFoundEndsWithGo(t *testing.T) {
 	if b.Name != backend.Go || b.Why == "" || b.Device == "" {
 		t.Errorf("Open without plugins: %+v", b)
 	}
+	slow := func() bool { return strings.Contains(strings.Join(backend.Slower(), "\n"), "plugin of XLA") }
+	if !slow() {
+		t.Errorf("without plugins nothing is said to be slower: %q", backend.Slower())
+	}
+	t.Setenv("GOMLX_BACKEND", "go") // asked for
+	if slow() {
+		t.Errorf("who asked for the Go backend is told of others: %q", backend.Slower())
+	}
 }
 
 func TestOpenSharesOneEngine(t *testing.T) {

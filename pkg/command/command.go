@@ -38,6 +38,7 @@ import (
 	_ "molehill/pkg/experiment/toy"
 	_ "molehill/pkg/experiment/train"
 
+	"molehill/models/backend"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
@@ -82,6 +83,11 @@ func New() *cobra.Command {
 			}
 			for _, fault := range plugin.Faults() {
 				fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", fault)
+			}
+			if cli.IsComputing(cmd) {
+				for _, line := range backend.Slower() {
+					fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", line)
+				}
 			}
 		},
 	}, slices.Concat(

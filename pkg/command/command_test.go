@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"molehill/models/backend"
 	"molehill/pkg/command/runs"
 	"molehill/pkg/dataset"
 	"molehill/pkg/plugin"
@@ -30,6 +31,16 @@ func TestMain(m *testing.M) {
 
 // molehill runs a command line and returns what it prints.
 func molehill(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	out, err := everything(t, arguments...)
+	for _, line := range backend.Slower() { // what this machine lacks
+		out = strings.ReplaceAll(out, "molehill: "+line+"\n", "")
+	}
+	return out, err
+}
+
+// everything is what a command prints, and what went wrong.
+func everything(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	c := New()
@@ -280,5 +291,32 @@ func TestDoctorFindsFoldersThatCannotBeUsed(t *testing.T) {
 func TestTheProgramSaysWhatItIs(t *testing.T) {
 	if out := mustMolehill(t, "--version"); !strings.HasPrefix(out, "molehill") || !strings.Contains(out, ", go1.") || strings.Contains(out, " ,") {
 		t.Errorf("%q", out)
+	}
+}
+
+// Who computes without XLA is told what makes it slow, unless that was asked for; who
+// looks at runs is not.
+func TestSlowIsTold(t *testing.T) {
+	for _, name := range []string{"GOMLX_BACKEND", "PJRT_PLUGIN_LIBRARY_PATH", "VIRTUAL_ENV", "MOLEHILL_ROOT"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	t.Chdir(t.TempDir())
+	told := func(arguments ...string) bool {
+		out, err := everything(t, arguments...)
+		if err == nil {
+			t.Errorf("there is a run of nobody:\n%s", out)
+		}
+		return strings.Contains(out, "make lab CHECK=1")
+	}
+	if !told("resume", "nobody") {
+		t.Error("resume does not say what makes it slow")
+	}
+	if told("show", "nobody") {
+		t.Error("show says what makes runs slow")
+	}
+	t.Setenv("GOMLX_BACKEND", "go")
+	if told("resume", "nobody") {
+		t.Error("who asked for the Go backend is told of XLA")
 	}
 }

@@ -2,9 +2,13 @@
 // synthetic rows or images in its place.
 package own
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/command/internal/cli"
+)
 
 // Commands are the commands for data of one's own.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{schema(), synthesize()}
+	return []*cobra.Command{schema(), cli.Computes(synthesize())}
 }

@@ -2,14 +2,18 @@
 // and stops them, shows, compares, measures and audits them.
 package runs
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"molehill/pkg/command/internal/cli"
+)
 
 // Commands are the commands of runs.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{
-		start(), compute(), resume(), watch(), cancel(), // one run
-		sweep(), computeSweep(), // many
+		cli.Computes(start()), compute(), cli.Computes(resume()), watch(), cancel(), // one run
+		cli.Computes(sweep()), computeSweep(), // many
 		list(), show(), compare(), name(), remove(), // those that there are
-		measure(), auditCommand(), // what they do not say by themselves
+		cli.Computes(measure()), cli.Computes(auditCommand()), // what they do not say by themselves
 	}
 }

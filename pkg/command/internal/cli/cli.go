@@ -35,6 +35,21 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return &plugin.UnknownError{Kind: "command", Name: args[0], Nearest: plugin.Nearest(args[0], names)}
 }
 
+// computing marks commands that start or make computations.
+const computing = "computing"
+
+// Computes marks a command as one that computes, which is told what makes it slow.
+func Computes(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{computing: ""}
+	return cmd
+}
+
+// IsComputing says whether a command is marked so.
+func IsComputing(cmd *cobra.Command) bool {
+	_, marked := cmd.Annotations[computing]
+	return marked
+}
+
 // JSON writes value for scripts.
 func JSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
