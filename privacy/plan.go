@@ -65,10 +65,10 @@ func Calibrate(p Plan) (Plan, error) {
 // noiseStd solves NoiseStd = multiplier·(Δ + inflation), where the inflation is at most
 // √Coordinates·2⁻³⁰ of NoiseStd, or what the grid that the span asks for brings.
 func (p Plan) noiseStd(multiplier float64) (float64, error) {
-	share := multiplier * noise.GridInflation(1, 0, p.coordinates())
+	share := multiplier * p.widening(1, 0)
 	std := multiplier * p.Sensitivity.Value / (1 - share) * (1 + 1e-12)
 	if share <= 0.5 && noise.Grid(std, p.span()) != noise.Grid(std, 0) {
-		wider := noise.GridInflation(std, p.span(), p.coordinates())
+		wider := p.widening(std, p.span())
 		std = multiplier * (p.Sensitivity.Value + wider) / (1 - share) * (1 + 1e-12)
 		share = max(share, wider/p.Sensitivity.Value)
 	}
@@ -125,7 +125,18 @@ func (p Plan) NoiseMultiplier() float64 {
 
 // Inflation is what rounding to the noise's grid adds to the sensitivity of a release.
 func (p Plan) Inflation() float64 {
-	return noise.GridInflation(p.NoiseStd, p.span(), p.coordinates())
+	return p.widening(p.NoiseStd, p.span())
+}
+
+// widening is Inflation for any noise. Where a record is replaced in a Poisson sample of
+// sums, it is accounted for as moving them by half of the sensitivity at most by being in
+// the sample. Rounding adds as much to that as to the whole, so the whole gets it twice.
+func (p Plan) widening(std, span float64) float64 {
+	wider := noise.GridInflation(std, span, p.coordinates())
+	if p.sumsOnly() && p.Sensitivity.Relation.Replaces() {
+		wider *= 2
+	}
+	return wider
 }
 
 // span is how far a statistic may be from that of no records, or of zeros: each record

@@ -606,3 +606,47 @@ func TestReleasesOfMillionsOfRecordsAreWhole(t *testing.T) {
 		}
 	}
 }
+
+// Rounding can move a sum as far again by a record's being in it at all as by the record's
+// being replaced: where the others bring every coordinate next to the middle between two
+// steps of the grid. Poisson samples under replace-one are accounted for as if a record
+// moved a sum by half of the sensitivity at most, by being in it.
+func TestPoissonSamplesPayForTheGridOnBothSides(t *testing.T) {
+	const coordinates = 1 << 20
+	for _, relation := range []Relation{ReplaceOne, AddRemove} {
+		clip := 1. // the most that a record adds to a sum
+		value := clip
+		if relation == ReplaceOne {
+			value = 2 * clip
+		}
+		p, err := Calibrate(Plan{
+			Sensitivity: Sensitivity{Value: value, Relation: relation, PerRecord: true}, Sampler: sampling.Poisson{Rate: 0.01},
+			Records: 2_000_000_000, Steps: 1, Budget: Budget{Epsilon: 1, Delta: 1e-5}, Coordinates: coordinates,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, each := noise.Grid(p.NoiseStd, p.span()), clip/math.Sqrt(coordinates)
+		// The part of a step that a record adds is next to nothing: the others leave as little to a half.
+		part := each/g - math.Floor(each/g)
+		others := (0.5 - min(part, 1-part)/2) * g
+		if part > 0.5 {
+			others = -others
+		}
+		var moved float64
+		for _, sign := range []float64{1, -1} {
+			step := (math.Round((others+sign*each)/g) - math.Round(others/g)) * g
+			moved = max(moved, math.Abs(step)*math.Sqrt(coordinates))
+		}
+		covered := p.NoiseStd / p.NoiseMultiplier() // the sensitivity that is accounted for
+		if relation == ReplaceOne {
+			covered /= 2
+		}
+		if !(moved > clip*(1+1e-9)) {
+			t.Errorf("%v: rounding moves a record's %v to %v: no attack", relation, clip, moved)
+		}
+		if moved > covered {
+			t.Errorf("%v: a record moves the rounded sum by %.9g, and %.9g is accounted for", relation, moved, covered)
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 // least (package pld says how). It supports Gaussians, Laplace noise and pure events,
 // all on samples: Poisson ones under every relation, under replace-one for
 // Gaussians; fixed-size ones under replace-one. Gaussians on all records are
-// composed exactly. Beyond some 10⁸ steps it loses accuracy, never soundness.
+// composed exactly. Beyond some 10⁸ steps it loses accuracy, beyond 10¹⁴ all of it, never soundness.
 type PLD struct {
 	// Interval is the discretisation's, on the axis of the privacy loss; 0 chooses
 	// one.

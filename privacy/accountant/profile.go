@@ -76,7 +76,7 @@ func poissonPair(rate float64, base func(epsilon float64) float64) pld.Pair {
 func gaussianProfile(sigma, epsilon float64) float64 {
 	// The textbook form is fast, and accurate where its terms are not all but
 	// equal and nothing overflows.
-	if x := epsilon*sigma - 1/(2*sigma); sigma < 1e3 && epsilon < 600 && x < 20 {
+	if x := epsilon*sigma - 1/(2*sigma); sigma < 50 && epsilon < 600 && x < 20 {
 		return max(0, upperTail(x)-math.Exp(epsilon)*upperTail(x+1/sigma))
 	}
 	if delta := math.Exp(logGaussianDelta(sigma, epsilon)); delta <= 1 {

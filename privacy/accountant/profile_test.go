@@ -189,3 +189,14 @@ func TestDeltaFarOut(t *testing.T) {
 		t.Errorf("δ = %.6g, %v; want at least %.6g and hardly more", got, err, want)
 	}
 }
+
+// The ε at which a sampled Gaussian has this δ, by mpmath 1.3 with 200 digits
+// (q·H(N(1,σ²) ‖ N(0,σ²)) at log(1 + (e^ε−1)/q), and the other direction): the textbook's
+// form of it was 3·10⁻¹⁰ of δ too low.
+func TestProfileUnderNoiseAtATinyDelta(t *testing.T) {
+	const want = 0.002797688147764421314815241
+	event := PoissonSampled{0.11676935521031698, Gaussian{810.3308260105016}}
+	if got := epsilon(t, PLD{}, event, AddRemove, 1.1000006377830841e-87); got < want*(1-1e-15) || got > want*(1+1e-6) {
+		t.Errorf("ε = %.17g, want %.17g", got, want)
+	}
+}

@@ -223,3 +223,38 @@ func BenchmarkEpsilon(b *testing.B) {
 		})
 	}
 }
+
+// Divergences of Laplace noise of scale b are α/(2b²) but for relative terms of the size
+// α/b, however small.
+func TestDivergenceOfMuchLaplaceNoise(t *testing.T) {
+	for _, b := range []float64{1e4, 1e8, 1e12, 1e16, 1e50} {
+		for _, order := range []float64{1 + 1e-7, 1.5, 2, 33} {
+			want := order / (2 * b * b)
+			if got, err := (RDP{}).Divergence(Laplace{b}, AddRemove, order); err != nil || math.Abs(got/want-1) > 2*order/b+1e-13 {
+				t.Errorf("b=%g α=%g: %g, %v; want %g", b, order, got, err, want)
+			}
+		}
+	}
+	// Both forms agree where one takes over.
+	for _, order := range []float64{1.001, 2, 100} {
+		few, more := laplaceRenyi(2*order*(1-1e-12), order), laplaceRenyi(2*order*(1+1e-12), order)
+		if math.Abs(few/more-1) > 1e-11 {
+			t.Errorf("α=%g: %.17g and %.17g", order, few, more)
+		}
+	}
+}
+
+// 10³² releases with Laplace noise of 10¹⁶ are one with Gaussian noise of 1, as far as
+// anybody can tell. No accountant of theirs may prove less than that has.
+func TestReleasesBeyondCounting(t *testing.T) {
+	event := SelfComposed{SelfComposed{Laplace{1e16}, 1e16}, 1e16}
+	least := epsilon(t, AnalyticGaussian{}, Gaussian{1}, AddRemove, 1e-5)
+	for _, a := range []Accountant{PLD{}, RDP{}, Tightest{}} {
+		if got := epsilon(t, a, event, AddRemove, 1e-5); !(got >= least*(1-1e-6)) {
+			t.Errorf("%T: ε = %v, want at least %v", a, got, least)
+		}
+	}
+	if got, err := (PLD{}).Delta(event, AddRemove, 1); err != nil || !(got >= 0.1 && got <= 1) { // 0.127 of the Gaussian
+		t.Errorf("δ(1) = %v, %v", got, err)
+	}
+}

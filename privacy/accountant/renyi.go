@@ -34,9 +34,23 @@ func (s step) renyi(alpha float64) float64 {
 // laplaceRenyi is the divergence of Laplace noise of scale b: Mironov 2017, Table
 // II, 1/(α−1)·log(α/(2α−1)·e^((α−1)/b) + (α−1)/(2α−1)·e^(−α/b)).
 func laplaceRenyi(b, alpha float64) float64 {
+	if m := 1 / b; alpha*m < 0.5 {
+		// Both parts are at least 0, and what cancels in their sum is left out.
+		return math.Log1p((alpha*expRest((alpha-1)*m)+(alpha-1)*expRest(-alpha*m))/(2*alpha-1)) / (alpha - 1)
+	}
 	// Relative to the first exponential, so that nothing overflows.
 	rest := (alpha - 1) / (2*alpha - 1) * math.Expm1((1-2*alpha)/b)
 	return max(0, 1/b+math.Log1p(rest)/(alpha-1))
+}
+
+// expRest is e^x − 1 − x for |x| < ½, to all digits.
+func expRest(x float64) float64 {
+	sum, term := 0., x*x/2
+	for k := 3.; term != 0 && math.Abs(term) > 1e-18*sum; k++ {
+		sum += term
+		term *= x / k
+	}
+	return sum
 }
 
 // responseRenyi is the divergence of randomized response that tells the truth with

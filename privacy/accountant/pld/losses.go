@@ -29,6 +29,10 @@ const fineness = 16
 // Bounds on the transform. Reaching them costs accuracy, never soundness.
 const leastSize, fineSize, mostSize, mostDots = 1 << 13, 1 << 20, 1 << 22, 1 << 20
 
+// mostSteps is how many steps are composed: of more the rounding of a characteristic
+// function, to the power of their number, decides what is left of it.
+const mostSteps = 1e14
+
 // curve composes by Fourier transform, in a window that is ok.
 func (c Composition) curve(o outline, w window) curve {
 	fine := c.fine(o, w)
@@ -71,6 +75,9 @@ func (w window) costly() bool { return float64(w.size)+w.span/w.step > 1<<18 }
 // next the tilt must not forget all: what is e^−745 is nothing, and nothing is no bound.
 func (c Composition) window(o outline, tilt, epsilon float64) (w window) {
 	const forgetting = 30
+	if !(o.count <= mostSteps) {
+		return w
+	}
 	if c.Interval > 0 {
 		tilt = min(tilt, 1/c.Interval)
 	}
