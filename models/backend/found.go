@@ -54,13 +54,16 @@ func Found() []Candidate {
 	return found
 }
 
+// WithoutXLA says whether graphs run on the Go backend, and nobody asked for that.
+func WithoutXLA() bool { return os.Getenv(compute.ConfigEnvVar) == "" && Found()[0].Name == Go }
+
 // Slower says what makes this program slower than it could be, and what to do, a line each:
 // a build without SIMD, or graphs on the Go backend, if nobody asked for it.
 func Slower() (lines []string) {
 	if !SIMD() {
 		lines = append(lines, "this program was built without SIMD, and is several times slower; export GOEXPERIMENT=simd and build again (make does)")
 	}
-	if os.Getenv(compute.ConfigEnvVar) == "" && Found()[0].Name == Go {
+	if WithoutXLA() {
 		lines = append(lines, "no plugin of XLA is found, so that networks compute on the Go backend, several times slower; `make lab CHECK=1` installs one")
 	}
 	return lines

@@ -153,7 +153,7 @@ func graphs() []finding {
 		return []finding{simd, {Subject: "backend", Found: err.Error(), Advice: "unset GOMLX_BACKEND to let molehill choose"}}
 	}
 	chosen := finding{Subject: "backend", OK: true, Found: b.String() + ": " + b.Why}
-	if b.Name == backend.Go && os.Getenv("GOMLX_BACKEND") == "" {
+	if backend.WithoutXLA() {
 		chosen.Advice = "networks are several times faster on XLA: `make lab CHECK=1` installs its plugin"
 	}
 	found := []finding{simd, chosen}
