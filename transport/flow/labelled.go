@@ -19,7 +19,9 @@ type Labelled struct {
 	Densities   []*harmonic.Density // [classes]
 	Directions  Directions          // of a step, the same for all classes
 
-	known recurring
+	known    recurring
+	released *harmonic.Labelled
+	noiseStd float64
 }
 
 // Classes is how many there are.
@@ -39,6 +41,12 @@ func (t *Labelled) Labels(n int) []int {
 	rng := t.Directions.Random.Stream("labels", n)
 	rng.Shuffle(n, func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
 	return labels
+}
+
+// Classifier tells classes apart by the same release, and by particles that have followed
+// it: where two classes overlap, a particle may lie where another class is likelier.
+func (t *Labelled) Classifier(particles transport.Points) (*harmonic.Classifier, error) {
+	return t.released.Classifier(t.noiseStd, particles)
 }
 
 // apportion returns whole numbers of sum n ≥ 0 that are p·n, of sum n too, rounded
@@ -120,7 +128,7 @@ func NewLabelled(records transport.Points, labels []int, classes, degree int, di
 	if err := release.Release(sketch.Means, sensitivity, 0); err != nil {
 		return nil, err
 	}
-	t := &Labelled{Directions: directions}
-	t.Frequencies, t.Densities = sketch.Densities(release.NoiseStd())
+	t := &Labelled{Directions: directions, released: sketch, noiseStd: release.NoiseStd()}
+	t.Frequencies, t.Densities = sketch.Densities(t.noiseStd)
 	return t, nil
 }

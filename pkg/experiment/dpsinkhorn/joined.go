@@ -148,7 +148,7 @@ func (j *joined) take(step int) prepared {
 
 // prepare draws a step's rows, and puts on the device what its graph takes.
 func (j *joined) prepare(step int) (in prepared) {
-	z, labels, err := j.s.draw(step)
+	z, labels, err := j.s.draw(step, j.t)
 	if err == nil {
 		in.labels = labels
 		in.real, err = j.t.draw(step)

@@ -12,6 +12,7 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/transport/flow"
 )
 
 // kind is a way to train a generator of labelled rows.
@@ -55,7 +56,7 @@ var kinds = []*kind{
 	{Info: plugin.Info{Name: "dp-sinkhorn-latent", Version: "1", Source: "Molehill: the loss of 001 between latents",
 		Summary: "private generator of labelled images: dp-sinkhorn between latents of an autoencoder that has seen public images only"},
 		config: latents, prepare: onRecords, noisy: true},
-	{Info: plugin.Info{Name: "sinkhorn-sketch", Version: "2", Source: "Molehill: docs/harmonic-sketch.md, and the loss of 001",
+	{Info: plugin.Info{Name: "sinkhorn-sketch", Version: "3", Source: "Molehill: docs/harmonic-sketch.md, and the loss of 001",
 		Summary: "private generator of labelled images: the Sinkhorn loss against particles made of one release, the one of harmonic-classes"},
 		config: sketch, prepare: onSketch, check: inLatents},
 	{Info: plugin.Info{Name: "dp-merf-images", Version: "2", Source: "Harder et al. 2021",
@@ -166,7 +167,7 @@ func sketch(preset experiment.Preset) Config {
 	c := latents(preset)
 	c.Debiasing, c.Batch, c.Generated, c.Steps = 1, 250, 250, 5000
 	if preset == experiment.Quick {
-		c.Batch, c.Generated, c.Steps = 100, 100, 1500
+		c.Steps = 3000
 	}
 	return c
 }
@@ -240,29 +241,34 @@ func onSketch(s *student) (privacy.Plan, []privacy.Claim, enrol, error) {
 	if err != nil {
 		return privacy.Plan{}, nil, nil, err
 	}
-	flow := estimator.Config(experiment.Quick)
-	flow.Dataset, flow.Epsilon, flow.Delta, flow.Classes = c.Dataset, c.Epsilon, c.Delta, len(rows.Classes)
-	flow.Particles = 10_000
-	flow.Directions = max(1, flow.Directions/rows.Private.Dim) * rows.Private.Dim // whole bases
-	if err := privateflow.Rehearse(estimator, flow, rows.Private.Len(), rows.Private.Dim, s.public); err != nil {
+	its := estimator.Config(experiment.Quick)
+	its.Dataset, its.Epsilon, its.Delta, its.Classes = c.Dataset, c.Epsilon, c.Delta, len(rows.Classes)
+	its.Particles = 10_000
+	its.Directions = max(1, its.Directions/rows.Private.Dim) * rows.Private.Dim // whole bases
+	if err := privateflow.Rehearse(estimator, its, rows.Private.Len(), rows.Private.Dim, s.public); err != nil {
 		return privacy.Plan{}, nil, nil, err
 	}
-	plan, claims, err := estimator.Plan(flow, rows.Private.Len(), rows.Private.Dim, s.public)
+	plan, claims, err := estimator.Plan(its, rows.Private.Len(), rows.Private.Dim, s.public)
 	if err != nil {
 		return plan, nil, nil, err
 	}
 	return plan, claims, func(ctx context.Context, release *privacy.Releaser, say func(run.Event)) (teacher, error) {
-		say(run.Event{Message: fmt.Sprintf("%d particles flow to one release", flow.Particles)})
-		guide, err := estimator.Guide(flow, privateflow.Records{Points: rows.Private.Points, Labels: rows.Private.Labels}, release, s.public)
+		say(run.Event{Message: fmt.Sprintf("%d particles flow to one release", its.Particles)})
+		guide, err := estimator.Guide(its, privateflow.Records{Points: rows.Private.Points, Labels: rows.Private.Labels}, release, s.public)
 		if err != nil {
 			return nil, err
 		}
-		points, labels, err := privateflow.Follow(ctx, flow, guide, rows.Private.Dim, s.public)
+		points, labels, err := privateflow.Follow(ctx, its, guide, rows.Private.Dim, s.public)
+		if err != nil {
+			return nil, err
+		}
+		particles := Batch{points, labels}
+		members, err := clearest(particles, len(rows.Classes), guide.(*flow.Labelled))
 		if err != nil {
 			return nil, err
 		}
 		program, err := loss.Compile(rows.Backend, c.Generated, c.Batch, rows.Private.Dim)
-		return &byParticles{program, Batch{points, labels}, c.Batch, s.public}, err
+		return newByClasses(byParticles{program, particles, c.Batch, s.public}, c.Generated, members), err
 	}, nil
 }
 

@@ -27,6 +27,10 @@ type sanitiser interface {
 	sanitise(step int, byParameters []float32) error
 }
 
+// roll is a teacher that says which classes it wants rows of: it writes them to labels,
+// [n+n′].
+type roll interface{ call(labels []int) }
+
 // observer is a teacher that tells how far the plan of its last step was from its
 // marginals (Pull.MarginalError). That is of records, and nothing pays for it, so it is
 // told only where a run protects nobody anyway: without a budget, or with noise from its
@@ -124,30 +128,6 @@ func (t *byParameters) sanitise(step int, gradient []float32) error {
 	return releaseFloats(gradient, s, t.release, step)
 }
 
-// byParticles learns from labelled points that may be shown to anybody, such as
-// those made of a release: no step costs anything.
-type byParticles struct {
-	program *Program
-	points  Batch
-	batch   int
-	public  noise.Source
-}
-
-func (t *byParticles) gradient(step int, x Batch) ([]float32, error) {
-	rng := t.public.Stream("particles to learn from", step)
-	rows := make([]int, min(t.batch, t.points.Len()))
-	for i := range rows {
-		rows[i] = rng.IntN(t.points.Len())
-	}
-	p, err := t.program.Gradient(x, t.points.subset(rows))
-	if err != nil {
-		return nil, err
-	}
-	return p.ByX, checkFinite(p.ByX)
-}
-
-func (t *byParticles) close() { t.program.Close() }
-
 // subset returns a copy of some rows.
 func (b Batch) subset(rows []int) Batch {
 	labels := make([]int, len(rows))
@@ -193,13 +173,17 @@ func (s *student) input(labels []int, rng *rand.Rand) (transport.Points, error) 
 	return generator.Conditional(z, labels, len(s.rows.Classes))
 }
 
-// draw is what the generator makes a step's rows of, and their labels.
-func (s *student) draw(step int) (z transport.Points, labels []int, err error) {
+// draw is what the generator makes a step's rows of, and their labels: evenly drawn, or
+// those that a teacher wants.
+func (s *student) draw(step int, t teacher) (z transport.Points, labels []int, err error) {
 	total, _ := s.config.loss(len(s.rows.Classes)).Split(s.config.Generated)
 	rng := s.public.Stream("generator input", s.before+step)
 	labels = make([]int, total)
 	for i := range labels {
 		labels[i] = rng.IntN(len(s.rows.Classes))
+	}
+	if t, ok := t.(roll); ok {
+		t.call(labels)
 	}
 	z, err = s.input(labels, rng)
 	return z, labels, err
@@ -207,7 +191,7 @@ func (s *student) draw(step int) (z transport.Points, labels []int, err error) {
 
 // step makes the generator learn once, at a step of so many of a course.
 func (s *student) step(t teacher, step, steps int) error {
-	z, labels, err := s.draw(step)
+	z, labels, err := s.draw(step, t)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,115 @@
+package dpsinkhorn
+
+import (
+	"cmp"
+	"slices"
+
+	"molehill/privacy/noise"
+	"molehill/transport/flow"
+)
+
+// byParticles learns from labelled points that may be shown to anybody, such as
+// those made of a release: no step costs anything.
+type byParticles struct {
+	program *Program
+	points  Batch
+	batch   int
+	public  noise.Source
+}
+
+func (t *byParticles) gradient(step int, x Batch) ([]float32, error) {
+	rng := t.public.Stream("particles to learn from", step)
+	rows := make([]int, min(t.batch, t.points.Len()))
+	for i := range rows {
+		rows[i] = rng.IntN(t.points.Len())
+	}
+	return t.towards(x, rows)
+}
+
+// towards is the gradient against some of the points.
+func (t *byParticles) towards(x Batch, rows []int) ([]float32, error) {
+	p, err := t.program.Gradient(x, t.points.subset(rows))
+	if err != nil {
+		return nil, err
+	}
+	return p.ByX, checkFinite(p.ByX)
+}
+
+func (t *byParticles) close() { t.program.Close() }
+
+// byClasses learns from particles, too, but each step has as many of every class as the
+// generator makes. Where both draw labels, a tenth of the mass or so has to go from one
+// class to another, and takes images along.
+type byClasses struct {
+	byParticles
+	generated int     // rows that meet the particles; the rest of a step's are of the same classes
+	members   [][]int // what is learned from of each class, none empty
+}
+
+// newByClasses learns from the members of some classes; what has none is learned of all.
+func newByClasses(t byParticles, generated int, members [][]int) *byClasses {
+	for class, of := range members {
+		if len(of) == 0 { // a class that the release has hardly seen
+			members[class] = allOf(t.points.Len())
+		}
+	}
+	return &byClasses{t, generated, members}
+}
+
+// call implements roll.
+func (t *byClasses) call(labels []int) {
+	for i := range labels {
+		labels[i] = i % t.generated % len(t.members)
+	}
+}
+
+func (t *byClasses) gradient(step int, x Batch) ([]float32, error) {
+	rng := t.public.Stream("particles to learn from", step)
+	rows := make([]int, t.batch)
+	for i := range rows {
+		of := t.members[i%len(t.members)]
+		rows[i] = of[rng.IntN(len(of))]
+	}
+	return t.towards(x, rows)
+}
+
+// clearest returns of each class the particles that the release takes for it rather than
+// for another one, and at least that half of them of which it is surest. Classes overlap:
+// a classifier that has seen a particle where another class is likelier has learned an error.
+func clearest(particles Batch, classes int, guide *flow.Labelled) ([][]int, error) {
+	classifier, err := guide.Classifier(particles.Points)
+	if err != nil {
+		return nil, err
+	}
+	margins, err := classifier.Margins(particles.Points, particles.Labels)
+	if err != nil {
+		return nil, err
+	}
+	return ahead(margins, particles.Labels, classes), nil
+}
+
+// ahead returns the rows of each class whose margin is above 0, and at least half of them:
+// those of the largest.
+func ahead(margins []float64, labels []int, classes int) [][]int {
+	members := make([][]int, classes)
+	for i, label := range labels {
+		members[label] = append(members[label], i)
+	}
+	for class, of := range members {
+		slices.SortStableFunc(of, func(a, b int) int { return cmp.Compare(margins[b], margins[a]) })
+		kept := (len(of) + 1) / 2
+		for kept < len(of) && margins[of[kept]] > 0 {
+			kept++
+		}
+		members[class] = of[:kept]
+	}
+	return members
+}
+
+func allOf(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}
