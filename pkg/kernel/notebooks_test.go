@@ -14,7 +14,7 @@ var shorter = map[string][][2]string{
 	"06_dp_sinkhorn.ipynb": {
 		{`for range 40_000 / n`, `for range 4_000 / n`},
 		{`lab.Set("steps", 6000)`, `lab.Set("steps", 600), lab.Set("samples", 1000)`},
-		{`{"sinkhorn-sketch", 1, nil}`, `{"sinkhorn-sketch", 1, []lab.Option{lab.Set("steps", 150), lab.Set("samples", 1000)}}`},
+		{`{"sinkhorn-sketch", 1, []lab.Option{lab.Set("steps", 1000)}}`, `{"sinkhorn-sketch", 1, []lab.Option{lab.Set("steps", 150), lab.Set("samples", 1000)}}`},
 	},
 	"07_private_autoencoder.ipynb": {{`"start_steps", 200`, `"start_steps", 20`}, {`"steps", 80`, `"steps", 8), lab.Set("batch", 200`}, {`"samples", 5000`, `"samples", 500`}},
 	"08_fair_and_private.ipynb": {
