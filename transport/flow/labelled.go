@@ -45,7 +45,11 @@ func (t *Labelled) Labels(n int) []int {
 
 // Classifier tells classes apart by the same release, and by particles that have followed
 // it: where two classes overlap, a particle may lie where another class is likelier.
+// It is an error of a guide that NewLabelled has not made.
 func (t *Labelled) Classifier(particles transport.Points) (*harmonic.Classifier, error) {
+	if t.released == nil {
+		return nil, fmt.Errorf("flow: a classifier of densities without their release; make them with NewLabelled")
+	}
 	return t.released.Classifier(t.noiseStd, particles)
 }
 

@@ -63,6 +63,43 @@ func TestApportion(t *testing.T) {
 	}
 }
 
+// The release that particles have followed tells which of two halves of
+// the sphere a record is in, where these are the classes; densities without their release say so.
+func TestAGuideTellsClassesApart(t *testing.T) {
+	const n, dim, degree = 20_000, 4, 3
+	records, labels := sphere(15, n, dim), make([]int, n)
+	for i := range n {
+		if records.Row(i)[0] < 0 {
+			labels[i] = 1
+		}
+	}
+	guide, err := NewLabelled(records, labels, 2, degree, Directions{Count: 4, Stack: true, Random: noise.Seeded(1)},
+		labelledPlan(t, n, dim, degree, 2, 1).Releaser(noise.Seeded(2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := guide.Classifier(sphere(16, 3000, dim))
+	if err != nil {
+		t.Fatal(err)
+	}
+	margins, err := c.Margins(records, labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for _, m := range margins {
+		if m <= 0 {
+			wrong++
+		}
+	}
+	if wrong > n/50 {
+		t.Errorf("wrong on %d of %d records", wrong, n)
+	}
+	if _, err := (&Labelled{Frequencies: guide.Frequencies, Densities: guide.Densities}).Classifier(records); err == nil {
+		t.Error("densities without their release have a classifier")
+	}
+}
+
 // The particles of each class find its cap of the sphere, through one private
 // release; of a class with three quarters of the records there are three quarters.
 func TestLabelledFlowLandsOnItsClasses(t *testing.T) {

@@ -21,13 +21,13 @@ type Classifier struct {
 // Gaussian noise of standard deviation noiseStd tells.
 //
 // What least squares need to know of labels, the means of 1{y = c}·Y(x), is what was
-// released. The rest, how harmonics Y of a record go together, is taken from points that
-// lie as the records do, such as those that follow Densities. With G = E Y·Yᵀ over them, the released
-// row of a class is G·W + noise for the weights W that are looked for, and one Bayesian
-// linear regression (Bishop 2006, Chapter 3) has all that there is to know of its size:
-// W has variance v/Count on each harmonic of a degree, noise is that of the release,
-// known, and that of n records and as many points that are a sample. v, the same for all
-// classes, is where what was released is most likely (MacKay 1992).
+// released. The rest, how the harmonics Y of a record go together, is taken from points
+// that lie as the records do, such as those that follow Densities: with G = E Y·Yᵀ over
+// them, the released row of a class is G·W + noise for the weights W that are looked for.
+// That is a Bayesian linear regression (Bishop 2006, Chapter 3). The noise is known: that
+// of the release, and that of records and points which are samples. W has variance
+// v/Count on each harmonic of a degree, with the v, the same for all classes, under which
+// what was released is most likely (MacKay 1992).
 func (s *Labelled) Classifier(noiseStd float64, points transport.Points) (*Classifier, error) {
 	if !(noiseStd >= 0) || math.IsInf(noiseStd, 0) {
 		return nil, fmt.Errorf("harmonic: noise of standard deviation %v; give that of the release, at least 0", noiseStd)
@@ -52,20 +52,21 @@ const classifierSize = 1500
 
 // regression has what was released of all classes, without its weights, as G·W + noise.
 type regression struct {
-	basis *Basis
-	seen  *mat.Dense    // [size, classes]
-	g     *mat.SymDense // G, [size, size]
-	prior []float64     // variances of W for v = 1, [size]
-	noise *mat.SymDense // covariance of seen without W, [size, size]
+	seen   *mat.Dense    // [size, classes]
+	g      *mat.SymDense // G, [size, size]
+	prior  []float64     // V, the variances of W for v = 1, [size]
+	spread *mat.SymDense // G·V·G, [size, size]
+	noise  *mat.SymDense // covariance of seen beside v·G·V·G, [size, size]
 }
 
 func (s *Labelled) regression(basis *Basis, noiseStd float64, points transport.Points) *regression {
 	size := 1 + basis.Size()
-	r := &regression{basis: basis, seen: mat.NewDense(size, s.Classes, nil), g: secondMoments(basis, points),
-		prior: make([]float64, size), noise: mat.NewSymDense(size, nil)}
+	r := &regression{seen: mat.NewDense(size, s.Classes, nil), g: secondMoments(basis, points),
+		prior: make([]float64, size), spread: mat.NewSymDense(size, nil), noise: mat.NewSymDense(size, nil)}
 	// A label is 0 or 1, so what a record adds has a variance of at most G times how often
 	// that is 1, in the mean over classes.
 	r.noise.ScaleSym((1/float64(s.Records)+1/float64(points.Len()))/float64(s.Classes), r.g)
+	scaled := mat.DenseCopyOf(r.g) // √V·G
 	at := 0
 	for l, w := range s.Weights[:basis.Degree+1] {
 		count := Count(basis.Dim, l)
@@ -75,9 +76,17 @@ func (s *Labelled) regression(basis *Basis, noiseStd float64, points transport.P
 				r.seen.Set(at, c, s.row(c)[at]/w)
 			}
 			r.prior[at] = 1 / count
-			r.noise.SetSym(at, at, r.noise.At(at, at)+noise*noise+leastRest)
+			floats.Scale(math.Sqrt(r.prior[at]), scaled.RawRowView(at))
+			r.noise.SetSym(at, at, r.noise.At(at, at)+noise*noise)
 			at++
 		}
+	}
+	r.spread.SymOuterK(1, scaled.T())
+	// Harmonics of points that crowd are nearly dependent: what is solved stays above what
+	// rounding does to it (Higham 2002, Chapter 10).
+	rest := 1e-14 * float64(size) * mat.Trace(r.spread)
+	for i := range size {
+		r.noise.SetSym(i, i, r.noise.At(i, i)+rest)
 	}
 	return r
 }
@@ -99,42 +108,31 @@ func secondMoments(b *Basis, points transport.Points) *mat.SymDense {
 
 // weights returns the mean of W for the v under which what was seen is most likely.
 func (r *regression) weights() (*mat.Dense, error) {
-	// G·V·G
-	size := len(r.prior)
-	scaled := mat.NewDense(size, size, nil)
-	for i, variance := range r.prior {
-		for j := range size {
-			scaled.Set(i, j, math.Sqrt(variance)*r.g.At(i, j))
-		}
-	}
-	spread := mat.NewSymDense(size, nil)
-	spread.SymOuterK(1, scaled.T())
-
 	var best *mat.Dense
 	least := math.Inf(1)
 	const step = 4
 	for v := 1.; v > 1e-6; v /= step { // W of the size of labels, and less
-		unlikely, solved := r.unlikely(v, spread)
+		unlikely, solved := r.unlikely(v)
 		if solved == nil {
-			return nil, fmt.Errorf("harmonic: the harmonics of the points are not independent; give more of them")
+			return nil, fmt.Errorf("harmonic: the classes' regression on %d harmonics cannot be solved; take a lower degree", len(r.prior))
 		}
 		if unlikely >= least {
 			break
 		}
 		least, best = unlikely, solved
 	}
-	w := mat.NewDense(size, best.RawMatrix().Cols, nil)
+	var w mat.Dense
 	w.Mul(r.g, best)
 	for i, variance := range r.prior {
 		floats.Scale(variance, w.RawRowView(i))
 	}
-	return w, nil
+	return &w, nil
 }
 
 // unlikely returns what is less the likelier it is, and v·(v·G·V·G + noise)⁻¹·seen.
-func (r *regression) unlikely(v float64, spread *mat.SymDense) (float64, *mat.Dense) {
+func (r *regression) unlikely(v float64) (float64, *mat.Dense) {
 	var total mat.SymDense
-	total.ScaleSym(v, spread)
+	total.ScaleSym(v, r.spread)
 	total.AddSym(&total, r.noise)
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(&total) {

@@ -221,3 +221,27 @@ func TestAClassifierIsNoLargerThanItsBound(t *testing.T) {
 		t.Errorf("%d harmonics up to degree %d, of which %d are the bound", size, c.basis.Degree, classifierSize)
 	}
 }
+
+// Points that nearly coincide have harmonics that are nearly multiples of each other, and
+// without noise nothing hides that; a classifier is made of a release that is paid, so there
+// always is one.
+func TestCrowdedPointsHaveAClassifier(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 2))
+	for _, c := range []struct {
+		dim, degree int
+		lean        float64
+	}{{2, 40, 1e4}, {2, 40, 1e8}, {3, 20, 30}, {3, 20, 1e6}, {8, 5, 100}, {8, 5, 1e8}} {
+		x, _ := crowds(rng, 2000, c.dim, 1, c.lean)
+		labels := make([]int, x.Len())
+		for i := range labels {
+			labels[i] = i % 2
+		}
+		s := labelled(t, x, labels, 2, basis(t, c.dim, c.degree))
+		s.Records = 1_000_000_000
+		for i, m := range margins(t, s, 0, x, x, labels) {
+			if math.IsNaN(m) || math.IsInf(m, 0) {
+				t.Fatalf("%+v: margin %d is %v", c, i, m)
+			}
+		}
+	}
+}
