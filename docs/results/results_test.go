@@ -59,6 +59,38 @@ func TestTablesAreComplete(t *testing.T) {
 	}
 }
 
+// Every run that is stored has its part in the page of its table: one that no line asks
+// for any more, as a setting has moved, is to be made again or taken out.
+func TestNoRunIsForgotten(t *testing.T) {
+	for _, name := range Names() {
+		rows, err := Rows(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sweep, err := experiment.Sweeps.Lookup(name[:strings.LastIndex(name, "-")])
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := func(rows []experiment.Row) string {
+			report, err := sweep.Report(rows, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return report.Page(sweep.Describe())
+		}
+		none, alike := page(nil), map[string][]experiment.Row{} // runs with the same settings share a line
+		for _, row := range rows {
+			settings := row.Experiment + string(row.Config)
+			alike[settings] = append(alike[settings], row)
+		}
+		for _, same := range alike {
+			if page(same) == none {
+				t.Errorf("%s: %d runs like %s have no part in it", name, len(same), same[0].Run)
+			}
+		}
+	}
+}
+
 func TestOriginTellsWhereRunsAreFrom(t *testing.T) {
 	for _, name := range Names() {
 		line, err := Origin(name)

@@ -41,7 +41,7 @@ func (m Model) checkBatch(b Batch) (int, error) {
 		}
 		for side, rows := range map[string][]int{"A": pair.A, "B": pair.B} {
 			if len(rows) == 0 && (side == "A" || len(pair.Points) == 0) {
-				return 0, fmt.Errorf("matching: sample %s of pair %d has no records; each sample must have at least one", side, k)
+				return 0, fmt.Errorf("matching: sample %s of pair %d has no records; each sample must have at least one: leave out the pair, or merge groups that a batch may lack", side, k)
 			}
 			for _, i := range rows {
 				if i < 0 || i >= n {

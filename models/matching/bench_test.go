@@ -1,6 +1,7 @@
 package matching_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -23,11 +24,13 @@ import (
 // BenchmarkGradient is Table 5 of 004: SW²₂ between what a hidden layer of some width,
 // without biases, makes of n = 4096 points in the plane, and as many others, on 30
 // directions; its gradient by all parameters, clipped inside by either rule, and beside
-// it the plain one by automatic differentiation. With MOLEHILL_PEERS_PYTHON set to a
-// Python that has JAX, testdata/table5.py does the same in the paper's ways first.
+// it the plain one by automatic differentiation. Where there is a Python that has JAX
+// (MOLEHILL_PEERS_PYTHON, or that of make bench PEERS=1), testdata/table5.py does the same
+// in the paper's ways first.
 func BenchmarkGradient(b *testing.B) {
 	jax := map[int][3]float64{} // milliseconds of grad, loop and vmap, by width
-	if python := os.Getenv("MOLEHILL_PEERS_PYTHON"); python != "" {
+	python := cmp.Or(os.Getenv("MOLEHILL_PEERS_PYTHON"), filepath.Join("..", "..", ".molehill", "peers", "bin", "python"))
+	if _, err := os.Stat(python); err == nil {
 		text, err := exec.Command(python, filepath.Join("testdata", "table5.py")).Output()
 		if err != nil {
 			b.Fatal(err)

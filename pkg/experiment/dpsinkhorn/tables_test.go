@@ -11,6 +11,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/accountant"
 	"molehill/viz"
 )
 
@@ -75,6 +76,65 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 			}
 			if 2*lines != len(rows) || len(report.Figures) != len(report.Tables) {
 				t.Errorf("%s, %s: %d lines and %d figures of %d runs", s.Name, preset, lines, len(report.Figures), len(rows))
+			}
+		}
+	}
+}
+
+// A table of trainings at one ε has them spend it, at the papers' sizes too, where the
+// papers' own noise comes to a third: such lines say whose noise they have.
+func TestTablesSpendTheirBudgets(t *testing.T) {
+	type promise struct {
+		records, batch int
+		epsilon, delta float64
+	}
+	planned := map[promise]bool{}
+	for _, s := range tables {
+		if s.along == "noise" { // of a search for it
+			continue
+		}
+		for _, l := range s.lines(experiment.Paper) {
+			e, err := experiment.Registry.Lookup(l.experiment)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := e.Config(experiment.Paper).(*Config)
+			if err := experiment.Apply(c, l.settings); err != nil {
+				t.Fatal(err)
+			}
+			if !c.kind.noisy || c.Perturbed == ByParameters || !c.budget().Private() {
+				continue
+			}
+			n := map[string]int{"celeba": 162_770}[c.Dataset]
+			if n == 0 {
+				n = 60_000
+			}
+			if c.Space == Latents {
+				n /= 2
+			}
+			theirs := strings.Contains(l.label, "001's noise") || strings.HasPrefix(l.label, "dp-sinkhorn-text") || strings.HasPrefix(l.label, "dp-sinkhorn-code")
+			if theirs != (c.Noise > 0) {
+				t.Errorf("%s: %s has noise %v", s.Name, l.label, c.Noise)
+			}
+			if theirs {
+				continue
+			}
+			c.Steps = min(c.Steps, 5000) // the plan is no other for more, and takes a second
+			same := promise{n, c.Batch, float64(c.Epsilon), c.Delta}
+			if planned[same] {
+				continue
+			}
+			planned[same] = true
+			plan, _, err := c.plan(n, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spent, err := accountant.Tightest{}.Epsilon(composed(float64(c.Batch)/float64(n), plan.NoiseMultiplier(), plan.Steps), privacy.AddRemove, c.Delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.Steps != c.Steps || spent.Epsilon > same.epsilon || spent.Epsilon < 0.98*same.epsilon {
+				t.Errorf("%s: %s makes %d of %d steps and proves %v of ε = %v", s.Name, l.label, plan.Steps, c.Steps, spent.Epsilon, same.epsilon)
 			}
 		}
 	}

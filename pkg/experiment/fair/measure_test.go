@@ -29,8 +29,8 @@ func TestDecisionsByHand(t *testing.T) {
 
 func TestPlaneAndLineByHand(t *testing.T) {
 	m := run.Values{}
-	// Over y = −x: the first and the fourth, while the second is on it.
-	if err := measurePlane(m, four, []float32{1, 0, 1, -1, -1, 0, 0, 0.1}, nil); err != nil || m["OD₀"] != 0.5 || m["OD₁"] != 0.5 {
+	// Over y = −x: the fourth alone, while the second is on it.
+	if err := measurePlane(m, four, []float32{-1, 0, 1, -1, -1, 0, 0, 0.1}, nil); err != nil || m["OD₀"] != 0 || m["OD₁"] != 0.5 {
 		t.Errorf("%v, %v", m, err)
 	}
 	if err := measureLine(m, four, []float32{0, 1, 2, 3}, nil); err != nil || m["KS"] != 1 {
