@@ -188,7 +188,7 @@ type progress struct {
 func (p *progress) tell(s *student, t teacher, done int) error {
 	event := run.Event{Step: done, Total: p.total, Rate: float64(done-p.first) / time.Since(p.began).Seconds()}
 	if done%max(1, p.total/20) == 0 || done == p.total {
-		made, err := s.generate(progressRows)
+		made, err := s.generate(min(progressRows, s.config.Samples)) // no more than in the end
 		if err != nil {
 			return err
 		}

@@ -195,6 +195,32 @@ func TestTheLedgerIsRight(t *testing.T) {
 	}
 }
 
+// A step that draws nobody is one like others: of 40 steps that draw one record of 200 on
+// average a third or so do, none with a probability of 1e-8.
+func TestStepsMayDrawNobody(t *testing.T) {
+	dataset.Register("rare-digits", "digits of a test, as if they were somebody's", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+		o.N = 200
+		return dataset.Load(ctx, "glyphs", o)
+	})
+	settings := maps.Clone(inSeconds)
+	maps.Copy(settings, map[string]string{"dataset": "rare-digits", "batch": "1", "steps": "40"})
+	where := t.TempDir() + "/ledger.db"
+	t.Setenv("MOLEHILL_LEDGER", where)
+	t.Setenv("GOMLX_BACKEND", "go")
+	r := experimenttest.Computed(t, experimenttest.Acquired(t, experiment.Request{Experiment: "dp-sinkhorn", Seed: 1, Settings: settings}), 0)
+	if result, err := r.Result(); err != nil || result.Metrics["steps"] != 40 {
+		t.Errorf("%v, %v", result, err)
+	}
+	l, err := ledger.Open(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if history, err := l.History(t.Context(), "rare-digits"); err != nil || len(history.Entries) != 2 { // reserved, and kept
+		t.Errorf("%d entries, %v; want one for all steps, and that it is kept", len(history.Entries), err)
+	}
+}
+
 // By parameters and by a mean embedding, trainings end, too.
 func TestOtherWaysToLearn(t *testing.T) {
 	if os.Getenv("MOLEHILL_THOROUGH") == "" {

@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -164,4 +165,26 @@ func TestRoom(t *testing.T) {
 			t.Errorf("a batch of %d has room for %d, more are drawn with probability %.2g", batch, room(batch), tail)
 		}
 	}
+}
+
+// Without privacy a loss that has overflowed ends the training, and says what helps. One
+// with noise goes on, as whether it has overflowed is private.
+func TestALossThatOverflows(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		const dim = 4
+		for _, epsilon := range []float64{math.Inf(1), 10} {
+			c := tiny(t)
+			c.Epsilon = privacy.Epsilon(epsilon)
+			private, x := rows(40, dim, 3, 1), rows(9, dim, 3, 2)
+			for i := range x.Data {
+				x.Data[i] = 1e30 // whose squares are no float32
+			}
+			plan := planned(t, c, private.Len(), c.Generated*dim, 0.5, 2)
+			taught := teaching(t, b, c, private, plan.Releaser(noise.Seeded(3)))
+			_, err := taught.gradient(0, x)
+			if open := math.IsInf(epsilon, 1); open != (err != nil) || open && !strings.Contains(err.Error(), "no longer finite; train with a smaller learning rate") {
+				t.Errorf("ε = %v: %v", epsilon, err)
+			}
+		}
+	})
 }
