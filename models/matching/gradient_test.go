@@ -43,7 +43,8 @@ var other = matching.Model{
 	},
 }
 
-// folded has those without parameters that both have not, as Table 3's network does.
+// folded has those without parameters that both have not, as Table 3's network does, and
+// ends on the sphere, as ours does.
 var folded = matching.Model{
 	Input: small.Input, Outputs: 2, Outer: small.Outer, Target: small.Target, Loss: small.Loss,
 	Inner: layer.Sequence{
@@ -51,6 +52,7 @@ var folded = matching.Model{
 		layer.Conv2D{Name: "b", In: 2, Out: 2, Kernel: 3, Stride: 1, Padding: 1}, layer.ReLU, layer.AvgPool2D(2), layer.Flatten,
 		layer.Dense{Name: "d", In: 8, Out: 8}, layer.Fold(2, 2, 2), layer.Upsample(2), layer.LeakyReLU(0.1), layer.MaxPool2D(2), layer.Flatten,
 		layer.Dense{Name: "e", In: 8, Out: 2},
+		layer.Normalize,
 	},
 }
 
