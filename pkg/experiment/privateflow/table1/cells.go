@@ -22,6 +22,7 @@ type cell struct {
 	epsilon         privacy.Epsilon // that was asked for
 	published       bool            // with the paper's noise: epsilon is what it claims
 	unlike          string          // in what it differs from the first such cell, "" for nothing
+	points          int             // that its first run made
 	rows            []experiment.Row
 }
 
@@ -62,7 +63,7 @@ func cells(rows []experiment.Row) ([]cell, error) {
 			return o.method == row.Experiment && o.dataset == c.Dataset && o.epsilon == c.Epsilon && o.published == c.Published
 		})
 		if own < 0 {
-			own, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published})
+			own, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published, points: c.Particles})
 		}
 		all[own].rows = append(all[own].rows, row)
 	}

@@ -60,6 +60,9 @@ const classes = "class total variation"
 
 const aboutClasses = "; classes is the total variation between the classes of generated and held-out latents, both as the public latents around them say. "
 
+// usualImages is how many images the field computes a FID of at the least.
+const usualImages = 10_000
+
 func tableOf(dataset string, cells []cell) viz.Table {
 	columns := measured(cells)
 	t := viz.Table{
@@ -90,6 +93,9 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	if len(cells) == 0 {
 		return t
 	}
+	if points := cells[0].points; !slices.ContainsFunc(cells, func(c cell) bool { return c.points != points }) {
+		t.Caption += fmt.Sprintf(" Every method makes %d points.", points)
+	}
 	if slices.ContainsFunc(cells, func(c cell) bool { return c.published }) {
 		t.Caption += " Lines of the paper's noise have that and its directions, under what is proved of them; what it claims is the ε of the published FID."
 	}
@@ -106,7 +112,11 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	}
 	for _, f := range columns {
 		if strings.HasPrefix(f.name, "fid") {
-			t.Caption += fmt.Sprintf(" %v is beside as many held-out images, the first of the file.", f)
+			t.Caption += fmt.Sprintf(" %v is beside as many held-out images, the first of the file", f)
+			if f.rows < usualImages {
+				t.Caption += ", and biased upwards, as that of few images is, for all lines alike"
+			}
+			t.Caption += "."
 		}
 		if few, of := seedsOf(cells, f.of()); few < of {
 			t.Caption += fmt.Sprintf(" %v was measured of %d of %d seeds at least, where it has no ± of one.", f, few, of)
