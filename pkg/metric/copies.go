@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"molehill/transport"
 )
 
@@ -21,13 +23,24 @@ type Copies struct {
 	ToPrivate, ToHeldOut []float64 // [n], distances of the generated points to the nearest rows
 }
 
-// Values are the numbers by the names that runs keep them under.
+// Values are the numbers by the names that runs keep them under. Of the distances they
+// have the median and what one point of a hundred is below, where a few copies among many
+// points show.
 func (c Copies) Values() map[string]float64 {
-	return map[string]float64{
+	values := map[string]float64{
 		"nearer a private row": c.NearerPrivate, "nearer a private row error": c.StandardError,
 		"nearer a private row without copying": c.Expected,
 		"median ratio of distances":            c.MedianRatio, "exact copies": float64(c.Exact),
 	}
+	for to, distances := range map[string][]float64{"private": c.ToPrivate, "held-out": c.ToHeldOut} {
+		if len(distances) == 0 {
+			continue
+		}
+		sorted := slices.Sorted(slices.Values(distances))
+		values["nearest "+to+" row, median"] = stat.Quantile(0.5, stat.LinInterp, sorted, nil)
+		values["nearest "+to+" row, 1 %"] = stat.Quantile(0.01, stat.LinInterp, sorted, nil)
+	}
+	return values
 }
 
 // CheckCopies measures how near generated points are to private and to held-out

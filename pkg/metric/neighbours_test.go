@@ -203,6 +203,12 @@ func TestCopiesShow(t *testing.T) {
 	if err != nil || copied.Exact != 100 || copied.ToPrivate[7] != 0 || copied.ToHeldOut[7] == 0 || math.Abs(copied.NearerPrivate-0.55) > 0.1 {
 		t.Errorf("a tenth copied: %v nearer, %d exact, %v", copied.NearerPrivate, copied.Exact, err)
 	}
+	// They are the hundredth that is nearest, and move the median by little.
+	few, none := copied.Values(), fresh.Values()
+	if few["nearest private row, 1 %"] != 0 || none["nearest private row, 1 %"] < 0.2 || math.Abs(few["nearest private row, median"]/none["nearest private row, median"]-1) > 0.15 ||
+		few["nearest held-out row, 1 %"] < 0.2 {
+		t.Errorf("distances of a tenth copied %v, of none %v", few, none)
+	}
 	noisy := private.Clone()
 	for i := range noisy.Data {
 		noisy.Data[i] += 0.1 * float32(rng.NormFloat64())

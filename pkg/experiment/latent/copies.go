@@ -3,6 +3,7 @@ package latent
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
@@ -27,7 +28,11 @@ func (d *Data) Copies(x transport.Points, seed uint64) (experiment.Measured, err
 	chosen := rand.New(rand.NewPCG(seed, 0x636f70)).Perm(d.Public.Len())[:min(x.Len(), d.Public.Len())]
 	real, err := metric.CheckCopies(d.Public.Subset(chosen), d.Private, d.Test)
 	values := found.Values()
-	values[NearerPrivate+OfPublic] = real.NearerPrivate
+	for name, value := range real.Values() {
+		if name == NearerPrivate || strings.HasPrefix(name, "nearest ") {
+			values[name+OfPublic] = value
+		}
+	}
 	return experiment.Measured{
 		Values: values,
 		Rows:   x.Len(), NonPrivate: true,
