@@ -290,7 +290,7 @@ var celeba = table{
 		large := []string{"architecture", generator.BigGAN}
 		if preset == experiment.Paper {
 			faces["learning_rate"] = "1e-5"
-			private = with(faces, "epsilon", "10", "noise", "0", "steps", "1700000")
+			private = spending(with(faces, "epsilon", "10", "steps", "1700000"))
 		} else { // a step of a quarter of BigGAN's channels takes seconds on two cores
 			faces["steps"], private["steps"] = "500", "500"
 			large = append(large, "width", "8")

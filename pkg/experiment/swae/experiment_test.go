@@ -254,12 +254,8 @@ func TestItLearns(t *testing.T) {
 		t.Skip("trains three times; set MOLEHILL_THOROUGH")
 	}
 	settings := map[string]string{"epsilon": "inf", "latent": "6", "batch": "30", "steps": "40", "learning_rate": "0.005", "projections": "12", "jacobian": "30"}
-	trained := func(settings map[string]string) *run.Run { // on XLA, where it is there: in a tenth of the time
-		t.Setenv("MOLEHILL_LEDGER", t.TempDir()+"/ledger.db")
-		return experimenttest.Computed(t, experimenttest.Acquired(t, request(settings)), 0)
-	}
 	quality := func(settings map[string]string) (loss, distance float64) {
-		result, err := trained(settings).Result()
+		result, err := compute(t, settings, 0).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +267,7 @@ func TestItLearns(t *testing.T) {
 	}
 	told := maps.Clone(settings)
 	told["supervision"], told["labels"] = "100", "0"
-	result, err := trained(told).Result()
+	result, err := compute(t, told, 0).Result()
 	if err != nil || !(result.Metrics[labelAccuracy] > 0.5) { // of ten classes
 		t.Errorf("with supervision labels are right on %v of codes, %v", result.Metrics[labelAccuracy], err)
 	}
