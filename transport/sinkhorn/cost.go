@@ -1,6 +1,10 @@
 package sinkhorn
 
-import "math"
+import (
+	"math"
+
+	"molehill/transport/sinkhorn/internal/kernel"
+)
 
 // Cost is a ground cost c(x, y) between points of R^dim. The costs of this
 // package are computed many at a time; any other implementation works too, one
@@ -55,15 +59,7 @@ func (c Mixture) At(x, y []float32) float64 {
 
 // ByX implements Cost.
 func (c Mixture) ByX(dst []float64, x, y []float32, weight float64) {
-	dst, y = dst[:len(x)], y[:len(x)]
-	for k := range x {
-		d := float64(x[k]) - float64(y[k])
-		slope := 2 * c.Squared * d
-		if d != 0 {
-			slope += math.Copysign(c.Absolute, d)
-		}
-		dst[k] += weight * slope
-	}
+	kernel.PullPair(dst, x, y, weight, kernel.Mixture(c))
 }
 
 // ByY implements Cost.

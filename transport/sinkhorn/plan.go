@@ -115,7 +115,9 @@ func (s *state) pull(by []float64, indices []int) {
 		s.planRows(func(int) {}, func(w scratch, _, i int, _ []float64, _ float64) {
 			dst := by[index(indices, i)*dim:][:dim]
 			if isMixture {
-				kernel.PullRow(dst, w.plan, x.Row(i), s.rows.columns, m, kernel.Mixture(mixture))
+				wide := widened(x.Row(i))
+				kernel.PullRow(dst, w.plan, wide, s.rows.columns, m, kernel.Mixture(mixture))
+				kernel.Discard(wide)
 				return
 			}
 			for j, p := range w.plan {

@@ -100,6 +100,15 @@ func centered(dst []float64, stride int, p transport.Points, center []float64, f
 	return norms
 }
 
+// widened are x in double precision, in a Buffer.
+func widened(x []float32) []float64 {
+	wide := kernel.Buffer(len(x))
+	for k, v := range x {
+		wide[k] = float64(v)
+	}
+	return wide
+}
+
 // drop gives back what only computing costs needs, once they are held.
 func (r *rows) drop() {
 	if r.left != nil {
@@ -185,12 +194,15 @@ func (r *rows) costs(dst []float64, from, to, first int) {
 			}
 			return
 		}
+		dim := r.x.Dim
+		wide := widened(r.x.Data[from*dim : to*dim])
 		for left := first; left < m; left += columnsAtOnce {
 			right := min(left+columnsAtOnce, m)
 			for i := from; i < to; i++ {
-				kernel.MixtureRow(dst[(i-from)*m:][left:right], r.x.Row(i), r.columns, m, left, kernel.Mixture(c))
+				kernel.MixtureRow(dst[(i-from)*m:][left:right], wide[(i-from)*dim:][:dim], r.columns, m, left, kernel.Mixture(c))
 			}
 		}
+		kernel.Discard(wide)
 	case Euclidean:
 		r.right.Product(dst, r.left[from*r.right.Inner:], to-from, first)
 		for i := from; i < to; i++ {

@@ -65,25 +65,33 @@ func (e *Exact) Gradient(x, real Batch) (Pull, error) {
 	first := part(0, e.n)
 	met := &term{cost: cost, x: first, y: e.loss.labelled(real.first(e.room), true)}
 	apart := &term{cost: cost, x: first, y: part(extra, extra+e.n)}
-	byX, toReal := make([]float64, total*e.dim), make([]float64, e.n*e.dim)
-	of := func(all []float64, row int) []float64 { return all[row*e.dim : (row+1)*e.dim] }
+	var metPlan, apartPlan []newton.Entry
 	var both sync.WaitGroup
-	both.Go(func() {
-		for _, p := range apart.plan(e.loss) {
-			from, other := first.Row(p.I)[:e.dim], apart.y.Row(p.J)[:e.dim]
-			cost.ByX(of(byX, p.I), from, other, -p.Mass)
-			cost.ByY(of(byX, extra+p.J), from, other, -p.Mass)
-		}
-	})
+	both.Go(func() { apartPlan = apart.plan(e.loss) })
 	if met.y.Len() > 0 {
-		for _, p := range met.plan(e.loss) {
-			cost.ByX(of(toReal, p.I), first.Row(p.I)[:e.dim], met.y.Row(p.J)[:e.dim], 2*p.Mass)
-		}
+		metPlan = met.plan(e.loss)
 	}
 	both.Wait()
 	if apart.err != nil {
 		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", apart.err)
 	}
+	byX, toReal := make([]float64, total*e.dim), make([]float64, e.n*e.dim)
+	transport.Parallel(total, func() any { return nil }, func(_ any, i int) { // each row's own
+		x, by := points.Row(i)[:e.dim], byX[i*e.dim:(i+1)*e.dim]
+		for _, p := range apartPlan {
+			if p.I == i {
+				cost.ByX(by, x, apart.y.Row(p.J)[:e.dim], -p.Mass)
+			}
+			if extra+p.J == i {
+				cost.ByY(by, first.Row(p.I)[:e.dim], x, -p.Mass)
+			}
+		}
+		for _, p := range metPlan {
+			if p.I == i {
+				cost.ByX(toReal[i*e.dim:(i+1)*e.dim], x, met.y.Row(p.J)[:e.dim], 2*p.Mass)
+			}
+		}
+	})
 	pull := Pull{ByX: make([]float32, len(byX)), MarginalError: apart.solution.MarginalError}
 	for i, v := range byX {
 		pull.ByX[i] = float32(v)

@@ -12,7 +12,7 @@ func init() {
 
 // multiply256 keeps the sums of four rows and two classes in registers.
 func multiply256(dst, x, weights []float32, classes, dim int) {
-	var ends [8]float32
+	var ends [4][2][8]float32
 	for r := 0; r < blockRows; r += 4 {
 		for k := 0; k < classes; k += 2 {
 			a, b, c, d := x[r*dim:(r+1)*dim], x[(r+1)*dim:(r+2)*dim], x[(r+2)*dim:(r+3)*dim], x[(r+3)*dim:(r+4)*dim]
@@ -30,11 +30,20 @@ func multiply256(dst, x, weights []float32, classes, dim int) {
 				dv, dw = row.MulAdd(left, dv), row.MulAdd(right, dw)
 				a, b, c, d, v, w = a[8:], b[8:], c[8:], d[8:], v[8:], w[8:]
 			}
-			for i, pair := range [4][2]archsimd.Float32x8{{av, aw}, {bv, bw}, {cv, cw}, {dv, dw}} {
-				rest := [4][]float32{a, b, c, d}[i]
+			// No scalar stands between vectors: see transport/sinkhorn/internal/kernel.
+			av.Store(&ends[0][0])
+			aw.Store(&ends[0][1])
+			bv.Store(&ends[1][0])
+			bw.Store(&ends[1][1])
+			cv.Store(&ends[2][0])
+			cw.Store(&ends[2][1])
+			dv.Store(&ends[3][0])
+			dw.Store(&ends[3][1])
+			archsimd.ClearAVXUpperBits()
+			for i, rest := range [4][]float32{a, b, c, d} {
 				for j, other := range [2][]float32{v, w} {
-					pair[j].Store(&ends)
-					sum := (ends[0] + ends[4]) + (ends[1] + ends[5]) + (ends[2] + ends[6]) + (ends[3] + ends[7])
+					end := &ends[i][j]
+					sum := (end[0] + end[4]) + (end[1] + end[5]) + (end[2] + end[6]) + (end[3] + end[7])
 					for t, value := range rest {
 						sum += value * other[t]
 					}
@@ -43,7 +52,6 @@ func multiply256(dst, x, weights []float32, classes, dim int) {
 			}
 		}
 	}
-	archsimd.ClearAVXUpperBits()
 }
 
 // accumulate256 keeps 32 columns of two classes in registers.

@@ -6,11 +6,7 @@ import "simd/archsimd"
 
 // The same loops as for AVX-512 on half as wide registers.
 
-func sum256(x archsimd.Float64x4) float64 {
-	var lanes [4]float64
-	x.Store(&lanes)
-	return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
-}
+func sum4(lanes *[4]float64) float64 { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) }
 
 func planRow256(dst, v, cost []float64, u, rate float64) float64 {
 	all := archsimd.BroadcastFloat64x4
@@ -35,9 +31,10 @@ func planRow256(dst, v, cost []float64, u, rate float64) float64 {
 		total = total.Add(e)
 		e.StoreSlice(dst[j:])
 	}
-	sum := sum256(total)
+	var lanes [4]float64
+	total.Store(&lanes)
 	archsimd.ClearAVXUpperBits()
-	return sum + planRowPlain(dst[j:], v[j:], cost[j:], u, rate)
+	return sum4(&lanes) + planRowPlain(dst[j:], v[j:], cost[j:], u, rate)
 }
 
 func addScaled256(acc, row []float64, weight float64) {
@@ -51,23 +48,31 @@ func addScaled256(acc, row []float64, weight float64) {
 	addScaledPlain(acc[j:], row[j:], weight)
 }
 
-func mixtureRow256(dst []float64, x, columns []float32, m, from int, c Mixture) {
+func mixtureRow256(dst, x []float64, columns []float32, m, from int, c Mixture) {
+	mixed := mixes(c)
 	squared, absolute := archsimd.BroadcastFloat64x4(c.Squared), archsimd.BroadcastFloat64x4(c.Absolute)
 	var zero archsimd.Float64x4
 	j := 0
 	for ; j+8 <= len(dst); j += 8 {
 		var s0, s1, a0, a1 archsimd.Float64x4
 		at := from + j
-		for _, v := range x {
-			xs := archsimd.BroadcastFloat64x4(float64(v))
-			y := (*[8]float32)(columns[at:])
-			d0 := xs.Sub(archsimd.LoadFloat32x4Slice(y[0:4]).ConvertToFloat64())
-			d1 := xs.Sub(archsimd.LoadFloat32x4Slice(y[4:8]).ConvertToFloat64())
-			s0, s1 = d0.MulAdd(d0, s0), d1.MulAdd(d1, s1)
-			if c.Absolute != 0 {
-				a0, a1 = a0.Add(d0.Max(zero.Sub(d0))), a1.Add(d1.Max(zero.Sub(d1)))
+		if !mixed {
+			for k := range x {
+				xs, y := archsimd.BroadcastFloat64x4(x[k]), (*[8]float32)(columns[at:])
+				d0 := xs.Sub(archsimd.LoadFloat32x4Slice(y[0:4]).ConvertToFloat64())
+				d1 := xs.Sub(archsimd.LoadFloat32x4Slice(y[4:8]).ConvertToFloat64())
+				s0, s1 = d0.MulAdd(d0, s0), d1.MulAdd(d1, s1)
+				at += m
 			}
-			at += m
+		} else {
+			for k := range x {
+				xs, y := archsimd.BroadcastFloat64x4(x[k]), (*[8]float32)(columns[at:])
+				d0 := xs.Sub(archsimd.LoadFloat32x4Slice(y[0:4]).ConvertToFloat64())
+				d1 := xs.Sub(archsimd.LoadFloat32x4Slice(y[4:8]).ConvertToFloat64())
+				s0, s1 = d0.MulAdd(d0, s0), d1.MulAdd(d1, s1)
+				a0, a1 = a0.Add(d0.Max(zero.Sub(d0))), a1.Add(d1.Max(zero.Sub(d1)))
+				at += m
+			}
 		}
 		s0.Mul(squared).Add(a0.Mul(absolute)).StoreSlice(dst[j:])
 		s1.Mul(squared).Add(a1.Mul(absolute)).StoreSlice(dst[j+4:])
@@ -76,10 +81,11 @@ func mixtureRow256(dst []float64, x, columns []float32, m, from int, c Mixture) 
 	mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
 }
 
-func pullRow256(dst, weights []float64, x, columns []float32, m int, c Mixture) {
+func pullRow256(dst, weights, x []float64, columns []float32, m int, c Mixture) {
+	mixed := mixes(c)
 	var zero archsimd.Float64x4
-	for k, v := range x {
-		xs := archsimd.BroadcastFloat64x4(float64(v))
+	for k := range x {
+		xs := archsimd.BroadcastFloat64x4(x[k])
 		column := columns[k*m:][:m]
 		var squared, absolute archsimd.Float64x4
 		j := 0
@@ -87,17 +93,34 @@ func pullRow256(dst, weights []float64, x, columns []float32, m int, c Mixture) 
 			d := xs.Sub(archsimd.LoadFloat32x4Slice(column[j:]).ConvertToFloat64())
 			w := archsimd.LoadFloat64x4Slice(weights[j:])
 			squared = d.MulAdd(w, squared)
-			if c.Absolute != 0 {
+			if mixed {
 				absolute = absolute.Add(w.Masked(d.Greater(zero))).Sub(w.Masked(d.Less(zero)))
 			}
 		}
-		dst[k] += 2*c.Squared*sum256(squared) + c.Absolute*sum256(absolute)
+		var s, a [4]float64
+		squared.Store(&s)
+		absolute.Store(&a)
+		archsimd.ClearAVXUpperBits()
+		dst[k] += 2*c.Squared*sum4(&s) + c.Absolute*sum4(&a)
 		if j < m {
-			archsimd.ClearAVXUpperBits()
 			pullRowPlain(dst[k:k+1], weights[j:], x[k:k+1], column[j:], m-j, c)
 		}
 	}
+}
+
+func pullPair256(dst []float64, x, y []float32, weight float64, c Mixture) {
+	squared, absolute, w := archsimd.BroadcastFloat64x4(2*c.Squared), archsimd.BroadcastFloat64x4(c.Absolute), archsimd.BroadcastFloat64x4(weight)
+	var zero archsimd.Float64x4
+	dst, y = dst[:len(x)], y[:len(x)]
+	k := 0
+	for ; k+4 <= len(x); k += 4 {
+		to, a, b := (*[4]float64)(dst[k:]), (*[4]float32)(x[k:]), (*[4]float32)(y[k:])
+		d := archsimd.LoadFloat32x4(a).ConvertToFloat64().Sub(archsimd.LoadFloat32x4(b).ConvertToFloat64())
+		sign := absolute.Masked(d.Greater(zero)).Sub(absolute.Masked(d.Less(zero)))
+		archsimd.LoadFloat64x4(to).Add(d.Mul(squared).Add(sign).Mul(w)).Store(to)
+	}
 	archsimd.ClearAVXUpperBits()
+	pullPairPlain(dst[k:], x[k:], y[k:], weight, c)
 }
 
 // Four rows by half a panel at a time: eight sums for sixteen registers.
@@ -157,7 +180,8 @@ func dotRow256(a, b []float64) float64 {
 		s2 = archsimd.LoadFloat64x4Slice(p[8:12]).MulAdd(archsimd.LoadFloat64x4Slice(q[8:12]), s2)
 		s3 = archsimd.LoadFloat64x4Slice(p[12:]).MulAdd(archsimd.LoadFloat64x4Slice(q[12:]), s3)
 	}
-	sum := sum256(s0.Add(s1).Add(s2.Add(s3)))
+	var lanes [4]float64
+	s0.Add(s1).Add(s2.Add(s3)).Store(&lanes)
 	archsimd.ClearAVXUpperBits()
-	return sum + dotRowPlain(a[j:], b[j:])
+	return sum4(&lanes) + dotRowPlain(a[j:], b[j:])
 }

@@ -10,9 +10,9 @@ import (
 func init() {
 	switch {
 	case archsimd.X86.AVX512():
-		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512
+		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow, PullPair = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512, pullPair512
 	case archsimd.X86.AVX2() && archsimd.X86.FMA():
-		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256
+		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow, PullPair = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256, pullPair256
 	}
 }
 
@@ -45,9 +45,7 @@ const (
 	exp10 = 2.7626357241447222855e-7
 )
 
-func sum512(x archsimd.Float64x8) (sum float64) {
-	var lanes [8]float64
-	x.Store(&lanes)
+func sum8(lanes *[8]float64) float64 {
 	return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
 }
 
@@ -96,10 +94,11 @@ func planRow512(dst, v, cost []float64, u, rate float64) float64 {
 		total = total.Add(e)
 		e.Store(d)
 	}
-	sum := sum512(total)
+	var lanes [8]float64
+	total.Store(&lanes)
 	archsimd.ClearAVXUpperBits()
 	copy(dst[m/8*8:], rest[:])
-	return sum
+	return sum8(&lanes)
 }
 
 func addScaled512(acc, row []float64, weight float64) {
@@ -113,17 +112,21 @@ func addScaled512(acc, row []float64, weight float64) {
 	addScaledPlain(acc[j:], row[j:], weight)
 }
 
-func mixtureRow512(dst []float64, x, columns []float32, m, from int, c Mixture) {
+// mixes says whether a cost has absolutes. Compared as a number, that would be asked again
+// wherever it is needed, by a scalar among vectors.
+func mixes(c Mixture) bool { return math.Float64bits(c.Absolute)<<1 != 0 }
+
+func mixtureRow512(dst, x []float64, columns []float32, m, from int, c Mixture) {
+	mixed := mixes(c)
 	j := 0
 	squared, absolute := archsimd.BroadcastFloat64x8(c.Squared), archsimd.BroadcastFloat64x8(c.Absolute)
 	var zero archsimd.Float64x8
 	for ; j+32 <= len(dst); j += 32 {
 		var s0, s1, s2, s3, a0, a1, a2, a3 archsimd.Float64x8
 		at := from + j
-		if c.Absolute == 0 {
-			for _, v := range x {
-				xs := archsimd.BroadcastFloat64x8(float64(v))
-				y := (*[32]float32)(columns[at:])
+		if !mixed {
+			for k := range x {
+				xs, y := archsimd.BroadcastFloat64x8(x[k]), (*[32]float32)(columns[at:])
 				d0 := xs.Sub(archsimd.LoadFloat32x8Slice(y[0:8]).ConvertToFloat64())
 				d1 := xs.Sub(archsimd.LoadFloat32x8Slice(y[8:16]).ConvertToFloat64())
 				d2 := xs.Sub(archsimd.LoadFloat32x8Slice(y[16:24]).ConvertToFloat64())
@@ -132,9 +135,8 @@ func mixtureRow512(dst []float64, x, columns []float32, m, from int, c Mixture) 
 				at += m
 			}
 		} else {
-			for _, v := range x {
-				xs := archsimd.BroadcastFloat64x8(float64(v))
-				y := (*[32]float32)(columns[at:])
+			for k := range x {
+				xs, y := archsimd.BroadcastFloat64x8(x[k]), (*[32]float32)(columns[at:])
 				d0 := xs.Sub(archsimd.LoadFloat32x8Slice(y[0:8]).ConvertToFloat64())
 				d1 := xs.Sub(archsimd.LoadFloat32x8Slice(y[8:16]).ConvertToFloat64())
 				d2 := xs.Sub(archsimd.LoadFloat32x8Slice(y[16:24]).ConvertToFloat64())
@@ -154,10 +156,11 @@ func mixtureRow512(dst []float64, x, columns []float32, m, from int, c Mixture) 
 	mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
 }
 
-func pullRow512(dst, weights []float64, x, columns []float32, m int, c Mixture) {
+func pullRow512(dst, weights, x []float64, columns []float32, m int, c Mixture) {
+	mixed := mixes(c)
 	var zero archsimd.Float64x8
-	for k, v := range x {
-		xs := archsimd.BroadcastFloat64x8(float64(v))
+	for k := range x {
+		xs := archsimd.BroadcastFloat64x8(x[k])
 		column := columns[k*m:][:m]
 		var squared, absolute archsimd.Float64x8
 		j := 0
@@ -165,17 +168,34 @@ func pullRow512(dst, weights []float64, x, columns []float32, m int, c Mixture) 
 			d := xs.Sub(archsimd.LoadFloat32x8Slice(column[j:]).ConvertToFloat64())
 			w := archsimd.LoadFloat64x8Slice(weights[j:])
 			squared = d.MulAdd(w, squared)
-			if c.Absolute != 0 {
+			if mixed {
 				absolute = absolute.Add(w.Masked(d.Greater(zero))).Sub(w.Masked(d.Less(zero)))
 			}
 		}
-		dst[k] += 2*c.Squared*sum512(squared) + c.Absolute*sum512(absolute)
+		var s, a [8]float64
+		squared.Store(&s)
+		absolute.Store(&a)
+		archsimd.ClearAVXUpperBits()
+		dst[k] += 2*c.Squared*sum8(&s) + c.Absolute*sum8(&a)
 		if j < m {
-			archsimd.ClearAVXUpperBits()
 			pullRowPlain(dst[k:k+1], weights[j:], x[k:k+1], column[j:], m-j, c)
 		}
 	}
+}
+
+func pullPair512(dst []float64, x, y []float32, weight float64, c Mixture) {
+	squared, absolute, w := archsimd.BroadcastFloat64x8(2*c.Squared), archsimd.BroadcastFloat64x8(c.Absolute), archsimd.BroadcastFloat64x8(weight)
+	var zero archsimd.Float64x8
+	dst, y = dst[:len(x)], y[:len(x)]
+	k := 0
+	for ; k+8 <= len(x); k += 8 {
+		to, a, b := (*[8]float64)(dst[k:]), (*[8]float32)(x[k:]), (*[8]float32)(y[k:])
+		d := archsimd.LoadFloat32x8(a).ConvertToFloat64().Sub(archsimd.LoadFloat32x8(b).ConvertToFloat64())
+		sign := absolute.Masked(d.Greater(zero)).Sub(absolute.Masked(d.Less(zero)))
+		archsimd.LoadFloat64x8(to).Add(d.Mul(squared).Add(sign).Mul(w)).Store(to)
+	}
 	archsimd.ClearAVXUpperBits()
+	pullPairPlain(dst[k:], x[k:], y[k:], weight, c)
 }
 
 func multiply512(dst []float64, stride, rows, lanes int, a []float64, panel []float64) {
@@ -248,7 +268,8 @@ func dotRow512(a, b []float64) float64 {
 		s2 = archsimd.LoadFloat64x8Slice(p[16:24]).MulAdd(archsimd.LoadFloat64x8Slice(q[16:24]), s2)
 		s3 = archsimd.LoadFloat64x8Slice(p[24:]).MulAdd(archsimd.LoadFloat64x8Slice(q[24:]), s3)
 	}
-	sum := sum512(s0.Add(s1).Add(s2.Add(s3)))
+	var lanes [8]float64
+	s0.Add(s1).Add(s2.Add(s3)).Store(&lanes)
 	archsimd.ClearAVXUpperBits()
-	return sum + dotRowPlain(a[j:], b[j:])
+	return sum8(&lanes) + dotRowPlain(a[j:], b[j:])
 }

@@ -8,7 +8,9 @@ import "math"
 type Mixture struct{ Squared, Absolute float64 }
 
 // The loops, in plain Go. Where the processor can do better, init of avx512.go
-// replaces them.
+// replaces them. There no scalar stands between vectors, not to convert a number or to
+// compare one: Go's compiler takes the processor's older instructions for scalars, and some
+// machines need a hundred nanoseconds to go from vectors to these and back.
 var (
 	// PlanRow writes dst_j = exp(u + v_j − rate·cost_j) and returns Σ_j dst_j.
 	PlanRow = planRowPlain
@@ -27,6 +29,8 @@ var (
 	ShiftRow = shiftRowPlain
 	// PullRow adds Σ_j weights_j·∂c/∂x(x, y_j) of a Mixture to dst, [dim].
 	PullRow = pullRowPlain
+	// PullPair adds weight·∂c/∂x(x, y) of a Mixture to dst, all [dim].
+	PullPair = pullPairPlain
 )
 
 func planRowPlain(dst, v, cost []float64, u, rate float64) (sum float64) {
@@ -44,19 +48,19 @@ func addScaledPlain(acc, row []float64, weight float64) {
 	}
 }
 
-func mixtureRowPlain(dst []float64, x, columns []float32, m, from int, c Mixture) {
+func mixtureRowPlain(dst, x []float64, columns []float32, m, from int, c Mixture) {
 	clear(dst)
 	for k, at := range x {
 		column := columns[k*m+from:][:len(dst)]
 		if c.Absolute == 0 {
 			for j, y := range column {
-				d := float64(at) - float64(y)
+				d := at - float64(y)
 				dst[j] += d * d
 			}
 			continue
 		}
 		for j, y := range column {
-			d := float64(at) - float64(y)
+			d := at - float64(y)
 			dst[j] += c.Squared*d*d + c.Absolute*math.Abs(d)
 		}
 	}
@@ -67,12 +71,12 @@ func mixtureRowPlain(dst []float64, x, columns []float32, m, from int, c Mixture
 	}
 }
 
-func pullRowPlain(dst, weights []float64, x, columns []float32, m int, c Mixture) {
+func pullRowPlain(dst, weights, x []float64, columns []float32, m int, c Mixture) {
 	for k, at := range x {
 		column := columns[k*m:][:m]
 		var squared, absolute float64
 		for j, y := range column {
-			d := float64(at) - float64(y)
+			d := at - float64(y)
 			squared += weights[j] * d
 			switch {
 			case d > 0:
@@ -109,4 +113,16 @@ func dotRowPlain(a, b []float64) (sum float64) {
 		sum += v * b[j]
 	}
 	return sum
+}
+
+func pullPairPlain(dst []float64, x, y []float32, weight float64, c Mixture) {
+	dst, y = dst[:len(x)], y[:len(x)]
+	for k := range x {
+		d := float64(x[k]) - float64(y[k])
+		slope := 2 * c.Squared * d
+		if d != 0 {
+			slope += math.Copysign(c.Absolute, d)
+		}
+		dst[k] += weight * slope
+	}
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -11,15 +12,16 @@ type set struct {
 	name       string
 	planRow    func(dst, v, cost []float64, u, rate float64) float64
 	addScaled  func(acc, row []float64, weight float64)
-	mixtureRow func(dst []float64, x, columns []float32, m, from int, c Mixture)
-	pullRow    func(dst, weights []float64, x, columns []float32, m int, c Mixture)
+	mixtureRow func(dst, x []float64, columns []float32, m, from int, c Mixture)
+	pullRow    func(dst, weights, x []float64, columns []float32, m int, c Mixture)
 	multiply   func(dst []float64, stride, rows, lanes int, a []float64, panel []float64)
 	shiftRow   func(dst []float64, x []float32, center []float64, factor float64)
 	dotRow     func(a, b []float64) float64
+	pullPair   func(dst []float64, x, y []float32, weight float64, c Mixture)
 }
 
 // sets are what this processor can run; simd_test.go adds to them.
-var sets = []set{{"plain", planRowPlain, addScaledPlain, mixtureRowPlain, pullRowPlain, multiplyPlain, shiftRowPlain, dotRowPlain}}
+var sets = []set{{"plain", planRowPlain, addScaledPlain, mixtureRowPlain, pullRowPlain, multiplyPlain, shiftRowPlain, dotRowPlain, pullPairPlain}}
 
 // Every implementation is compared with sums in plain Go by the definition, for
 // lengths around the widths of registers.
@@ -29,14 +31,14 @@ func TestKernelsComputeTheirDefinition(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			for _, m := range []int{1, 3, 7, 8, 9, 31, 32, 33, 65, 100} {
 				const dim = 5
-				x, columns := make([]float32, dim), make([]float32, dim*m)
+				x, columns := make([]float64, dim), make([]float32, dim*m)
 				for i := range x {
-					x[i] = float32(rng.NormFloat64())
+					x[i] = float64(float32(rng.NormFloat64()))
 				}
 				for i := range columns {
 					columns[i] = float32(rng.NormFloat64())
 					if i%11 == 0 {
-						columns[i] = x[i/m] // no difference: the slope of |t| at 0
+						columns[i] = float32(x[i/m]) // no difference: the slope of |t| at 0
 					}
 				}
 				v, cost, weights := make([]float64, m), make([]float64, m), make([]float64, m)
@@ -106,7 +108,7 @@ func TestKernelsComputeTheirDefinition(t *testing.T) {
 						}
 						var cost float64
 						for i := range y {
-							d := float64(x[i]) - float64(y[i])
+							d := x[i] - float64(y[i])
 							cost += c.Squared*d*d + c.Absolute*math.Abs(d)
 							slope := 2 * c.Squared * d
 							if d != 0 {
@@ -120,6 +122,13 @@ func TestKernelsComputeTheirDefinition(t *testing.T) {
 					}
 					for i := range pulled {
 						near(t, "pull", pulled[i], wantPull[i], 1e-12)
+					}
+					one, other := columns[:m], columns[dim*m-m:]
+					pair, wantPair := slices.Clone(v), slices.Clone(v)
+					k.pullPair(pair, one, other, -0.7, c)
+					pullPairPlain(wantPair, one, other, -0.7, c)
+					for i := range pair {
+						near(t, "pair's pull", pair[i], wantPair[i], 0) // rounded likewise
 					}
 				}
 			}
@@ -167,8 +176,12 @@ func TestKernelsExponential(t *testing.T) {
 
 func BenchmarkKernels(b *testing.B) {
 	const m, dim = 2000, 64
+	one, other := make([]float32, m), make([]float32, m)
+	for j := range one {
+		one[j], other[j] = float32(j%37), float32(j%29)
+	}
 	dst, v, cost := make([]float64, m), make([]float64, m), make([]float64, m)
-	x, columns := make([]float32, dim), make([]float32, dim*m)
+	x, columns := make([]float64, dim), make([]float32, dim*m)
 	for j := range cost {
 		cost[j] = float64(j % 37)
 	}
@@ -183,6 +196,7 @@ func BenchmarkKernels(b *testing.B) {
 			{"add", func() { k.addScaled(dst, v, 0.7) }},
 			{"squares", func() { k.mixtureRow(dst, x, columns, m, 0, Mixture{1, 0}) }},
 			{"mixture", func() { k.mixtureRow(dst, x, columns, m, 0, Mixture{1, 1}) }},
+			{"pair", func() { k.pullPair(dst, one, other, 0.1, Mixture{1, 1}) }},
 			{"pull", func() { k.pullRow(dst[:dim], v, x, columns, m, Mixture{1, 0}) }},
 		} {
 			b.Run(loop.name+"/"+k.name, func(b *testing.B) {

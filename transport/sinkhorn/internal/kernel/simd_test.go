@@ -6,9 +6,9 @@ import "simd/archsimd"
 
 func init() {
 	if archsimd.X86.AVX2() && archsimd.X86.FMA() {
-		sets = append(sets, set{"AVX2", planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256})
+		sets = append(sets, set{"AVX2", planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256, pullPair256})
 	}
 	if archsimd.X86.AVX512() {
-		sets = append(sets, set{"AVX-512", planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512})
+		sets = append(sets, set{"AVX-512", planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512, pullPair512})
 	}
 }
