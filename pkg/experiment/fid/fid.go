@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strings"
+	"sync"
 
 	"molehill/models/backend"
 	"molehill/models/inception"
@@ -22,10 +24,27 @@ type Score struct {
 	say     func(run.Event)
 }
 
+// opened is the network that was found last, and where, by which name: who measures many
+// runs compiles it once.
+var opened struct {
+	sync.Mutex
+	where   string
+	network *inception.Network
+}
+
 // Open finds the network. say is told of work that takes time.
 func Open(b *backend.Backend, say func(run.Event)) (*Score, error) {
-	network, err := inception.Open("")
-	return &Score{network, b, say}, err
+	opened.Lock()
+	defer opened.Unlock()
+	where := strings.Join(append(dataset.Folders(""), inception.Installed("")), "\n")
+	if opened.network == nil || opened.where != where {
+		network, err := inception.Open("")
+		if err != nil {
+			return nil, err
+		}
+		opened.network, opened.where = network, where
+	}
+	return &Score{opened.network, b, say}, nil
 }
 
 // Called is what the value of the measure "fid" is called with the network that would be
