@@ -286,12 +286,13 @@ func measureAll(cmd *cobra.Command, store run.Store, rows []experiment.Row, name
 	measured := make([]experiment.Row, len(rows))
 	say, done := teller()
 	defer done()
+	ctx := experiment.Keeping(cmd.Context())
 	for i, row := range rows {
 		r, err := store.Open(row.Run)
 		if err != nil {
 			return nil, err
 		}
-		found, err := experiment.Measure(cmd.Context(), r, name, count, say)
+		found, err := experiment.Measure(ctx, r, name, count, say)
 		if err != nil {
 			return nil, err
 		}

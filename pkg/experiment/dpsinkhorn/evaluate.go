@@ -169,7 +169,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 
 // distances are FIDs to as many held-out images.
 func distances(ctx context.Context, r *run.Run, found experiment.Measured, rows *Rows, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
-	score, err := fid.Open(rows.Backend, say)
+	score, err := fid.Open(ctx, rows.Backend, say)
 	if err != nil {
 		return found, err
 	}

@@ -8,11 +8,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-	"sync"
 
 	"molehill/models/backend"
 	"molehill/models/inception"
 	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
 	"molehill/pkg/run"
 )
@@ -24,27 +24,19 @@ type Score struct {
 	say     func(run.Event)
 }
 
-// opened is the network that was found last, and where, by which name: who measures many
-// runs compiles it once.
-var opened struct {
-	sync.Mutex
-	where   string
-	network *inception.Network
-}
-
-// Open finds the network. say is told of work that takes time.
-func Open(b *backend.Backend, say func(run.Event)) (*Score, error) {
-	opened.Lock()
-	defer opened.Unlock()
-	where := strings.Join(append(dataset.Folders(""), inception.Installed("")), "\n")
-	if opened.network == nil || opened.where != where {
-		network, err := inception.Open("")
-		if err != nil {
-			return nil, err
-		}
-		opened.network, opened.where = network, where
+// Open finds the network: in a context of Keeping (package experiment) the last one, which
+// is compiled. say is told of work that takes time.
+func Open(ctx context.Context, b *backend.Backend, say func(run.Event)) (*Score, error) {
+	type opened struct {
+		where   string
+		network *inception.Network
 	}
-	return &Score{opened.network, b, say}, nil
+	where := strings.Join(append(dataset.Folders(""), inception.Installed("")), "\n")
+	last, _, err := experiment.Last(ctx, "inception", func(o opened) bool { return o.where == where }, func() (opened, error) {
+		network, err := inception.Open("")
+		return opened{where, network}, err
+	}, func(opened) {})
+	return &Score{last.network, b, say}, err
 }
 
 // Called is what the value of the measure "fid" is called with the network that would be

@@ -15,7 +15,7 @@ import (
 // real ones' value is that of reconstructions of the held-out images themselves,
 // which no flow of latents can be expected to be below.
 func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func(run.Event)) (experiment.Measured, error) {
-	score, err := fid.Open(d.Backend, say)
+	score, err := fid.Open(ctx, d.Backend, say)
 	if err != nil {
 		return experiment.Measured{}, err
 	}

@@ -238,7 +238,7 @@ func read(r *run.Run, name string, of *matching.Learner, steps int) error {
 
 // distance is the FID to as many held-out images.
 func distance(ctx context.Context, r *run.Run, found experiment.Measured, d *data, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
-	score, err := fid.Open(d.backend, say)
+	score, err := fid.Open(ctx, d.backend, say)
 	if err != nil {
 		return found, err
 	}
