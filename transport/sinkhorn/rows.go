@@ -3,6 +3,7 @@ package sinkhorn
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"molehill/transport"
@@ -14,7 +15,7 @@ import (
 type rows struct {
 	x, y    transport.Points
 	cost    Cost
-	workers int       // 0: all cores
+	workers int
 	held    []float64 // [n, m], or nil
 	offset  float64   // what is taken off every cost
 	size    float64   // of the largest of them, then
@@ -314,11 +315,11 @@ func Costs(x, y transport.Points, cost Cost) ([]float64, error) {
 		return nil, fmt.Errorf("sinkhorn: points of dimension %d and %d; want the same", x.Dim, y.Dim)
 	}
 	m := y.Len()
-	if over := (16 - m%16) % 16; over > 0 && fast(cost) && !squares(cost) { // columns are computed sixteen at a time, or one by one
+	if over := (kernel.Columns - m%kernel.Columns) % kernel.Columns; over > 0 && fast(cost) && !squares(cost) {
 		last := y.Row(m - 1)
 		y = transport.Points{Dim: y.Dim, Data: slices.Concat(y.Data, slices.Repeat(last, over))}
 	}
-	r := newRows(x, y, cost, 0)
+	r := newRows(x, y, cost, runtime.GOMAXPROCS(0))
 	if _, _, err := r.survey(true); err != nil {
 		return nil, err
 	}

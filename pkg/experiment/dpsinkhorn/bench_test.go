@@ -121,3 +121,26 @@ func clampTo(row []float32, dim int) {
 		}
 	}
 }
+
+// The loss of the text's sizes by exact plans, all of it on the host: the part of a joined
+// step for which a device waits.
+func BenchmarkExact(b *testing.B) {
+	config := pixels(experiment.Paper)
+	const dim = 28 * 28
+	total, _ := config.loss(10).Split(config.Generated)
+	loss, err := config.loss(10).Exact(config.Generated, room(config.Batch), dim)
+	if err != nil {
+		b.Fatal(err)
+	}
+	made, real := rows(total, dim, 10, 1), rows(config.Batch, dim, 10, 2)
+	for _, x := range []Batch{made, real} {
+		for i := range x.Len() {
+			clampTo(x.Row(i), dim)
+		}
+	}
+	for b.Loop() {
+		if _, err := loss.Gradient(made, real); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -128,6 +128,9 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		settings["steps"] = "3"
 	}
 	whole, parts := compute(t, settings, 0), compute(t, settings, 2)
+	if lives, err := parts.Provenance(); err != nil || len(lives) != 2 || lives[0].Rested == 0 {
+		t.Errorf("computations %+v, %v; want two, of which the first saved its last step", lives, err)
+	}
 	for _, name := range []string{autoencoderFile, labelsFile} {
 		if !bytes.Equal(experimenttest.Read(t, whole, name), experimenttest.Read(t, parts, name)) {
 			t.Errorf("interrupted, the training ended with another %s", name)

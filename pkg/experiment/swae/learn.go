@@ -1,6 +1,7 @@
 package swae
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -149,9 +150,18 @@ func (t *training) all(ctx context.Context, r *run.Run, pay func() (experiment.P
 		return err
 	}
 	steps, total := c.StartSteps+c.Steps, c.StartSteps+c.Steps+c.Labels+c.Law
+	save := func(to io.Writer) error {
+		if start != nil {
+			return start.save(to, done)
+		}
+		return t.learner.Save(to, done)
+	}
 	began, saved, from, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
 	for done < steps {
 		if err := ctx.Err(); err != nil {
+			if done > 0 { // no step is made twice, whose numbers another device might round otherwise
+				err = cmp.Or(r.Rest(done, save), err)
+			}
 			return err
 		}
 		if start != nil && done == c.StartSteps {
@@ -184,12 +194,7 @@ func (t *training) all(ctx context.Context, r *run.Run, pay func() (experiment.P
 			return err
 		}
 		if time.Since(saved) > every || done == steps {
-			if err := r.Checkpoint(done, func(to io.Writer) error {
-				if start != nil {
-					return start.save(to, done)
-				}
-				return t.learner.Save(to, done)
-			}); err != nil {
+			if err := r.Checkpoint(done, save); err != nil {
 				return err
 			}
 			saved = time.Now()

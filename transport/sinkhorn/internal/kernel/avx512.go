@@ -10,8 +10,10 @@ import (
 func init() {
 	switch {
 	case archsimd.X86.AVX512():
+		Columns = 32
 		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow, PullPair = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512, pullPair512
 	case archsimd.X86.AVX2() && archsimd.X86.FMA():
+		Columns = 8
 		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow, PullPair = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256, pullPair256
 	}
 }
