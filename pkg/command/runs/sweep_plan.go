@@ -266,9 +266,7 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 	made := len(rows)
 	var said, old []string
 	if p.table != nil {
-		if rows, said, err = p.others.join(rows, p.all); err != nil {
-			return err
-		}
+		rows, said = p.others.join(rows, p.all)
 		old, err = report(p.table, rows, store, out)
 	} else {
 		err = p.writeGrid(cmd, runs, rows, out)

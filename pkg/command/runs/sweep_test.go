@@ -89,10 +89,8 @@ func TestRowsMadeElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, said, err := read.join([]experiment.Row{row(ids[1], 2), row(ids[0], 8, fid(100, 6))}, requests)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lacking := experiment.Request{Experiment: "swflow", Seed: 1, Settings: map[string]string{"dataset": "not on this machine"}}
+	rows, said := read.join([]experiment.Row{row(ids[1], 2), row(ids[0], 8, fid(100, 6))}, append([]experiment.Request{lacking}, requests...))
 	var order []string
 	var w2 []float64
 	for _, r := range rows {

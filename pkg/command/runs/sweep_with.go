@@ -49,10 +49,12 @@ func (o others) check(table string, requests []experiment.Request) error {
 // behind them those that no request is for. Of rows with the same settings and seed one
 // stays, so that no seed counts twice: the one at hand, or that of a request, or else the
 // last; what has been measured of the same run is kept. What is to be known of that is said.
-func (o others) join(own []experiment.Row, requests []experiment.Request) (rows []experiment.Row, said []string, err error) {
-	order, err := idsOf(requests)
-	if err != nil {
-		return nil, nil, err
+func (o others) join(own []experiment.Row, requests []experiment.Request) (rows []experiment.Row, said []string) {
+	var order []string
+	for _, q := range requests {
+		if id, err := idsOf([]experiment.Request{q}); err == nil { // its data may not be here
+			order = append(order, id...)
+		}
 	}
 	place := func(row experiment.Row) int {
 		if at := slices.Index(order, row.Run); at >= 0 {
@@ -82,7 +84,7 @@ func (o others) join(own []experiment.Row, requests []experiment.Request) (rows 
 		rows[same] = row
 	}
 	slices.SortStableFunc(rows, func(a, b experiment.Row) int { return place(a) - place(b) })
-	return rows, append(said, versions(rows)...), nil
+	return rows, append(said, versions(rows)...)
 }
 
 // again says whether two rows are of the same settings, data and seed, in two versions
