@@ -100,6 +100,7 @@ func (t *training) learn(release *privacy.Releaser, s privacy.Sensitivity, step 
 	if frame := batch.Directions.Frame(); c.Alpha > 0 && frame > sliced.OrthonormalFrame(c.Latent) {
 		return nil, fmt.Errorf("directions with λ = %v, which the plan does not cover; report it", frame)
 	}
+	release.Expect(step, t.learner.Parameters()) // noise is drawn while a device computes
 	g, err := t.learner.Gradient(batch, c.clipping())
 	if err != nil {
 		return nil, err
