@@ -12,7 +12,6 @@ import (
 	"strconv"
 
 	"molehill/pkg/experiment"
-	"molehill/privacy"
 	"molehill/viz"
 )
 
@@ -111,12 +110,7 @@ func (s sheet) table() viz.Table {
 		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise. 004 prints its numbers above the graphs of its figures, which were not at hand as pictures.",
 	}
 	for _, c := range s.cells {
-		statement := privacy.Statement{Claims: c.rows[0].Claims}
-		published := ""
-		if claim, ok := statement.Published(); ok {
-			published = claim.Epsilon.String()
-		}
-		line := []any{statement.Epsilon().String(), published, strconv.FormatFloat(c.config.Alpha, 'g', -1, 64)}
+		line := []any{proved(c.rows).String(), published(c.rows), strconv.FormatFloat(c.config.Alpha, 'g', -1, 64)}
 		for _, name := range metrics {
 			line = append(line, experiment.ShowSpread(c.over(name)))
 		}
