@@ -63,11 +63,11 @@ func (e *Exact) Gradient(x, real Batch) (Pull, error) {
 		return transport.Points{Dim: points.Dim, Data: points.Data[from*points.Dim : to*points.Dim]}
 	}
 	first := part(0, e.n)
-	met := &term{cost: cost, x: first, y: e.loss.labelled(real.first(e.room), true)}
 	apart := &term{cost: cost, x: first, y: part(extra, extra+e.n)}
 	var metPlan, apartPlan []newton.Entry
 	var both sync.WaitGroup
 	both.Go(func() { apartPlan = apart.plan(e.loss) })
+	met := &term{cost: cost, x: first, y: e.loss.labelled(real.first(e.room), true)}
 	if met.y.Len() > 0 {
 		metPlan = met.plan(e.loss)
 	}
@@ -75,32 +75,30 @@ func (e *Exact) Gradient(x, real Batch) (Pull, error) {
 	if apart.err != nil {
 		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", apart.err)
 	}
-	byX, toReal := make([]float64, total*e.dim), make([]float64, e.n*e.dim)
-	transport.Parallel(total, func() any { return nil }, func(_ any, i int) { // each row's own
-		x, by := points.Row(i)[:e.dim], byX[i*e.dim:(i+1)*e.dim]
+	pull := Pull{ByX: make([]float32, total*e.dim), MarginalError: apart.solution.MarginalError}
+	transport.Parallel(total, func() []float64 { return make([]float64, 2*e.dim) }, func(sums []float64, i int) { // each row's own
+		clear(sums)
+		x, toMade, toReal := points.Row(i)[:e.dim], sums[:e.dim], sums[e.dim:]
 		for _, p := range apartPlan {
 			if p.I == i {
-				cost.ByX(by, x, apart.y.Row(p.J)[:e.dim], -p.Mass)
+				cost.ByX(toMade, x, apart.y.Row(p.J)[:e.dim], -p.Mass)
 			}
 			if extra+p.J == i {
-				cost.ByY(by, first.Row(p.I)[:e.dim], x, -p.Mass)
+				cost.ByY(toMade, first.Row(p.I)[:e.dim], x, -p.Mass)
 			}
 		}
 		for _, p := range metPlan {
 			if p.I == i {
-				cost.ByX(toReal[i*e.dim:(i+1)*e.dim], x, met.y.Row(p.J)[:e.dim], 2*p.Mass)
+				cost.ByX(toReal, x, met.y.Row(p.J)[:e.dim], 2*p.Mass)
 			}
 		}
+		by := pull.ByX[i*e.dim:][:e.dim]
+		for k, v := range toMade {
+			by[k] = float32(v + toReal[k])
+		}
 	})
-	pull := Pull{ByX: make([]float32, len(byX)), MarginalError: apart.solution.MarginalError}
-	for i, v := range byX {
-		pull.ByX[i] = float32(v)
-	}
 	if met.solution == nil {
 		return e.without(pull), nil
-	}
-	for i, v := range toReal {
-		pull.ByX[i] = float32(byX[i] + v)
 	}
 	pull.Loss = 2*met.solution.Value - apart.solution.Value
 	pull.MarginalError = max(pull.MarginalError, met.solution.MarginalError)

@@ -49,10 +49,16 @@ func addScaled256(acc, row []float64, weight float64) {
 }
 
 func mixtureRow256(dst, x []float64, columns []float32, m, from int, c Mixture) {
+	j := mixtureBlocks256(dst, x, columns, m, from, c)
+	if j < len(dst) {
+		mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
+	}
+}
+
+func mixtureBlocks256(dst, x []float64, columns []float32, m, from int, c Mixture) (j int) {
 	mixed := mixes(c)
 	squared, absolute := archsimd.BroadcastFloat64x4(c.Squared), archsimd.BroadcastFloat64x4(c.Absolute)
 	var zero archsimd.Float64x4
-	j := 0
 	for ; j+8 <= len(dst); j += 8 {
 		var s0, s1, a0, a1 archsimd.Float64x4
 		at := from + j
@@ -78,7 +84,7 @@ func mixtureRow256(dst, x []float64, columns []float32, m, from int, c Mixture) 
 		s1.Mul(squared).Add(a1.Mul(absolute)).StoreSlice(dst[j+4:])
 	}
 	archsimd.ClearAVXUpperBits()
-	mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
+	return j
 }
 
 func pullRow256(dst, weights, x []float64, columns []float32, m int, c Mixture) {

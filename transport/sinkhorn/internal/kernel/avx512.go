@@ -118,9 +118,17 @@ func addScaled512(acc, row []float64, weight float64) {
 // wherever it is needed, by a scalar among vectors.
 func mixes(c Mixture) bool { return math.Float64bits(c.Absolute)<<1 != 0 }
 
+// What is left is of another function than the loops: they need all registers, and the
+// compiler would keep what only the end takes, c, by loading its scalars anew each time.
 func mixtureRow512(dst, x []float64, columns []float32, m, from int, c Mixture) {
+	j := mixtureBlocks512(dst, x, columns, m, from, c)
+	if j < len(dst) {
+		mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
+	}
+}
+
+func mixtureBlocks512(dst, x []float64, columns []float32, m, from int, c Mixture) (j int) {
 	mixed := mixes(c)
-	j := 0
 	squared, absolute := archsimd.BroadcastFloat64x8(c.Squared), archsimd.BroadcastFloat64x8(c.Absolute)
 	var zero archsimd.Float64x8
 	for ; j+32 <= len(dst); j += 32 {
@@ -155,7 +163,7 @@ func mixtureRow512(dst, x []float64, columns []float32, m, from int, c Mixture) 
 		s3.Mul(squared).Add(a3.Mul(absolute)).StoreSlice(dst[j+24:])
 	}
 	archsimd.ClearAVXUpperBits()
-	mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
+	return j
 }
 
 func pullRow512(dst, weights, x []float64, columns []float32, m int, c Mixture) {
