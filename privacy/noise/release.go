@@ -131,9 +131,11 @@ func (a *Ahead) Release(dst, values []float64) error {
 		return fmt.Errorf("noise: noise was drawn ahead for %d values, found %d", len(a.steps), len(values))
 	}
 	<-a.drawn
-	for i, v := range values {
-		dst[i] = (onGrid(v, a.grid) + a.steps[i]) * a.grid
-	}
+	forChunks(len(dst), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			dst[i] = (onGrid(values[i], a.grid) + a.steps[i]) * a.grid
+		}
+	})
 	return nil
 }
 

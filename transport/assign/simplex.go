@@ -16,6 +16,7 @@ type tree struct {
 	m              int
 	rows, columns  []int // that have weight, of all points
 	supply, demand []float64
+	arcs           []float64 // [rows, columns]: costs between those
 
 	artificial float64 // cost of an arc with the root
 	tolerance  float64 // below which a reduced cost is rounding
@@ -40,7 +41,7 @@ func (t *tree) isRow(node int) bool { return node < len(t.rows) }
 
 // arc is the cost of the arc between a row and a column, given as nodes.
 func (t *tree) arc(row, column int) float64 {
-	return t.cost[t.rows[row]*t.m+t.columns[column-len(t.rows)]]
+	return t.arcs[row*len(t.columns)+column-len(t.rows)]
 }
 
 // between is the cost of the arc between a node and its parent.
@@ -57,6 +58,14 @@ func (t *tree) between(node, parent int) float64 {
 // start hangs every node on the root.
 func (t *tree) start() {
 	root := t.root()
+	if t.arcs = t.cost; len(t.arcs) != len(t.rows)*len(t.columns) {
+		t.arcs = make([]float64, 0, len(t.rows)*len(t.columns))
+		for _, i := range t.rows {
+			for _, j := range t.columns {
+				t.arcs = append(t.arcs, t.cost[i*t.m+j])
+			}
+		}
+	}
 	var size float64
 	for _, c := range t.cost {
 		size = max(size, math.Abs(c))
@@ -123,20 +132,21 @@ func (t *tree) entering() (row, column int) {
 	block := max(20, int(math.Sqrt(float64(n*m))))
 	best, found, left := -t.tolerance, -1, block
 	at := t.next
-	i, j := at/m, at%m
-	u, costs := t.potential[i], t.cost[t.rows[i]*t.m:]
-	for range n * m {
-		if reduced := costs[t.columns[j]] - u - t.potential[n+j]; reduced < best {
-			best, found = reduced, at
-		}
-		at++
-		if j++; j == m {
-			if j, i = 0, i+1; i == n {
-				i, at = 0, 0
+	v := t.potential[n:][:m]
+	for all := n * m; all > 0; {
+		i, j := at/m, at%m
+		u, some := t.potential[i], min(m-j, left, all)
+		v := v[j:][:some]
+		for k, cost := range t.arcs[at:][:some] {
+			if reduced := cost - u - v[k]; reduced < best {
+				best, found = reduced, at+k
 			}
-			u, costs = t.potential[i], t.cost[t.rows[i]*t.m:]
 		}
-		if left--; left == 0 {
+		if at += some; at == n*m {
+			at = 0
+		}
+		all -= some
+		if left -= some; left == 0 {
 			if found >= 0 {
 				break
 			}

@@ -322,20 +322,25 @@ func (c *climb) direction() {
 }
 
 // solve solves h·x = y for a positive definite h, [m, m] of which the lower half is given,
-// and leaves x in y. A part that is singular to rounding gets 0.
+// and leaves x in y. A part that is singular to rounding gets 0. What is 0 in front of a row
+// stays so, and is not looked at: a plan has few entries.
 func solve(h, y []float64, m int) {
+	first := make([]int, m) // that is not 0
 	for j := range m {
 		row := h[j*m : j*m+j+1]
-		for k := range j {
+		for first[j] < j && row[first[j]] == 0 {
+			first[j]++
+		}
+		for k := first[j]; k < j; k++ {
 			other := h[k*m : k*m+k+1]
 			sum := row[k]
-			for l := range k {
+			for l := max(first[j], first[k]); l < k; l++ {
 				sum -= row[l] * other[l]
 			}
 			row[k] = sum * other[k] // which holds 1/L_kk
 		}
 		sum := row[j]
-		for _, v := range row[:j] {
+		for _, v := range row[first[j]:j] {
 			sum -= v * v
 		}
 		if row[j] = 0; sum > 0 {
@@ -345,15 +350,15 @@ func solve(h, y []float64, m int) {
 	for j := range m {
 		row := h[j*m : j*m+j+1]
 		sum := y[j]
-		for k, v := range row[:j] {
-			sum -= v * y[k]
+		for k := first[j]; k < j; k++ {
+			sum -= row[k] * y[k]
 		}
 		y[j] = sum * row[j]
 	}
 	for j := m - 1; j >= 0; j-- {
 		y[j] *= h[j*m+j]
-		for k, v := range h[j*m : j*m+j] {
-			y[k] -= v * y[j]
+		for k := first[j]; k < j; k++ {
+			y[k] -= h[j*m+k] * y[j]
 		}
 	}
 }

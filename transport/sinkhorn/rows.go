@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 
 	"molehill/transport"
 	"molehill/transport/sinkhorn/internal/kernel"
@@ -39,15 +38,26 @@ func newRows(x, y transport.Points, cost Cost, workers int) *rows {
 	case squares(cost):
 		r.square()
 	case fast(cost):
-		m := y.Len()
-		r.columns = make([]float32, len(y.Data))
+		r.columns = transposed(y)
+	}
+	return r
+}
+
+// transposed are points by coordinate, [dim, m], made so many coordinates at a time, which
+// the cache holds for all points.
+func transposed(y transport.Points) []float32 {
+	const some = 64
+	m := y.Len()
+	columns := make([]float32, len(y.Data))
+	for first := 0; first < y.Dim; first += some {
 		for j := range m {
-			for k, v := range y.Row(j) {
-				r.columns[k*m+j] = v
+			to := columns[first*m+j:]
+			for k, v := range y.Row(j)[first:min(first+some, y.Dim)] {
+				to[k*m] = v
 			}
 		}
 	}
-	return r
+	return columns
 }
 
 func (r *rows) square() {
@@ -314,27 +324,17 @@ func Costs(x, y transport.Points, cost Cost) ([]float64, error) {
 	if x.Dim != y.Dim {
 		return nil, fmt.Errorf("sinkhorn: points of dimension %d and %d; want the same", x.Dim, y.Dim)
 	}
-	m := y.Len()
-	if over := (kernel.Columns - m%kernel.Columns) % kernel.Columns; over > 0 && fast(cost) && !squares(cost) {
-		last := y.Row(m - 1)
-		y = transport.Points{Dim: y.Dim, Data: slices.Concat(y.Data, slices.Repeat(last, over))}
-	}
 	r := newRows(x, y, cost, runtime.GOMAXPROCS(0))
 	if _, _, err := r.survey(true); err != nil {
 		return nil, err
 	}
 	costs := r.held
-	if wide := y.Len(); wide > m {
-		for i := range x.Len() {
-			copy(costs[i*m:(i+1)*m], costs[i*wide:i*wide+m])
-		}
-	}
 	if c, ok := cost.(Mixture); ok && squares(cost) {
 		for k, v := range costs {
-			if i, j := k/m, k%m; r.near(i, j, v/c.Squared) {
+			if i, j := k/y.Len(), k%y.Len(); r.near(i, j, v/c.Squared) {
 				costs[k] = c.At(x.Row(i), y.Row(j))
 			}
 		}
 	}
-	return costs[:x.Len()*m], nil
+	return costs, nil
 }

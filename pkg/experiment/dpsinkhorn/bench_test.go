@@ -30,6 +30,18 @@ func (t *timed) gradient(step int, x Batch) ([]float32, error) {
 	return p.ByX, t.config.Clipping.Sanitise(p.ByX, t.config.Generated, x.Dim, t.config.Bound, t.release, step)
 }
 
+// timedLook adds up the time of a look on the host, for which a joined step waits.
+type timedLook struct {
+	look
+	took time.Duration
+}
+
+func (l *timedLook) Gradient(x, real Batch) (Pull, error) {
+	began := time.Now()
+	defer func() { l.took += time.Since(began) }()
+	return l.look.Gradient(x, real)
+}
+
 // A step of training: 50 real rows, and 70 generated ones of the text's network at a
 // quarter of its channels (quick) and all of them (paper), by plans to a marginal error of
 // 10⁻³ (exact), too, or 50 latents; by itself, and joined with the next.
@@ -67,8 +79,10 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			var looks look
+			var host timedLook
 			if c.exact {
-				looks, err = config.loss(10).Exact(config.Generated, room(config.Batch), c.dim)
+				host.look, err = config.loss(10).Exact(config.Generated, room(config.Batch), c.dim)
+				looks = &host
 			} else {
 				looks, err = config.loss(10).Compile(on, config.Generated, room(config.Batch), c.dim)
 			}
@@ -96,14 +110,17 @@ func BenchmarkStep(b *testing.B) {
 				b.Run(way.name, func(b *testing.B) {
 					next(b)
 					next(b) // by now all is compiled
-					t.loss, t.private = 0, 0
+					t.loss, t.private, host.took = 0, 0, 0
 					b.ResetTimer()
 					for range b.N {
 						next(b)
 					}
 					b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+					ms := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(b.N) }
+					if host.took > 0 {
+						b.ReportMetric(ms(host.took), "host-ms/op")
+					}
 					if t.loss > 0 {
-						ms := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(b.N) }
 						b.ReportMetric(ms(t.loss), "loss-ms/op")
 						b.ReportMetric(ms(t.private), "private-ms/op")
 					}

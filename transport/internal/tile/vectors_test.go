@@ -2,7 +2,12 @@
 
 package tile
 
-import "simd/archsimd"
+import (
+	"simd/archsimd"
+	"testing"
+
+	"molehill/transport/vectorstest"
+)
 
 type kernel = func(dst []float32, dstStride int, panel, b []float32, bStride int, add bool)
 
@@ -15,4 +20,8 @@ func kernels() map[string]kernel {
 		all["AVX2"] = multiply256
 	}
 	return all
+}
+
+func TestNoScalarsAmongVectors(t *testing.T) {
+	vectorstest.NoScalarsAmongVectors(t, multiply256, multiply512)
 }

@@ -49,17 +49,19 @@ func addScaled256(acc, row []float64, weight float64) {
 }
 
 func mixtureRow256(dst, x []float64, columns []float32, m, from int, c Mixture) {
-	j := mixtureBlocks256(dst, x, columns, m, from, c)
-	if j < len(dst) {
-		mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
+	if len(dst) < 8 {
+		mixtureRowPlain(dst, x, columns, m, from, c)
+	} else {
+		mixtureBlocks256(dst, x, columns, m, from, c)
 	}
 }
 
-func mixtureBlocks256(dst, x []float64, columns []float32, m, from int, c Mixture) (j int) {
+func mixtureBlocks256(dst, x []float64, columns []float32, m, from int, c Mixture) {
 	mixed := mixes(c)
 	squared, absolute := archsimd.BroadcastFloat64x4(c.Squared), archsimd.BroadcastFloat64x4(c.Absolute)
 	var zero archsimd.Float64x4
-	for ; j+8 <= len(dst); j += 8 {
+	for j := 0; j < len(dst); j += 8 {
+		j = min(j, len(dst)-8) // the last block may have columns of the one before, too
 		var s0, s1, a0, a1 archsimd.Float64x4
 		at := from + j
 		if !mixed {
@@ -84,7 +86,6 @@ func mixtureBlocks256(dst, x []float64, columns []float32, m, from int, c Mixtur
 		s1.Mul(squared).Add(a1.Mul(absolute)).StoreSlice(dst[j+4:])
 	}
 	archsimd.ClearAVXUpperBits()
-	return j
 }
 
 func pullRow256(dst, weights, x []float64, columns []float32, m int, c Mixture) {

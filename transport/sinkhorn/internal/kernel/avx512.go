@@ -10,10 +10,8 @@ import (
 func init() {
 	switch {
 	case archsimd.X86.AVX512():
-		Columns = 32
 		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow, PullPair = planRow512, addScaled512, mixtureRow512, pullRow512, multiply512, shiftRow512, dotRow512, pullPair512
 	case archsimd.X86.AVX2() && archsimd.X86.FMA():
-		Columns = 8
 		PlanRow, AddScaled, MixtureRow, PullRow, Multiply, ShiftRow, DotRow, PullPair = planRow256, addScaled256, mixtureRow256, pullRow256, multiply256, shiftRow256, dotRow256, pullPair256
 	}
 }
@@ -118,20 +116,22 @@ func addScaled512(acc, row []float64, weight float64) {
 // wherever it is needed, by a scalar among vectors.
 func mixes(c Mixture) bool { return math.Float64bits(c.Absolute)<<1 != 0 }
 
-// What is left is of another function than the loops: they need all registers, and the
-// compiler would keep what only the end takes, c, by loading its scalars anew each time.
 func mixtureRow512(dst, x []float64, columns []float32, m, from int, c Mixture) {
-	j := mixtureBlocks512(dst, x, columns, m, from, c)
-	if j < len(dst) {
-		mixtureRowPlain(dst[j:], x, columns, m, from+j, c)
+	if len(dst) < 32 {
+		mixtureRow256(dst, x, columns, m, from, c)
+	} else {
+		mixtureBlocks512(dst, x, columns, m, from, c)
 	}
 }
 
-func mixtureBlocks512(dst, x []float64, columns []float32, m, from int, c Mixture) (j int) {
+// The blocks are of a function of their own: they need all registers, and the compiler would
+// keep scalars that something else takes by loading them anew each time around.
+func mixtureBlocks512(dst, x []float64, columns []float32, m, from int, c Mixture) {
 	mixed := mixes(c)
 	squared, absolute := archsimd.BroadcastFloat64x8(c.Squared), archsimd.BroadcastFloat64x8(c.Absolute)
 	var zero archsimd.Float64x8
-	for ; j+32 <= len(dst); j += 32 {
+	for j := 0; j < len(dst); j += 32 {
+		j = min(j, len(dst)-32) // the last block may have columns of the one before, too
 		var s0, s1, s2, s3, a0, a1, a2, a3 archsimd.Float64x8
 		at := from + j
 		if !mixed {
@@ -163,7 +163,6 @@ func mixtureBlocks512(dst, x []float64, columns []float32, m, from int, c Mixtur
 		s3.Mul(squared).Add(a3.Mul(absolute)).StoreSlice(dst[j+24:])
 	}
 	archsimd.ClearAVXUpperBits()
-	return j
 }
 
 func pullRow512(dst, weights, x []float64, columns []float32, m int, c Mixture) {

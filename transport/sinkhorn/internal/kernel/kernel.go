@@ -21,9 +21,6 @@ var (
 	// MixtureRow writes the cost of x, [dim], to each of the m columns of y,
 	// [dim, m], in columns from … from+len(dst)−1.
 	MixtureRow = mixtureRowPlain
-	// Columns is how many columns MixtureRow takes at a time; what is left it takes one by
-	// one.
-	Columns = 1
 	// Multiply writes the first rows (≤ 4) rows and lanes (≤ PanelWidth) columns
 	// of A·B to dst, one row each stride, for A of shape [4, inner] and B of
 	// [inner, PanelWidth].
