@@ -114,8 +114,13 @@ func request(settings map[string]string) experiment.Request {
 
 func compute(t *testing.T, settings map[string]string, interrupt int) *run.Run {
 	t.Helper()
+	t.Setenv("GOMLX_BACKEND", "go") // which has graphs ready at once
+	return computeHere(t, settings, interrupt)
+}
+
+func computeHere(t *testing.T, settings map[string]string, interrupt int) *run.Run {
+	t.Helper()
 	t.Setenv("MOLEHILL_LEDGER", t.TempDir()+"/ledger.db")
-	t.Setenv("GOMLX_BACKEND", "go")
 	return experimenttest.Computed(t, experimenttest.Acquired(t, request(settings)), interrupt)
 }
 
@@ -258,7 +263,7 @@ func TestItLearns(t *testing.T) {
 	}
 	settings := map[string]string{"epsilon": "inf", "latent": "6", "batch": "30", "steps": "40", "learning_rate": "0.005", "projections": "12", "jacobian": "30"}
 	quality := func(settings map[string]string) (loss, distance float64) {
-		result, err := compute(t, settings, 0).Result()
+		result, err := computeHere(t, settings, 0).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +275,7 @@ func TestItLearns(t *testing.T) {
 	}
 	told := maps.Clone(settings)
 	told["supervision"], told["labels"] = "100", "0"
-	result, err := compute(t, told, 0).Result()
+	result, err := computeHere(t, told, 0).Result()
 	if err != nil || !(result.Metrics[labelAccuracy] > 0.5) { // of ten classes
 		t.Errorf("with supervision labels are right on %v of codes, %v", result.Metrics[labelAccuracy], err)
 	}
