@@ -13,8 +13,8 @@ import (
 // Means and standard deviations by hand; rows without the metric are left out.
 func TestOverSeeds(t *testing.T) {
 	rows := []Row{
-		{Metrics: run.Values{"a": 1, "ratio": 0.8, "endless": 2}, Measured: []Measured{{Values: run.Values{"b": 7}, Rows: 10}}},
-		{Metrics: run.Values{"a": 3, "ratio": math.NaN(), "endless": math.Inf(1)}, Measured: []Measured{{Values: run.Values{"b": 9}, Rows: 20}}},
+		{Metrics: run.Values{"a": 1, "ratio": 0.8, "endless": 2, "noise": 0.00501234567}, Measured: []Measured{{Values: run.Values{"b": 7}, Rows: 10}}},
+		{Metrics: run.Values{"a": 3, "ratio": math.NaN(), "endless": math.Inf(1), "noise": 0.00501234568}, Measured: []Measured{{Values: run.Values{"b": 9}, Rows: 20}}},
 		{},
 	}
 	for _, c := range []struct {
@@ -28,6 +28,7 @@ func TestOverSeeds(t *testing.T) {
 		{FurtherMetric("a", 10), math.NaN(), math.NaN(), ""},
 		{OwnMetric("ratio"), math.NaN(), 0, "undefined"},
 		{OwnMetric("endless"), math.Inf(1), math.NaN(), "undefined"},
+		{OwnMetric("noise"), 0.005012345675, 1e-11 / math.Sqrt2, "0.005012 ± 0"}, // of rounding
 		{OwnMetric("c"), math.NaN(), math.NaN(), ""},
 	} {
 		mean, deviation := OverSeeds(rows, c.metric)

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/viz"
@@ -146,7 +147,7 @@ func (c Comparison) Summary(metrics ...string) viz.Table {
 			case n == 1:
 				row = append(row, mean)
 			default:
-				row = append(row, fmt.Sprintf("%.4g ± %.2g", mean, deviation))
+				row = append(row, experiment.ShowSpread(mean, deviation))
 			}
 		}
 		t.Rows = append(t.Rows, row)
