@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -420,29 +419,17 @@ func releaseFloats(values []float32, s privacy.Sensitivity, release *privacy.Rel
 	return settle()
 }
 
-// wide has pairs of buffers of beginFloats: fresh memory for every step takes as long to clear
-// as the step's noise to add.
-var wide sync.Pool // of *[2][]float64
-
 func beginFloats(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) (settle func() error, err error) {
-	buffers, ok := wide.Get().(*[2][]float64)
-	if !ok || len(buffers[0]) != len(values) {
-		buffers = &[2][]float64{make([]float64, len(values)), make([]float64, len(values))}
-	}
-	exact, noisy := buffers[0], buffers[1]
+	exact, noisy := make([]float64, len(values)), make([]float64, len(values))
 	for i, v := range values {
 		exact[i] = float64(v)
 	}
-	settled, err := release.Begin(noisy, exact, s, step)
+	settle, err = release.Begin(noisy, exact, s, step)
 	if err != nil {
 		return nil, err
 	}
 	for i, v := range noisy {
 		values[i] = float32(v)
 	}
-	return sync.OnceValue(func() error {
-		err := settled()
-		wide.Put(buffers) // which settle was the last to look at
-		return err
-	}), nil
+	return settle, nil
 }
