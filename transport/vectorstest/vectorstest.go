@@ -17,12 +17,13 @@ import (
 // vectors and has an instruction of those older than AVX, which Go's compiler takes for
 // scalars, among them one that it loads anew each time around for want of registers. Some
 // machines take a hundred nanoseconds from one kind to the other. The functions are those of
-// the calling test's package: calls are not followed. It skips where there is no objdump.
+// the calling test's package: calls are not followed. It skips where there is no objdump, and
+// on systems that load programs elsewhere than these say.
 func NoScalarsAmongVectors(t *testing.T, functions ...any) {
 	t.Helper()
 	objdump, err := exec.LookPath("objdump")
-	if err != nil {
-		t.Skip("needs objdump of binutils to read what the compiler made")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs Linux, and objdump of binutils to read what the compiler made")
 	}
 	program, err := os.Executable()
 	if err != nil {
