@@ -24,6 +24,10 @@ type Trainer struct {
 	first     int // variables that were there before the first step
 	programs  []*Program
 	passages  []*Passage
+	rate      struct { // the last one
+		value float32
+		on    *tensors.Tensor
+	}
 }
 
 // New puts params, the parameters of the network, on a backend, to be moved by Adam.
@@ -174,14 +178,39 @@ func (p *Program) Look(inputs ...*tensors.Tensor) (outputs []*tensors.Tensor, er
 }
 
 func (p *Program) call(rate float64, inputs []*tensors.Tensor) (outputs []*tensors.Tensor, err error) {
-	arguments := []any{float32(rate)}
-	for _, in := range inputs {
-		arguments = append(arguments, in)
+	at, err := p.trainer.rated(float32(rate))
+	if err == nil {
+		arguments := []any{at}
+		for _, in := range inputs {
+			arguments = append(arguments, in)
+		}
+		outputs, err = p.exec.Call(arguments...)
 	}
-	if outputs, err = p.exec.Call(arguments...); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("train: on %s: %w", p.trainer.on, err)
 	}
 	return outputs, nil
+}
+
+// rated is a learning rate on the backend: the last one stays there, for to bring a number to
+// a device takes as long as to bring ten thousand.
+func (t *Trainer) rated(rate float32) (*tensors.Tensor, error) {
+	if t.rate.value == rate && t.rate.on != nil {
+		return t.rate.on, nil
+	}
+	on, err := backend.Put(t.on, []float32{rate})
+	if err == nil {
+		t.forgetRate()
+		t.rate.value, t.rate.on = rate, on
+	}
+	return on, err
+}
+
+func (t *Trainer) forgetRate() {
+	if t.rate.on != nil {
+		t.rate.on.MustFinalizeAll()
+		t.rate.on = nil
+	}
 }
 
 // Params returns the parameters as they are now.
@@ -225,5 +254,6 @@ func (t *Trainer) Close() {
 	for _, p := range t.programs {
 		p.exec.Finalize()
 	}
+	t.forgetRate()
 	t.store.Finalize()
 }

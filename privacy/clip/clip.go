@@ -42,8 +42,15 @@ func Factor(norm, bound float64) float64 {
 // Norm returns ‖v‖₂, computed in float64 without overflow: NaN or +Inf if and
 // only if a number in v is not finite or ‖v‖ itself is too large.
 func Norm[F Float](v []F) float64 {
-	var squares float64
-	for _, x := range v {
+	var s0, s1, s2, s3 float64 // side by side: one after the other, additions wait for each other
+	i := 0
+	for ; i+4 <= len(v); i += 4 {
+		four := v[i : i+4 : i+4]
+		a, b, c, d := float64(four[0]), float64(four[1]), float64(four[2]), float64(four[3])
+		s0, s1, s2, s3 = s0+a*a, s1+b*b, s2+c*c, s3+d*d
+	}
+	squares := s0 + s1 + s2 + s3
+	for _, x := range v[i:] {
 		squares += float64(x) * float64(x)
 	}
 	if squares > 0x1p-900 && squares < 0x1p1000 {
@@ -68,12 +75,22 @@ func Rows[F Float](data []F, dim int, bound float64) error {
 	if err := check(len(data), dim, bound); err != nil {
 		return err
 	}
-	parallel(len(data)/dim, func(i int) {
+	each := func(i int) {
 		row := data[i*dim : (i+1)*dim]
 		scale(row, Factor(Norm(row), bound))
-	})
+	}
+	if len(data) > few {
+		parallel(len(data)/dim, each)
+		return nil
+	}
+	for i := range len(data) / dim {
+		each(i)
+	}
 	return nil
 }
+
+// few numbers are clipped before another core wakes up.
+const few = 1 << 16
 
 // Joint clips several tensors as the one vector they make up together, in
 // place: a whole gradient, by its Frobenius norm.

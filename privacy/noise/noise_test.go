@@ -3,6 +3,7 @@ package noise
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -200,7 +201,7 @@ func TestReleaseLiesOnTheGrid(t *testing.T) {
 			t.Errorf("released %v is not a multiple of the grid", y)
 		}
 		// The sum was exact: subtracting the noise gives the rounded value back.
-		got, want := y-noise[i], onGrid(values[i], g)*g
+		got, want := y-noise[i], onGrid(values[i], 1/g)*g
 		if got != want {
 			t.Errorf("value %v: released minus noise is %v, want %v", values[i], got, want)
 		}
@@ -347,4 +348,30 @@ func BenchmarkRelease(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)*float64(len(dst))/b.Elapsed().Seconds()/1e6, "Mreleases/s")
+}
+
+// A value on the grid is the nearest one, the even one of two, and what lies out of reach is
+// cut there.
+func TestOnGridIsTheNearest(t *testing.T) {
+	for _, g := range []float64{1, 0x1p-40, 0x1p-931, 0x1p972} {
+		for steps, want := range map[float64]float64{
+			0: 0, 0.5: 0, 1.5: 2, 2.5: 2, -0.5: 0, -1.5: -2, 0.49999999999999994: 0, 0.5000000000000001: 1, 7: 7, -7.25: -7,
+			reach - 1: reach - 1, reach - 0.5: reach, reach: reach, -reach: -reach, 2 * reach: reach, -3 * reach: -reach,
+			1<<50 + 0.5: 1 << 50, 1<<50 + 1.5: 1<<50 + 2,
+		} {
+			if got := onGrid(steps*g, 1/g); got != want {
+				t.Errorf("%v steps of %v: %v, want %v", steps, g, got, want)
+			}
+		}
+		if got := []float64{onGrid(math.NaN(), 1/g), onGrid(math.Inf(1), 1/g), onGrid(math.Inf(-1), 1/g)}; !slices.Equal(got, []float64{0, reach, -reach}) {
+			t.Errorf("NaN and infinities: %v", got)
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		v := rng.NormFloat64() * math.Exp2(float64(rng.IntN(60)-10))
+		if got, want := onGrid(v, 8), math.RoundToEven(max(-reach, min(reach, 8*v))); got != want {
+			t.Fatalf("%v: %v, want %v", v, got, want)
+		}
+	}
 }

@@ -68,10 +68,11 @@ func (s Source) Release(dst, values []float64, sigma, span float64, label string
 		return err
 	}
 	g := Grid(sigma, span)
+	inOne := 1 / g
 	forChunks(len(dst), func(chunk, from, to int) {
 		src := s.chacha("release", label, step, chunk)
 		for i := from; i < to; i++ {
-			dst[i] = (onGrid(values[i], g) + steps(src, sigma, g)) * g
+			dst[i] = (onGrid(values[i], inOne) + steps(src, sigma, g)) * g
 		}
 	})
 	return nil
@@ -131,11 +132,11 @@ func (a *Ahead) Release(dst, values []float64) error {
 		return fmt.Errorf("noise: noise was drawn ahead for %d values, found %d", len(a.steps), len(values))
 	}
 	<-a.drawn
-	forChunks(len(dst), func(_, from, to int) {
-		for i := from; i < to; i++ {
-			dst[i] = (onGrid(values[i], a.grid) + a.steps[i]) * a.grid
-		}
-	})
+	// Values are waited for: to wake other cores for this would take as long as it takes.
+	g, inOne := a.grid, 1/a.grid
+	for i, drawn := range a.steps {
+		dst[i] = (onGrid(values[i], inOne) + drawn) * g
+	}
 	return nil
 }
 
@@ -143,12 +144,12 @@ func (a *Ahead) Release(dst, values []float64) error {
 // of Grid(sigma, span). Values with the same are released alike; those of others must not get
 // the same noise, which would give away their difference.
 func Digest(values []float64, sigma, span float64) (digest [sha256.Size]byte) {
-	g := Grid(sigma, span)
+	inOne := 1 / Grid(sigma, span)
 	sum := sha256.New()
 	for some := range slices.Chunk(values, 512) {
 		text := make([]byte, 0, 8*512)
 		for _, v := range some {
-			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(onGrid(v, g)+0)) // which has no −0
+			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(onGrid(v, inOne)+0)) // which has no −0
 		}
 		sum.Write(text)
 	}
@@ -156,10 +157,20 @@ func Digest(values []float64, sigma, span float64) (digest [sha256.Size]byte) {
 	return digest
 }
 
-// onGrid returns the multiple of g nearest to v, in steps of g.
-func onGrid(v, g float64) float64 {
-	if v != v {
-		return 0
+// onGrid returns the multiple of the grid nearest to v, in steps of it, of which there are so
+// many in 1: a power of two, by which a product is as exact as a quotient, and sooner.
+func onGrid(v, inOne float64) float64 {
+	v *= inOne
+	switch {
+	case v >= -reach && v <= reach:
+		return v + halfway - halfway // the nearest whole number, the even one of two
+	case v > reach:
+		return reach
+	case v < -reach:
+		return -reach
 	}
-	return math.RoundToEven(max(-reach, min(reach, v/g)))
+	return 0 // NaN
 }
+
+// halfway is 1.5·2⁵²: what is within reach of it has no bits behind the point.
+const halfway = 3 << 51

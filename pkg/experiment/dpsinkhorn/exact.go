@@ -3,9 +3,14 @@ package dpsinkhorn
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"sync"
 
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+
 	"molehill/transport"
+	"molehill/transport/graph"
 	"molehill/transport/newton"
 	"molehill/transport/sinkhorn"
 )
@@ -14,37 +19,31 @@ import (
 // its Tolerance: by Newton's method from exact transport (package newton), where Iterations
 // of Sinkhorn's leave a λ as small as 001's far off. It is for batches of up to hundreds of
 // rows.
-type Exact struct{ sizes }
+type Exact struct {
+	sizes
+	sums [2][]float64 // a look's, of both terms
+}
 
 // Exact returns the loss of n generated rows beside real ones of the same dimension, of
-// which at most room are looked at.
+// which at most room are looked at. It is for one goroutine.
 func (l Loss) Exact(n, room, dim int) (*Exact, error) {
 	of, err := l.sized(n, room, dim)
-	return &Exact{of}, err
+	return &Exact{sizes: of}, err
 }
 
 // Close has nothing to release.
 func (e *Exact) Close() {}
 
-// term is one of the loss's: W between rows of generated points from the first on, and
-// others.
+// term is one of the loss's: so many times W between the generated rows that met real ones
+// and others.
 type term struct {
-	cost     sinkhorn.Cost
-	x, y     transport.Points // labelled
-	solution *newton.Solution
-	err      error
-}
+	times  float64
+	costs  func() ([]float64, error) // [n, m]
+	others transport.Points          // [m, dim]
+	after  int                       // others are generated rows after so many; −1: real ones
 
-// plan is that of the term, nothing where there is an error.
-func (t *term) plan(l Loss) []newton.Entry {
-	costs, err := sinkhorn.Costs(t.x, t.y, t.cost)
-	if err == nil {
-		t.solution, err = newton.Problem{Cost: costs, N: t.x.Len(), M: t.y.Len(), Epsilon: l.Entropy}.Solve(l.tolerance())
-	}
-	if t.err = err; err != nil {
-		return nil
-	}
-	return t.solution.Plan
+	byX      []float64 // [n+n′, dim]
+	solution *newton.Solution
 }
 
 // Gradient returns what Program.Gradient does. Real rows to which double precision finds no
@@ -53,79 +52,137 @@ func (e *Exact) Gradient(x, real Batch) (Pull, error) {
 	if err := cmp.Or(e.checkMade(x), e.checkReal(real)); err != nil {
 		return Pull{}, err
 	}
-	total, extra := e.loss.Split(e.n)
-	cost := sinkhorn.Mixture{Squared: 1, Absolute: e.loss.Absolute}
+	real = e.counting(real)
+	points := e.loss.labelled(x)
+	_, extra := e.loss.Split(e.n)
+	return e.pull(func() (transport.Points, error) { return x.Points, nil }, real,
+		func() ([]float64, error) { return sinkhorn.Costs(e.part(points, 0), e.loss.labelled(real), e.cost()) },
+		func() ([]float64, error) { return sinkhorn.Costs(e.part(points, 0), e.part(points, extra), e.cost()) })
+}
+
+// part are n rows of points from the first on.
+func (e *Exact) part(points transport.Points, first int) transport.Points {
+	return transport.Points{Dim: points.Dim, Data: points.Data[first*points.Dim : (first+e.n)*points.Dim]}
+}
+
+// cost is the loss's, on the host.
+func (e *Exact) cost() sinkhorn.Mixture {
 	if e.loss.Unsquared {
-		cost.Squared = 0
+		return sinkhorn.Mixture{Absolute: e.loss.Absolute}
 	}
-	points := e.loss.labelled(x, false)
-	part := func(from, to int) transport.Points {
-		return transport.Points{Dim: points.Dim, Data: points.Data[from*points.Dim : to*points.Dim]}
-	}
-	first := part(0, e.n)
-	apart := &term{cost: cost, x: first, y: part(extra, extra+e.n)}
-	var metPlan, apartPlan []newton.Entry
-	var both sync.WaitGroup
-	both.Go(func() { apartPlan = apart.plan(e.loss) })
-	met := &term{cost: cost, x: first, y: e.loss.labelled(real.first(e.room), true)}
-	if met.y.Len() > 0 {
-		metPlan = met.plan(e.loss)
-	}
-	both.Wait()
-	if apart.err != nil {
-		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", apart.err)
-	}
-	pull := Pull{ByX: make([]float32, total*e.dim), MarginalError: apart.solution.MarginalError}
-	transport.Parallel(total, func() []float64 { return make([]float64, 2*e.dim) }, func(sums []float64, i int) { // each row's own
-		clear(sums)
-		x, toMade, toReal := points.Row(i)[:e.dim], sums[:e.dim], sums[e.dim:]
-		for _, p := range apartPlan {
-			if p.I == i {
-				cost.ByX(toMade, x, apart.y.Row(p.J)[:e.dim], -p.Mass)
-			}
-			if extra+p.J == i {
-				cost.ByY(toMade, first.Row(p.I)[:e.dim], x, -p.Mass)
-			}
+	return sinkhorn.Mixture{Squared: 1, Absolute: e.loss.Absolute}
+}
+
+// pull is the gradient by generated rows, [n+n′, dim], of both terms, whose costs are with
+// real rows and with each other.
+func (e *Exact) pull(x func() (transport.Points, error), real Batch, met, apart func() ([]float64, error)) (Pull, error) {
+	total, extra := e.loss.Split(e.n)
+	terms := []*term{{times: -1, costs: apart, after: extra}, {times: 2, costs: met, others: real.Points, after: -1}}
+	var errs [2]error
+	work := func(k int) {
+		if e.sums[k] == nil {
+			e.sums[k] = make([]float64, total*e.dim)
 		}
-		for _, p := range metPlan {
-			if p.I == i {
-				cost.ByX(toReal, x, met.y.Row(p.J)[:e.dim], 2*p.Mass)
-			}
+		clear(e.sums[k])
+		terms[k].byX = e.sums[k]
+		errs[k] = e.solve(terms[k], x)
+	}
+	var other sync.WaitGroup
+	other.Go(func() { work(0) })
+	if real.Len() > 0 {
+		work(1)
+	}
+	other.Wait()
+	if errs[0] != nil {
+		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", errs[0])
+	}
+	toMade, toReal := terms[0], terms[1]
+	pull := Pull{ByX: make([]float32, total*e.dim), MarginalError: toMade.solution.MarginalError}
+	if toReal.solution == nil {
+		for i, v := range toMade.byX {
+			pull.ByX[i] = float32(v)
 		}
-		by := pull.ByX[i*e.dim:][:e.dim]
-		for k, v := range toMade {
-			by[k] = float32(v + toReal[k])
-		}
-	})
-	if met.solution == nil {
 		return e.without(pull), nil
 	}
-	pull.Loss = 2*met.solution.Value - apart.solution.Value
-	pull.MarginalError = max(pull.MarginalError, met.solution.MarginalError)
+	for i, v := range toMade.byX {
+		pull.ByX[i] = float32(v + toReal.byX[i])
+	}
+	pull.Loss = 2*toReal.solution.Value - toMade.solution.Value
+	pull.MarginalError = max(pull.MarginalError, toReal.solution.MarginalError)
 	return pull, nil
 }
 
-// first are the first rows, up to so many.
-func (b Batch) first(most int) Batch {
-	if b.Len() <= most {
-		return b
+// solve finds a term's plan and adds up how its rows are pulled along that.
+func (e *Exact) solve(t *term, x func() (transport.Points, error)) error {
+	costs, err := t.costs()
+	if err != nil {
+		return err
 	}
-	return Batch{transport.Points{Dim: b.Dim, Data: b.Data[:most*b.Dim]}, b.Labels[:most]}
-}
-
-// labelled returns rows with their one-hot labels times α_c behind them, and leaves out those
-// that are not finite, if asked to.
-func (l Loss) labelled(b Batch, finiteOnly bool) transport.Points {
-	p := transport.Points{Dim: b.Dim + l.Classes}
-	p.Data = make([]float32, 0, b.Len()*p.Dim)
-	for i := range b.Len() {
-		if finiteOnly && !finite(b.Row(i)) {
+	solution, err := newton.Problem{Cost: costs, N: e.n, M: len(costs) / e.n, Epsilon: e.loss.Entropy}.Solve(e.loss.tolerance())
+	if err != nil {
+		return err
+	}
+	made, err := x()
+	if err != nil {
+		return err
+	}
+	cost, row := e.cost(), func(i int) []float64 { return t.byX[i*e.dim:][:e.dim] }
+	for _, p := range solution.Plan {
+		if t.after < 0 {
+			cost.ByX(row(p.I), made.Row(p.I), t.others.Row(p.J), t.times*p.Mass)
 			continue
 		}
-		from := len(p.Data)
-		p.Data = append(p.Data, b.Row(i)...)[:from+p.Dim]
-		if label := b.Labels[i]; label >= 0 && label < l.Classes {
-			p.Data[from+b.Dim+label] = float32(l.LabelScale)
+		other := t.after + p.J
+		cost.ByX(row(p.I), made.Row(p.I), made.Row(other), t.times*p.Mass)
+		cost.ByY(row(other), made.Row(p.I), made.Row(other), t.times*p.Mass)
+	}
+	t.solution = solution
+	return nil
+}
+
+// behind is the part of the look for which a device is better, as the head of a generator's
+// graph (train.Head): costs in double precision, [n, room] and [n, n], and what the generator
+// has made. The plans of a small λ tell costs apart by less than single precision does.
+func (e *Exact) behind(x *Node, more []*Node) []*Node {
+	labelled := func(points, labels *Node) *Node {
+		return ConvertDType(graph.Labelled(points, labels, e.loss.Classes, e.loss.LabelScale), dtypes.Float64)
+	}
+	_, extra := e.loss.Split(e.n)
+	made, cost := labelled(x, more[0]), e.loss.solver().Cost
+	first, others := Slice(made, AxisRange(0, e.n)), Slice(made, AxisRange(extra, extra+e.n))
+	halves := func(costs *Node) *Node { return Bitcast(costs, x.DType()) } // to go with what has 32 bits
+	return []*Node{packed(x, halves(cost(first, labelled(more[1], more[2]))), halves(cost(first, others))), x}
+}
+
+// unpack computes the gradient from what behind has made: plans while generated rows are on
+// their way.
+func (e *Exact) unpack(packed []float32, rest func() ([]float32, error), in given) (Pull, error) {
+	read := func(from, m, stride int) func() ([]float64, error) { // m columns of so many
+		return func() ([]float64, error) {
+			c := make([]float64, 0, e.n*m)
+			for i := range e.n {
+				for at := from + i*stride; len(c) < (i+1)*m; at++ {
+					low, high := math.Float32bits(packed[2*at]), math.Float32bits(packed[2*at+1])
+					c = append(c, math.Float64frombits(uint64(high)<<32|uint64(low)))
+				}
+			}
+			return c, nil
+		}
+	}
+	x := func() (transport.Points, error) {
+		data, err := rest()
+		return transport.Points{Dim: e.dim, Data: data}, err
+	}
+	return e.pull(x, in.real, read(0, in.real.Len(), e.room), read(e.n*e.room, e.n, e.n))
+}
+
+// labelled returns rows with their one-hot labels times α_c behind them.
+func (l Loss) labelled(b Batch) transport.Points {
+	p := transport.NewPoints(b.Len(), b.Dim+l.Classes)
+	for i, label := range b.Labels {
+		copy(p.Row(i), b.Row(i))
+		if label >= 0 && label < l.Classes {
+			p.Row(i)[b.Dim+label] = float32(l.LabelScale)
 		}
 	}
 	return p

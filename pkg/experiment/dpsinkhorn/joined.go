@@ -2,32 +2,30 @@ package dpsinkhorn
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"molehill/models/backend"
 	"molehill/models/train"
-	"molehill/transport"
 )
 
 // joined makes the steps of byImages as one graph each (train.Passage.StepForward): back
 // through the generator by what was made private of the last step, the optimiser, forward,
-// and, if the teacher looks by a program, the loss against the next real rows, so that
-// generated rows stay on the device. The host draws batches and noise while that computes,
-// and between two graphs makes a gradient private, or computes it, too (Exact). It is for
-// devices, which take longer to be called than to compute; on a processor a tenth would be
-// gained, and other digits than those of earlier runs.
+// and what the teacher's look has a device compute of the next real rows (look.behind). The
+// host draws batches and noise meanwhile. Between two graphs it computes the rest of a
+// gradient (Exact), and makes it private. It is for devices, which take longer to be called
+// than to compute; on a processor a tenth would be gained, and other digits than those of
+// earlier runs.
 type joined struct {
 	s       *student
 	t       *byImages
-	program *Program // in the graph; nil: the host looks at generated rows
 	on      *backend.Backend
 	steps   int
 	passage *train.Passage
-	pull    *Pull     // of the step to come; nil where it is not computed yet
-	made    []float32 // what the graph has returned last
+	pull    *Pull        // of the step to come; nil where it is not computed yet
+	made    [2][]float32 // what the graph has returned last
 	ahead   chan prepared
 	every   int // steps to a pause
 }
@@ -35,26 +33,17 @@ type joined struct {
 // pauseEvery is how many steps are joined before a pause.
 const pauseEvery = 500
 
-// prepared is what a step is made of: the inputs of its graph, on the device, and, if the
-// host looks at generated rows, their labels and real rows.
+// prepared is what a step is made of.
 type prepared struct {
-	z      *tensors.Tensor
-	more   []*tensors.Tensor // labels and real rows (Program.behind)
-	empty  bool
-	labels []int
-	real   Batch
-	err    error
+	z *tensors.Tensor // what the generator makes rows of
+	given
+	err error
 }
 
 // join returns what makes so many steps of a course. Close ends it.
 func (s *student) join(t *byImages, steps int) (j *joined, err error) {
 	j = &joined{s: s, t: t, on: s.rows.Backend, steps: steps, every: pauseEvery}
-	if program, ok := t.look.(*Program); ok {
-		j.program = program
-		j.passage, err = s.made.Trainer().PassageTo(program.behind)
-	} else {
-		j.passage, err = s.made.Trainer().Passage()
-	}
+	j.passage, err = s.made.Trainer().PassageTo(t.look.behind)
 	return j, err
 }
 
@@ -104,36 +93,50 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 		j.ahead = ahead
 	}
 	j.t.release.Expect(step, j.s.config.Generated*j.s.rows.Private.Dim)
-	out, err := graph(in.z, in.more...)
+	out, err := graph(in.z, in.on...)
 	if err != nil {
 		return fmt.Errorf("dpsinkhorn: %w", err)
 	}
-	if j.made == nil {
-		j.made = make([]float32, out[0].Size())
+	first, rest, err := j.fetch(out)
+	if err == nil {
+		err = j.read(step, first, rest, in.given)
 	}
-	err = backend.Fetch(j.on, out[0], j.made)
+	_, late := rest() // what is on its way is not freed
 	free(out)
+	return cmp.Or(err, late)
+}
+
+// fetch returns the first of a graph's results, and what waits for the second, if any, which
+// comes meanwhile.
+func (j *joined) fetch(out []*tensors.Tensor) (first []float32, rest func() ([]float32, error), err error) {
+	fetch := func(k int) error {
+		if j.made[k] == nil {
+			j.made[k] = make([]float32, out[k].Size())
+		}
+		return backend.Fetch(j.on, out[k], j.made[k])
+	}
+	rest = func() ([]float32, error) { return nil, nil }
+	if len(out) > 1 {
+		late := make(chan error, 1)
+		go func() { late <- fetch(1) }()
+		rest = sync.OnceValues(func() ([]float32, error) { return j.made[1], <-late })
+	}
+	err = fetch(0)
+	return j.made[0], rest, err
+}
+
+// read learns from what a graph has returned.
+func (j *joined) read(step int, first []float32, rest func() ([]float32, error), in given) error {
+	last := len(first) - 1
+	if first[last] != 1 {
+		return fmt.Errorf("dpsinkhorn: generated rows are no longer finite; train with a smaller learning rate than %v", j.s.config.rate(step, j.steps))
+	}
+	pull, err := j.t.look.unpack(first[:last], rest, in)
 	if err != nil {
 		return err
 	}
-	pull, err := j.read(in)
-	if err != nil {
-		return fmt.Errorf("%w; train with a smaller learning rate than %v", err, j.s.config.rate(step, j.steps))
-	}
 	j.pull = &pull
 	return nil
-}
-
-// read returns what a step learns, of what its graph has returned.
-func (j *joined) read(in prepared) (Pull, error) {
-	if j.program == nil {
-		return j.t.look.Gradient(Batch{transport.Points{Dim: j.s.rows.Private.Dim, Data: j.made}, in.labels}, in.real)
-	}
-	pull, finite := j.program.unpack(j.made, in.empty)
-	if !finite {
-		return pull, errors.New("dpsinkhorn: generated rows are no longer finite")
-	}
-	return pull, nil
 }
 
 // take returns a step's inputs, prepared ahead or now.
@@ -149,12 +152,12 @@ func (j *joined) take(step int) prepared {
 // prepare draws a step's rows, and puts on the device what its graph takes.
 func (j *joined) prepare(step int) (in prepared) {
 	z, labels, err := j.s.draw(step, j.t)
+	var real Batch
 	if err == nil {
-		in.labels = labels
-		in.real, err = j.t.draw(step)
+		real, err = j.t.draw(step)
 	}
-	if err == nil && j.program != nil {
-		in.more, in.empty, err = j.program.inputs(labels, in.real)
+	if err == nil {
+		in.given, err = j.t.look.give(j.on, labels, real)
 	}
 	if err == nil {
 		in.z, err = backend.Put(j.on, z.Data, z.Len(), z.Dim)
@@ -166,7 +169,7 @@ func (j *joined) prepare(step int) (in prepared) {
 }
 
 func (p prepared) free() {
-	free(p.more)
+	free(p.on)
 	if p.z != nil {
 		p.z.MustFinalizeAll()
 	}

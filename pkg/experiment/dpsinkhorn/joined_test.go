@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
 	"molehill/models/generator"
@@ -173,52 +176,119 @@ func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 // met it have the same gradient, to the last bit; where nobody is there, too.
 func TestJoinedRowsKnowOnlyWhatTheyMet(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
-		s, taught := pupil(t, b, nil)
-		j := joint(t, s, taught, 1000)
-		p := j.program
-		var met [][]float32
-		var others []float32
-		for trial := range uint64(20) {
-			real := rows(int(trial%5), p.dim, 3, 100+trial)
-			for i := range real.Data {
-				real.Data[i] *= float32(1 + trial*trial)
-			}
-			if trial%7 == 6 {
-				real.Data[3] = float32(math.Inf(1))
-			}
-			in := j.prepare(3)
-			if in.err != nil {
-				t.Fatal(in.err)
-			}
-			free(in.more[1:])
-			y, empty, err := p.real(real)
+		for _, exact := range []bool{false, true} {
+			s, taught := pupil(t, b, func(c *Config) { c.kind = &kind{exact: exact} })
+			j := joint(t, s, taught, 1000)
+			_, labels, err := s.draw(3, taught)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := trial%5 == 0 || trial == 6; empty != want {
-				t.Fatalf("%d rows: empty is %v", real.Len(), empty)
+			dim := s.rows.Private.Dim
+			var met [][]float32
+			var others []float32
+			for trial := range uint64(20) {
+				real := rows(int(trial%5), dim, 3, 100+trial)
+				for i := range real.Data {
+					real.Data[i] *= float32(1 + trial*trial)
+				}
+				if trial%7 == 6 {
+					real.Data[3] = float32(math.Inf(1))
+				}
+				in := j.prepare(3)
+				if in.err != nil {
+					t.Fatal(in.err)
+				}
+				free(in.on)
+				if in.given, err = taught.look.give(b, labels, real); err != nil {
+					t.Fatal(err)
+				}
+				if want := trial%5 == 0 || trial == 6; in.empty != want {
+					t.Fatalf("%d rows: empty is %v", real.Len(), in.empty)
+				}
+				j.ahead = make(chan prepared, 1)
+				j.ahead <- in
+				if err := j.look(3, j.passage.Forward); err != nil {
+					t.Fatal(err)
+				}
+				by, count := j.pull.ByX, s.config.Generated*dim
+				if others == nil {
+					others = slices.Clone(by[count:])
+				}
+				if !slices.Equal(others, by[count:]) {
+					t.Fatalf("exact %v: %d real rows moved rows that they never met", exact, real.Len())
+				}
+				if nothing := slices.Max(by[:count]) == 0 && slices.Min(by[:count]) == 0; nothing != in.empty {
+					t.Errorf("exact %v: %d real rows: no pull is %v", exact, real.Len(), nothing)
+				}
+				met = append(met, slices.Clone(by[:count]))
 			}
-			copy(in.more[1:], y)
-			in.empty = empty
-			j.ahead = make(chan prepared, 1)
-			j.ahead <- in
-			if err := j.look(3, j.passage.Forward); err != nil {
+			if slices.Equal(met[1], met[2]) {
+				t.Errorf("exact %v: real rows make no difference", exact)
+			}
+		}
+	})
+}
+
+// Costs that a device computes for exact plans are those of the host to all but the last
+// bits of double precision: single precision would move the plans of a small λ. Of the sizes
+// of 001, with more real rows than there is room for, and with none.
+func TestCostsOfADeviceMakeTheSamePlans(t *testing.T) {
+	const n, room, dim = 50, 53, 784
+	l := Loss{Debiasing: 0.4, Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 150, Tolerance: 1e-3}
+	total, _ := l.Split(n)
+	x := rows(total, dim, 10, 1)
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		e, err := l.Exact(n, room, dim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec, err := NewExec(b.Engine, func(in []*Node) []*Node { return e.behind(in[0], in[1:]) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer exec.Finalize()
+		for _, count := range []int{0, 1, 41, 60} {
+			real := rows(count, dim, 10, 2)
+			if count > 1 {
+				real.Data[3] = float32(math.NaN())
+			}
+			want, err := e.Gradient(x, real)
+			if err != nil {
 				t.Fatal(err)
 			}
-			by, count := j.pull.ByX, p.n*p.dim
-			if others == nil {
-				others = slices.Clone(by[count:])
+			in, err := e.give(b, x.Labels, real)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if !slices.Equal(others, by[count:]) {
-				t.Fatalf("%d real rows moved rows that they never met", real.Len())
+			made := tensors.FromFlatDataAndDimensions(x.Data, total, dim)
+			out, err := exec.Call(append([]any{made}, arguments(in.on)...)...)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if nothing := slices.Max(by[:count]) == 0 && slices.Min(by[:count]) == 0; nothing != empty {
-				t.Errorf("%d real rows: no pull is %v", real.Len(), nothing)
+			fetch := func(of *tensors.Tensor) []float32 {
+				numbers := make([]float32, of.Size())
+				if err := backend.Fetch(b, of, numbers); err != nil {
+					t.Fatal(err)
+				}
+				return numbers
 			}
-			met = append(met, slices.Clone(by[:count]))
-		}
-		if slices.Equal(met[1], met[2]) {
-			t.Error("real rows make no difference")
+			packed, back := fetch(out[0]), fetch(out[1])
+			free(append(append(in.on, made), out...))
+			last := len(packed) - 1
+			if packed[last] != 1 || !slices.Equal(back, x.Data) {
+				t.Fatalf("generated rows came back otherwise, finite: %v", packed[last])
+			}
+			got, err := e.unpack(packed[:last], func() ([]float32, error) { return back, nil }, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var apart, size float64
+			for i, v := range want.ByX {
+				apart, size = max(apart, math.Abs(float64(v-got.ByX[i]))), max(size, math.Abs(float64(v)))
+			}
+			if !(apart <= 1e-6*size) || !(math.Abs(got.Loss-want.Loss) <= 1e-9*math.Abs(want.Loss)) || !(math.Abs(got.MarginalError-want.MarginalError) <= 1e-6) {
+				t.Errorf("%d real rows: gradients of up to %v are %v apart; loss %v, on the host %v; marginal errors %v and %v", count, size, apart, got.Loss, want.Loss, got.MarginalError, want.MarginalError)
+			}
 		}
 	})
 }

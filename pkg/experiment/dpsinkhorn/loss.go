@@ -6,7 +6,6 @@ package dpsinkhorn
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -219,39 +218,22 @@ func (p *Program) divergence(x, labels, y, labelsY, weights *Node) *graph.Diverg
 	return s.SemiDebiased(xs, ys, l.Debiasing)
 }
 
-// inputs are what behind takes beside generated rows: their labels and real rows.
-func (p *Program) inputs(labels []int, real Batch) (in []*tensors.Tensor, empty bool, err error) {
-	others, empty, err := p.real(real)
-	if err != nil {
-		return nil, false, err
-	}
-	first, err := backend.Put(p.on, int32s(labels), len(labels))
-	if err != nil {
-		free(others)
-		return nil, false, err
-	}
-	return append([]*tensors.Tensor{first}, others...), empty, nil
-}
-
 // behind is the loss as the head of a generator's graph (train.Head): of what the generator
-// makes, and of labels, y, labelsY and weights. Its one result is what Pull has, and 1
-// where all that was generated is finite, else 0: of small results each by itself would
-// take as long to fetch.
+// makes, and of given.on. Its one result is what Pull has, and 1 where all that was
+// generated is finite, else 0: of small results each by itself would take as long to fetch.
 func (p *Program) behind(x *Node, more []*Node) []*Node {
 	d := p.divergence(x, more[0], more[1], more[2], more[3])
-	scalar := func(v *Node) *Node { return Reshape(v, 1) }
-	finite := ConvertDType(LogicalAll(IsFinite(x)), x.DType())
-	return []*Node{Concatenate([]*Node{Reshape(Gradient(d.Value, x)[0], -1), scalar(d.Value), scalar(d.MarginalError), scalar(finite)}, 0)}
+	return []*Node{packed(x, Gradient(d.Value, x)[0], d.Value, d.MarginalError)}
 }
 
-// unpack reads what behind has made for real rows, of which there may have been none.
-func (p *Program) unpack(packed []float32, empty bool) (pull Pull, finite bool) {
-	numbers := len(packed) - 3
-	pull = Pull{ByX: packed[:numbers:numbers], Loss: float64(packed[numbers]), MarginalError: float64(packed[numbers+1])}
-	if empty {
+// unpack reads what behind has made.
+func (p *Program) unpack(packed []float32, _ func() ([]float32, error), in given) (Pull, error) {
+	numbers := len(packed) - 2
+	pull := Pull{ByX: packed[:numbers:numbers], Loss: float64(packed[numbers]), MarginalError: float64(packed[numbers+1])}
+	if in.empty {
 		pull = p.without(pull)
 	}
-	return pull, packed[numbers+2] == 1
+	return pull, nil
 }
 
 // Close releases the program.
@@ -268,11 +250,11 @@ func (p *Program) Gradient(x, real Batch) (Pull, error) {
 	if err := p.checkMade(x); err != nil {
 		return Pull{}, err
 	}
-	others, empty, err := p.real(real)
+	given, err := p.give(p.on, x.Labels, real)
 	if err != nil {
 		return Pull{}, err
 	}
-	in := append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, x.Len(), p.dim), tensors.FromFlatDataAndDimensions(int32s(x.Labels), x.Len())}, others...)
+	in := append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, x.Len(), p.dim)}, given.on...)
 	out, err := p.exec.Call(arguments(in)...)
 	free(in)
 	if err != nil {
@@ -284,72 +266,10 @@ func (p *Program) Gradient(x, real Batch) (Pull, error) {
 		return Pull{}, fmt.Errorf("dpsinkhorn: %w", err)
 	}
 	pull := Pull{byX, float64(tensors.ToScalar[float32](out[1])), float64(tensors.ToScalar[float32](out[2]))}
-	if empty {
+	if given.empty {
 		pull = p.without(pull)
 	}
 	return pull, nil
-}
-
-// real returns real rows as a program takes them: y, labelsY and weights. Where there are
-// none a row of zeros stands for them, whose pull is to be taken back.
-func (p *Program) real(rows Batch) (in []*tensors.Tensor, empty bool, err error) {
-	if err := p.checkReal(rows); err != nil {
-		return nil, false, err
-	}
-	y, labels, weights := p.pad(rows)
-	if empty = slices.Max(weights) == 0; empty {
-		weights[0] = 1
-	}
-	for _, put := range []func() (*tensors.Tensor, error){
-		func() (*tensors.Tensor, error) { return backend.Put(p.on, y, p.room, p.dim) },
-		func() (*tensors.Tensor, error) { return backend.Put(p.on, labels, p.room) },
-		func() (*tensors.Tensor, error) { return backend.Put(p.on, weights, p.room) },
-	} {
-		t, err := put()
-		if err != nil {
-			free(in)
-			return nil, false, err
-		}
-		in = append(in, t)
-	}
-	return in, empty, nil
-}
-
-// pad puts real rows into their fixed shape, those that count with weight 1.
-func (p *Program) pad(real Batch) (y []float32, labels []int32, weights []float32) {
-	y, labels, weights = make([]float32, p.room*p.dim), make([]int32, p.room), make([]float32, p.room)
-	for i := range min(real.Len(), p.room) {
-		row := real.Row(i)
-		if !finite(row) {
-			continue
-		}
-		copy(y[i*p.dim:], row)
-		labels[i], weights[i] = int32(real.Labels[i]), 1
-	}
-	return y, labels, weights
-}
-
-// free releases tensors on the backend, whose memory the garbage collector does not see.
-func free(all []*tensors.Tensor) {
-	for _, t := range all {
-		t.MustFinalizeAll()
-	}
-}
-
-// arguments are tensors as a program takes them.
-func arguments(all []*tensors.Tensor) (out []any) {
-	for _, t := range all {
-		out = append(out, t)
-	}
-	return out
-}
-
-func int32s(values []int) []int32 {
-	out := make([]int32, len(values))
-	for i, v := range values {
-		out[i] = int32(v)
-	}
-	return out
 }
 
 // Clipping is what bounds a gradient by generated rows before its noise.
@@ -380,7 +300,7 @@ func (c Clipping) Sensitivity(bound float64, n int, relation privacy.Relation) (
 // real ones, are clipped and get the noise of release step; the others, which have
 // met generated rows alone, are clipped to the same size (001, Section 4.3).
 func (c Clipping) Sanitise(byX []float32, n, dim int, bound float64, release *privacy.Releaser, step int) error {
-	settle, err := c.begin(byX, n, dim, bound, release, step)
+	settle, err := c.begin(byX, n, dim, bound, release, step, &places{})
 	if err != nil {
 		return err
 	}
@@ -389,7 +309,7 @@ func (c Clipping) Sanitise(byX []float32, n, dim int, bound float64, release *pr
 
 // begin is Sanitise for those who go on computing until it is settled that the step may
 // be released (privacy.Releaser.Begin).
-func (c Clipping) begin(byX []float32, n, dim int, bound float64, release *privacy.Releaser, step int) (settle func() error, err error) {
+func (c Clipping) begin(byX []float32, n, dim int, bound float64, release *privacy.Releaser, step int, in *places) (settle func() error, err error) {
 	sensitivity, err := c.Sensitivity(bound, n, release.Relation())
 	if err != nil {
 		return nil, err
@@ -407,28 +327,33 @@ func (c Clipping) begin(byX []float32, n, dim int, bound float64, release *priva
 			return nil, err
 		}
 	}
-	return beginFloats(met, sensitivity, release, step)
+	return in.begin(met, sensitivity, release, step)
 }
 
-// releaseFloats releases values in place.
-func releaseFloats(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) error {
-	settle, err := beginFloats(values, s, release, step)
+// places are where a release is made, to be taken again for the next once it is settled.
+type places struct{ exact, noisy []float64 }
+
+// release releases values in place.
+func (p *places) release(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) error {
+	settle, err := p.begin(values, s, release, step)
 	if err != nil {
 		return err
 	}
 	return settle()
 }
 
-func beginFloats(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) (settle func() error, err error) {
-	exact, noisy := make([]float64, len(values)), make([]float64, len(values))
-	for i, v := range values {
-		exact[i] = float64(v)
+func (p *places) begin(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) (settle func() error, err error) {
+	if len(p.exact) != len(values) {
+		p.exact, p.noisy = make([]float64, len(values)), make([]float64, len(values))
 	}
-	settle, err = release.Begin(noisy, exact, s, step)
+	for i, v := range values {
+		p.exact[i] = float64(v)
+	}
+	settle, err = release.Begin(p.noisy, p.exact, s, step)
 	if err != nil {
 		return nil, err
 	}
-	for i, v := range noisy {
+	for i, v := range p.noisy {
 		values[i] = float32(v)
 	}
 	return settle, nil

@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gomlx/gomlx/core/graph"
+
+	"molehill/models/backend"
 	"molehill/models/generator"
 	"molehill/privacy"
 	"molehill/privacy/clip"
@@ -37,9 +40,15 @@ type roll interface{ call(labels []int) }
 // seed.
 type observer interface{ marginalError() float64 }
 
-// look tells generated rows how they stand to real ones: a Program or Exact.
+// look tells generated rows how they stand to real ones: a Program or Exact. By itself it
+// takes both from the host; behind a generator (train.Head) it meets generated rows where
+// they are made, beside what give puts there.
 type look interface {
 	Gradient(x, real Batch) (Pull, error)
+	give(on *backend.Backend, labels []int, real Batch) (given, error)
+	behind(x *graph.Node, more []*graph.Node) []*graph.Node
+	// unpack takes behind's first result, but for the last number, and waits for the second.
+	unpack(packed []float32, rest func() ([]float32, error), in given) (Pull, error)
 	Close()
 }
 
@@ -51,6 +60,7 @@ type byImages struct {
 	rows    *Rows
 	public  noise.Source // of how images are moved
 	release *privacy.Releaser
+	places  places
 	off     float64 // of the last step's marginals
 }
 
@@ -99,7 +109,7 @@ func (t *byImages) begin(step int, p Pull) (settle func() error, err error) {
 	if !t.config.budget().Private() {
 		return func() error { return nil }, checkFinite(p.ByX)
 	}
-	return t.config.Clipping.begin(p.ByX, t.config.Generated, t.rows.Private.Dim, t.config.Bound, t.release, step)
+	return t.config.Clipping.begin(p.ByX, t.config.Generated, t.rows.Private.Dim, t.config.Bound, t.release, step, &t.places)
 }
 
 func (t *byImages) close() { t.look.Close() }
@@ -125,7 +135,7 @@ func (t *byParameters) sanitise(step int, gradient []float32) error {
 	if err != nil {
 		return err
 	}
-	return releaseFloats(gradient, s, t.release, step)
+	return t.places.release(gradient, s, t.release, step)
 }
 
 // subset returns a copy of some rows.
