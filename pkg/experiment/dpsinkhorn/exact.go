@@ -42,7 +42,7 @@ type term struct {
 	others transport.Points          // [m, dim]
 	after  int                       // others are generated rows after so many; −1: real ones
 
-	byX      []float64 // [n+n′, dim]
+	byX      []float64 // of the generated rows that it has to do with, [n or n+n′, dim]
 	solution *newton.Solution
 }
 
@@ -78,10 +78,11 @@ func (e *Exact) cost() sinkhorn.Mixture {
 func (e *Exact) pull(x func() (transport.Points, error), real Batch, met, apart func() ([]float64, error)) (Pull, error) {
 	total, extra := e.loss.Split(e.n)
 	terms := []*term{{times: -1, costs: apart, after: extra}, {times: 2, costs: met, others: real.Points, after: -1}}
+	rows := []int{total, e.n}
 	var errs [2]error
 	work := func(k int) {
 		if e.sums[k] == nil {
-			e.sums[k] = make([]float64, total*e.dim)
+			e.sums[k] = make([]float64, rows[k]*e.dim)
 		}
 		clear(e.sums[k])
 		terms[k].byX = e.sums[k]
@@ -98,14 +99,14 @@ func (e *Exact) pull(x func() (transport.Points, error), real Batch, met, apart 
 	}
 	toMade, toReal := terms[0], terms[1]
 	pull := Pull{ByX: make([]float32, total*e.dim), MarginalError: toMade.solution.MarginalError}
-	if toReal.solution == nil {
-		for i, v := range toMade.byX {
-			pull.ByX[i] = float32(v)
-		}
-		return e.without(pull), nil
-	}
 	for i, v := range toMade.byX {
-		pull.ByX[i] = float32(v + toReal.byX[i])
+		if i < len(toReal.byX) {
+			v += toReal.byX[i]
+		}
+		pull.ByX[i] = float32(v)
+	}
+	if toReal.solution == nil {
+		return e.without(pull), nil
 	}
 	pull.Loss = 2*toReal.solution.Value - toMade.solution.Value
 	pull.MarginalError = max(pull.MarginalError, toReal.solution.MarginalError)
