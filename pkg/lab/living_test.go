@@ -2,7 +2,6 @@ package lab_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -229,11 +228,15 @@ func TestSweepKilled(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
 	grid := append([]lab.Option{lab.Grid("sigma", 0, 0.5, 1), lab.Jobs(1)}, long[:4]...)
 	s := lab.StartSweep("five-gaussians", grid...)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(s.Runs[0].Dir), ".sweeps", s.ID, "lock"))
-	var owner run.Owner
-	if err == nil {
-		err = json.Unmarshal(text, &owner)
+	store, err := run.DefaultStore()
+	if err != nil {
+		t.Fatal(err)
 	}
+	killed, err := store.OpenSweep(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := killed.Owner()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,11 +252,6 @@ func TestSweepKilled(t *testing.T) {
 	if state, err := first.State(); state != run.Running || err != nil {
 		t.Fatalf("its run is %s, %v", state, err)
 	}
-	store, err := run.DefaultStore()
-	if err != nil {
-		t.Fatal(err)
-	}
-	killed, err := store.OpenSweep(s.ID)
 	for busy := true; busy && err == nil; time.Sleep(time.Millisecond) { // dying takes a moment
 		busy, err = killed.Working()
 	}

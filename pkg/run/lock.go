@@ -99,9 +99,19 @@ func (r *Run) Owner() (Owner, error) {
 	return owner, nil
 }
 
+// ownerOf reads who holds the lock in dir. Who has just taken it signs it a moment
+// later, so text that is not whole is read again, for a second, while it is held.
 func ownerOf(dir string) (owner Owner, err error) {
-	err = readJSON(filepath.Join(dir, lockFile), &owner)
-	return owner, err
+	for attempt := 0; ; attempt++ {
+		err = readJSON(filepath.Join(dir, lockFile), &owner)
+		if err == nil || errors.Is(err, fs.ErrNotExist) || attempt == 100 {
+			return owner, err
+		}
+		if busy, _ := locked(dir); !busy {
+			return owner, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // Cancel asks the process that computes the run to stop (SIGINT). The run is

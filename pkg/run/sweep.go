@@ -203,6 +203,15 @@ func (w *Sweep) Release() error {
 // Working reports whether a process starts the sweep's runs at the moment.
 func (w *Sweep) Working() (bool, error) { return locked(w.Dir) }
 
+// Owner returns the process that starts the sweep's runs, or started them last.
+func (w *Sweep) Owner() (Owner, error) {
+	owner, err := ownerOf(w.Dir)
+	if err != nil {
+		return Owner{}, fmt.Errorf("run: owner of the sweep %s: %w", w.ID, err)
+	}
+	return owner, nil
+}
+
 // Cancel asks the process that starts the sweep's runs to stop; it interrupts
 // those that it has started.
 func (w *Sweep) Cancel() error { return interrupt(w.Dir, "the sweep "+w.ID) }

@@ -63,6 +63,23 @@ func TestWhoWaitsIsToldOfAnEarlyEnd(t *testing.T) {
 	}
 }
 
+// Between taking the lock and signing it a process holds it namelessly; who asks for
+// its name then waits for that, and does not where nobody holds it.
+func TestOwnerOfALockThatIsNotSignedYet(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	lock, err := acquire(r.Dir)
+	ok(t, err)
+	signed := make(chan error)
+	time.AfterFunc(100*time.Millisecond, func() { signed <- sign(r.Dir) })
+	if owner, err := r.Owner(); err != nil || owner.PID != os.Getpid() {
+		t.Errorf("asked before it has signed: %+v, %v", owner, err)
+	}
+	ok(t, <-signed, lock.Close(), os.Truncate(filepath.Join(r.Dir, lockFile), 0))
+	if owner, err := r.Owner(); err == nil {
+		t.Errorf("a lock that nobody holds, with nothing in it, is of %+v", owner)
+	}
+}
+
 func TestWatcherForgetsWhatWasCutOff(t *testing.T) {
 	r := acquired(t, Spec{Experiment: "a"})
 	emit := func(from, to int) {
