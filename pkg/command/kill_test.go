@@ -33,7 +33,7 @@ func registerFewDigits() {
 // frequent, so that most kills come after one. Research noise makes the two
 // comparable; that a secret key survives a kill is tested in pkg/run.
 func TestKilledRunsEndTheSame(t *testing.T) {
-	t.Setenv(run.IntervalVariable, "100ms")
+	t.Setenv(run.IntervalVariable, "50ms")
 	registerFewDigits()
 	thorough := os.Getenv("MOLEHILL_THOROUGH") != ""
 	for _, c := range []struct {
@@ -42,8 +42,8 @@ func TestKilledRunsEndTheSame(t *testing.T) {
 		within               time.Duration
 		kills, thoroughly    int
 	}{
-		{"dpswflow-r", "particles.npy", map[string]string{"dataset": "glyphs", "particles": "3000", "steps": "600", "epsilon": "5"}, 2500 * time.Millisecond, 5, 15},
-		{"dp-sinkhorn", "generator.npz", map[string]string{"dataset": "few-digits", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "300"}, 2 * time.Second, 0, 15},
+		{"dpswflow-r", "particles.npy", map[string]string{"dataset": "glyphs", "particles": "3000", "steps": "300", "epsilon": "5"}, 1300 * time.Millisecond, 5, 15},
+		{"dp-sinkhorn", "generator.npz", map[string]string{"dataset": "few-digits", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "150"}, 1100 * time.Millisecond, 0, 15},
 	} {
 		kills := c.kills
 		if thorough {

@@ -14,17 +14,20 @@ import (
 // table where the lesson's own would be, and presses Run All: the table stays as it was,
 // and the lesson stops at the draft of its schema, which nobody has confirmed.
 func TestTheLessonOnlyReadsOwnData(t *testing.T) {
-	for name, c := range map[string]struct{ place, change string }{
-		"patients": {`filepath.Join(examples, "people.csv")`, "`%s/patients.csv`"},
-		"people":   {`filepath.Join(must(os.UserCacheDir()), "molehill", "own-data")`, "`%s`"},
+	for name, c := range map[string]struct {
+		place, change string
+		times         int
+	}{
+		"patients": {`filepath.Join(examples, "people.csv")`, "`%s/patients.csv`", 2},
+		"people":   {`filepath.Join(must(os.UserCacheDir()), "molehill", "own-data")`, "`%s`", 1},
 	} {
-		t.Run(name, func(t *testing.T) { stopsAtTheDraft(t, name, c.place, c.change) })
+		t.Run(name, func(t *testing.T) { stopsAtTheDraft(t, name, c.place, c.change, c.times) })
 	}
 }
 
-// stopsAtTheDraft executes the lesson with a table of that name of one's own, and with an
-// expression of the first cell replaced by another, of the table's folder.
-func stopsAtTheDraft(t *testing.T, name, place, change string) {
+// stopsAtTheDraft executes the lesson so many times with a table of that name of one's
+// own, and with an expression of the first cell replaced by another, of the table's folder.
+func stopsAtTheDraft(t *testing.T, name, place, change string, times int) {
 	e := environment(t)
 	nb, err := ReadNotebook(filepath.Join(repository(t), "notebooks", "09_your_own_data.ipynb"))
 	if err != nil {
@@ -45,7 +48,7 @@ func stopsAtTheDraft(t *testing.T, name, place, change string) {
 		t.Fatal(err)
 	}
 	env := append([]string{"MOLEHILL_RUNS=" + filepath.Join(dir, "runs"), "MOLEHILL_LEDGER=" + filepath.Join(dir, "ledger.db")}, offline...)
-	for range 2 { // the draft that the first has left is not confirmed either
+	for range times { // the draft that the first has left is not confirmed either
 		r, err := Execute(t.Context(), e, path, ExecuteOptions{Env: env, Out: logWriter{t}})
 		var failed *CellError
 		if !errors.As(err, &failed) || failed.Cell != 6 || !strings.Contains(r.Notebook.Text(), "look at the schema in "+filepath.Join(dir, name+".schema.json")) {

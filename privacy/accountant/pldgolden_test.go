@@ -153,7 +153,7 @@ func TestPLDProperties(t *testing.T) {
 		}
 		return got
 	}
-	for range thorough(400, 25) {
+	for range thorough(200, 25) {
 		p := randomPoint(r)
 		e, relation := p.event()
 		base := at(p)

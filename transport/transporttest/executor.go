@@ -75,6 +75,10 @@ type Sinkhorn struct {
 	// nil: the laws make it of three calls of Solve.
 	Divergence func(p sinkhorn.Problem, s sinkhorn.Solver) (value float64, byX, byY []float64, err error)
 
+	// Every is how many golden values there are to one that it is compared with, where
+	// each takes a second to compile; 0: it is compared with all.
+	Every int
+
 	Lacks     []Feature
 	Tolerance Tolerance
 }

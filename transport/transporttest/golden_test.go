@@ -18,7 +18,7 @@ func TestGoldenOracles(t *testing.T) {
 }
 
 func TestGoldenAssignment(t *testing.T) {
-	each(t, []Feature{Sizes, Weights}, func(g golden) error {
+	each(t, []Feature{Sizes, Weights}, 1, func(g golden) error {
 		p, err := g.problem()
 		if err != nil {
 			return err

@@ -94,7 +94,7 @@ func TestFlowsKeepTheirClaims(t *testing.T) {
 func TestBrokenFlowsAreCaught(t *testing.T) {
 	seeds := 4
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
-		seeds = 10
+		seeds = 6
 	}
 	for _, e := range []Auditable{presampled{}, sketched{}, spherical{}, classes{}, normal{}, embedded{}} {
 		c, plan, claim := small(t, e)

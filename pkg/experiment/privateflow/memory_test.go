@@ -31,7 +31,7 @@ func TestFlowsTakeLittleMemory(t *testing.T) {
 	if name := os.Getenv(child); name != "" {
 		moveAtPaperSize(t, name, 12)
 		small := experimenttest.MostMemory(t)
-		moveAtPaperSize(t, name, 150) // more steps take no more
+		moveAtPaperSize(t, name, 75) // more steps take no more
 		t.Logf("peaks %d %d", small, experimenttest.MostMemory(t))
 		return
 	}
@@ -50,7 +50,7 @@ func TestFlowsTakeLittleMemory(t *testing.T) {
 		if _, err := fmt.Sscan(told, &few, &many); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, text)
 		}
-		t.Logf("%s: %d MiB after 12 steps, %d after 150 more", name, few, many)
+		t.Logf("%s: %d MiB after 12 steps, %d after 75 more", name, few, many)
 		if many > limit || many > few+100 {
 			t.Errorf("%s took %d MiB, and %d with more steps; at most %d, and hardly more for steps", name, few, many, limit)
 		}
