@@ -18,6 +18,47 @@ func multiply256(dst, x, weights []float32, classes, dim int) {
 			a, b, c, d := x[r*dim:(r+1)*dim], x[(r+1)*dim:(r+2)*dim], x[(r+2)*dim:(r+3)*dim], x[(r+3)*dim:(r+4)*dim]
 			v, w := weights[k*dim:(k+1)*dim], weights[(k+1)*dim:(k+2)*dim]
 			var av, aw, bv, bw, cv, cw, dv, dw archsimd.Float32x8
+			for len(v) >= 32 && len(w) >= 32 && len(a) >= 32 && len(b) >= 32 && len(c) >= 32 && len(d) >= 32 {
+				// Places in arrays are constants: slices of slices would not fit in registers.
+				v32, w32, a32, b32, c32, d32 := (*[32]float32)(v), (*[32]float32)(w), (*[32]float32)(a), (*[32]float32)(b), (*[32]float32)(c), (*[32]float32)(d)
+				left, right := archsimd.LoadFloat32x8((*[8]float32)(v32[:8])), archsimd.LoadFloat32x8((*[8]float32)(w32[:8]))
+				row := archsimd.LoadFloat32x8((*[8]float32)(a32[:8]))
+				av, aw = row.MulAdd(left, av), row.MulAdd(right, aw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(b32[:8]))
+				bv, bw = row.MulAdd(left, bv), row.MulAdd(right, bw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(c32[:8]))
+				cv, cw = row.MulAdd(left, cv), row.MulAdd(right, cw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(d32[:8]))
+				dv, dw = row.MulAdd(left, dv), row.MulAdd(right, dw)
+				left, right = archsimd.LoadFloat32x8((*[8]float32)(v32[8:16])), archsimd.LoadFloat32x8((*[8]float32)(w32[8:16]))
+				row = archsimd.LoadFloat32x8((*[8]float32)(a32[8:16]))
+				av, aw = row.MulAdd(left, av), row.MulAdd(right, aw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(b32[8:16]))
+				bv, bw = row.MulAdd(left, bv), row.MulAdd(right, bw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(c32[8:16]))
+				cv, cw = row.MulAdd(left, cv), row.MulAdd(right, cw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(d32[8:16]))
+				dv, dw = row.MulAdd(left, dv), row.MulAdd(right, dw)
+				left, right = archsimd.LoadFloat32x8((*[8]float32)(v32[16:24])), archsimd.LoadFloat32x8((*[8]float32)(w32[16:24]))
+				row = archsimd.LoadFloat32x8((*[8]float32)(a32[16:24]))
+				av, aw = row.MulAdd(left, av), row.MulAdd(right, aw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(b32[16:24]))
+				bv, bw = row.MulAdd(left, bv), row.MulAdd(right, bw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(c32[16:24]))
+				cv, cw = row.MulAdd(left, cv), row.MulAdd(right, cw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(d32[16:24]))
+				dv, dw = row.MulAdd(left, dv), row.MulAdd(right, dw)
+				left, right = archsimd.LoadFloat32x8((*[8]float32)(v32[24:])), archsimd.LoadFloat32x8((*[8]float32)(w32[24:]))
+				row = archsimd.LoadFloat32x8((*[8]float32)(a32[24:]))
+				av, aw = row.MulAdd(left, av), row.MulAdd(right, aw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(b32[24:]))
+				bv, bw = row.MulAdd(left, bv), row.MulAdd(right, bw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(c32[24:]))
+				cv, cw = row.MulAdd(left, cv), row.MulAdd(right, cw)
+				row = archsimd.LoadFloat32x8((*[8]float32)(d32[24:]))
+				dv, dw = row.MulAdd(left, dv), row.MulAdd(right, dw)
+				a, b, c, d, v, w = a[32:], b[32:], c[32:], d[32:], v[32:], w[32:]
+			}
 			for len(v) >= 8 && len(w) >= 8 && len(a) >= 8 && len(b) >= 8 && len(c) >= 8 && len(d) >= 8 {
 				left, right := archsimd.LoadFloat32x8((*[8]float32)(v)), archsimd.LoadFloat32x8((*[8]float32)(w))
 				row := archsimd.LoadFloat32x8((*[8]float32)(a))
@@ -54,11 +95,12 @@ func multiply256(dst, x, weights []float32, classes, dim int) {
 	}
 }
 
-// accumulate256 keeps 32 columns of two classes in registers.
+// accumulate256 keeps 32 columns of two classes in registers, and the rows' share of
+// these columns in the nearest cache until all classes have them.
 func accumulate256(dst, x, residuals []float32, classes, dim int) {
 	whole := dim - dim%32
-	for k := 0; k < classes; k += 2 {
-		for j := 0; j < whole; j += 32 {
+	for j := 0; j < whole; j += 32 {
+		for k := 0; k < classes; k += 2 {
 			first, second := dst[k*dim+j:][:32], dst[(k+1)*dim+j:][:32]
 			v0, v1 := archsimd.LoadFloat32x8Slice(first), archsimd.LoadFloat32x8Slice(first[8:])
 			v2, v3 := archsimd.LoadFloat32x8Slice(first[16:]), archsimd.LoadFloat32x8Slice(first[24:])
@@ -85,8 +127,10 @@ func accumulate256(dst, x, residuals []float32, classes, dim int) {
 			w2.StoreSlice(second[16:])
 			w3.StoreSlice(second[24:])
 		}
-		for j := whole; j < dim; j += 8 {
-			end := min(j+8, dim)
+	}
+	for j := whole; j < dim; j += 8 {
+		end := min(j+8, dim)
+		for k := 0; k < classes; k += 2 {
 			first, second := dst[k*dim+j:k*dim+end], dst[(k+1)*dim+j:(k+1)*dim+end]
 			v, w := archsimd.LoadFloat32x8SlicePart(first), archsimd.LoadFloat32x8SlicePart(second)
 			for r := range blockRows {
