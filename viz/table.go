@@ -289,3 +289,21 @@ func (t Table) CSV(w io.Writer) error {
 	out.Flush()
 	return out.Error()
 }
+
+// Spread writes a mean with its standard deviation, as cells of a Table have it: a mean
+// alone where there is no deviation (NaN), "" where there is neither. What values differ
+// by in the seventh digit, such as noise that is calibrated to nine, is rounding.
+func Spread(mean, deviation float64) string {
+	switch {
+	case math.IsNaN(mean) && math.IsNaN(deviation):
+		return ""
+	case math.IsNaN(mean) || math.IsInf(mean, 0):
+		return "undefined"
+	case math.IsNaN(deviation):
+		return strconv.FormatFloat(mean, 'g', 4, 64)
+	}
+	if deviation < 1e-6*math.Abs(mean) {
+		deviation = 0
+	}
+	return fmt.Sprintf("%.4g ± %.2g", mean, deviation)
+}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -145,21 +144,4 @@ func MedianSeconds(rows []Row) float64 {
 	}
 	slices.Sort(all)
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
-}
-
-// ShowSpread writes what OverSeeds returns, as tables have it: "" without values. What seeds
-// differ by in the seventh digit, such as noise that is calibrated to nine, is rounding.
-func ShowSpread(mean, deviation float64) string {
-	switch {
-	case math.IsNaN(mean) && math.IsNaN(deviation):
-		return ""
-	case math.IsNaN(mean) || math.IsInf(mean, 0):
-		return "undefined"
-	case math.IsNaN(deviation):
-		return strconv.FormatFloat(mean, 'g', 4, 64)
-	}
-	if deviation < 1e-6*math.Abs(mean) {
-		deviation = 0
-	}
-	return fmt.Sprintf("%.4g ± %.2g", mean, deviation)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molehill/pkg/run"
+	"molehill/viz"
 )
 
 // Means and standard deviations by hand; rows without the metric are left out.
@@ -33,8 +34,8 @@ func TestOverSeeds(t *testing.T) {
 	} {
 		mean, deviation := OverSeeds(rows, c.metric)
 		same := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-15 || math.IsNaN(a) && math.IsNaN(b) }
-		if !same(mean, c.mean) || !same(deviation, c.deviation) || ShowSpread(mean, deviation) != c.shown {
-			t.Errorf("%v ± %v, shown as %q; want %v ± %v, %q", mean, deviation, ShowSpread(mean, deviation), c.mean, c.deviation, c.shown)
+		if !same(mean, c.mean) || !same(deviation, c.deviation) || viz.Spread(mean, deviation) != c.shown {
+			t.Errorf("%v ± %v, shown as %q; want %v ± %v, %q", mean, deviation, viz.Spread(mean, deviation), c.mean, c.deviation, c.shown)
 		}
 	}
 }

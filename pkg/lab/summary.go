@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/viz"
@@ -147,7 +146,7 @@ func (c Comparison) Summary(metrics ...string) viz.Table {
 			case n == 1:
 				row = append(row, mean)
 			default:
-				row = append(row, experiment.ShowSpread(mean, deviation))
+				row = append(row, viz.Spread(mean, deviation))
 			}
 		}
 		t.Rows = append(t.Rows, row)

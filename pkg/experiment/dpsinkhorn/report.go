@@ -212,7 +212,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		}
 		line = append(line, m.statement().Epsilon().String(), theirs)
 		for _, c := range measures {
-			line = append(line, experiment.ShowSpread(m.over(c.metric())))
+			line = append(line, viz.Spread(m.over(c.metric())))
 		}
 		steps, _ := m.over(experiment.OwnMetric("steps"))
 		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(experiment.MedianSeconds(m.rows), 'f', 0, 64))...)

@@ -224,7 +224,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		}
 		cells = append(cells, proved, theirs)
 		for _, c := range measures {
-			cells = append(cells, experiment.ShowSpread(m.over(c.metric())))
+			cells = append(cells, viz.Spread(m.over(c.metric())))
 		}
 		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(experiment.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}

@@ -154,9 +154,9 @@ func (s lineSweep) Report(rows []experiment.Row, _ experiment.Samples) (experime
 	for _, t := range all {
 		line := []any{t.method, t.setting, proved(t.rows).String(), published(t.rows)}
 		for _, name := range []string{"task loss", "distance", "KS"} {
-			line = append(line, experiment.ShowSpread(t.over(name)))
+			line = append(line, viz.Spread(t.over(name)))
 		}
-		table.Add(append(line, experiment.ShowSpread(experiment.OverSeeds(t.rows, experiment.OwnMetric("noise norm"))), len(t.rows))...)
+		table.Add(append(line, viz.Spread(experiment.OverSeeds(t.rows, experiment.OwnMetric("noise norm"))), len(t.rows))...)
 	}
 	return experiment.Report{Tables: []viz.Table{table}, Figures: map[string]viz.Figure{
 		"mse-w2.png": tradeoff(all, "distance", "W₂² between groups"),

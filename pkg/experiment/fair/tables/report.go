@@ -112,7 +112,7 @@ func (s sheet) table() viz.Table {
 	for _, c := range s.cells {
 		line := []any{proved(c.rows).String(), published(c.rows), strconv.FormatFloat(c.config.Alpha, 'g', -1, 64)}
 		for _, name := range metrics {
-			line = append(line, experiment.ShowSpread(c.over(name)))
+			line = append(line, viz.Spread(c.over(name)))
 		}
 		t.Add(append(line, len(c.rows), strconv.FormatFloat(experiment.MedianSeconds(c.rows), 'f', 1, 64))...)
 	}

@@ -81,12 +81,12 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	}
 	t.Header = append(t.Header, "published FID", "seeds", "seconds")
 	for _, c := range cells {
-		line := []any{c.name(), c.proved(), c.paperSays(), experiment.ShowSpread(c.metric("sliced W₂")), experiment.ShowSpread(c.metric("1-NN accuracy"))}
+		line := []any{c.name(), c.proved(), c.paperSays(), viz.Spread(c.metric("sliced W₂")), viz.Spread(c.metric("1-NN accuracy"))}
 		if withClasses {
-			line = append(line, experiment.ShowSpread(c.metric(classes)))
+			line = append(line, viz.Spread(c.metric(classes)))
 		}
 		for _, f := range columns {
-			line = append(line, experiment.ShowSpread(c.over(f.of())))
+			line = append(line, viz.Spread(c.over(f.of())))
 		}
 		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(experiment.MedianSeconds(c.rows), 'f', 0, 64))...)
 	}
@@ -106,7 +106,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 		t.Caption += " The data: " + origin + "."
 	}
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
-	t.Caption += fmt.Sprintf(" Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", experiment.ShowSpread(cells[0].metric("sliced W₂ floor")), nothing)
+	t.Caption += fmt.Sprintf(" Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", viz.Spread(cells[0].metric("sliced W₂ floor")), nothing)
 	if few, of := seedsOf(cells, experiment.OwnMetric(classes)); withClasses && few < of {
 		t.Caption += fmt.Sprintf(" Classes are those of the seeds whose points were still there to count them, %d of %d at least.", few, of)
 	}
