@@ -39,7 +39,7 @@ lab: has-go ## set up what is missing, then JupyterLab (PORT=8888; CHECK=1: star
 	@$(building)
 	@$(GO) run . lab $(if $(check),--check) $(if $(PORT),--port $(PORT))
 
-# Three packages at a time, the longest from the start: first the lessons, which
+# Two packages at a time, the longest from the start: first the lessons, which
 # leave most of one core to others, then what XLA compiles on one core.
 first := molehill/pkg/kernel|molehill/transport/graph
 test: has-go ## set up what is missing, then all tests (MOLEHILL_THOROUGH=1: the slow ones too)
@@ -48,7 +48,7 @@ test: has-go ## set up what is missing, then all tests (MOLEHILL_THOROUGH=1: the
 	@all=$$($(GO) list $(packages)) || exit; export all; \
 	$(GO) tool gotestsum --format pkgname --raw-command -- sh -c '\
 		{ echo "$$all" | grep -xE "$(first)"; echo "$$all" | grep -vxE "$(first)"; } | \
-		xargs -r $(GO) test -json -timeout 40m -p 3 "$$@"' sh $(TESTFLAGS)
+		xargs -r $(GO) test -json -timeout 40m -p 2 "$$@"' sh $(TESTFLAGS)
 
 notebooks: has-go ## execute the notebooks in place and export them to exports/*.html
 	@$(GO) run . notebooks --html

@@ -56,10 +56,24 @@ func Calibrate(p Plan) (Plan, error) {
 		// may be of a lower level than without. With a finer one than was counted on, none is.
 		found := p.Inflation()
 		if found <= inflation || maps.Equal(p.levels(found), levels) {
-			return p, nil
+			return p.proved()
 		}
 		inflation = found
 	}
+}
+
+// proved widens the noise until the accountant proves the budget of the very plan: the
+// grid has moved it by some of its last digits, and at the end of an accountant's range,
+// of a δ near 0 or 1, a little more noise may come to a little more ε.
+func (p Plan) proved() (Plan, error) {
+	for wider := 1e-12; wider < 1; wider *= 8 {
+		result, err := accountant.Tightest{}.Epsilon(p.Event(), p.Sensitivity.Relation, p.Budget.Delta)
+		if err != nil || result.Epsilon <= p.Budget.Epsilon {
+			return p, err
+		}
+		p.NoiseStd *= 1 + wider
+	}
+	return p, fmt.Errorf("privacy: no noise proves ε = %v, δ = %v for %d releases: the accountant is not exact enough there; ask for a larger ε, or another δ", p.Budget.Epsilon, p.Budget.Delta, p.Steps)
 }
 
 // noiseStd solves NoiseStd = multiplier·(Δ + inflation), where the inflation is at most

@@ -24,6 +24,27 @@ func example() Plan {
 	}
 }
 
+// Where the accountant is at its limits a plan keeps to its budget all the same, or there
+// is none: these came to more.
+func TestPlansAtTheLimitsKeepTheirBudget(t *testing.T) {
+	for _, p := range []Plan{
+		{Sampler: sampling.Poisson{Rate: 1e-8}, Steps: 1000, Coordinates: 10, Sensitivity: Sensitivity{Value: 0.7, Relation: AddRemove}, Budget: Budget{Epsilon: 1e-3, Delta: 1e-15}},
+		{Sampler: sampling.Poisson{Rate: 1e-9}, Steps: 1000, Coordinates: 10, Sensitivity: Sensitivity{Value: 3, Relation: AddRemove}, Budget: Budget{Epsilon: 1e-3, Delta: 1e-20}},
+		{Sampler: sampling.FixedSize{Size: 500}, Steps: 1_000_000, Coordinates: 10, Sensitivity: Sensitivity{Value: 1, Relation: ReplaceOne}, Budget: Budget{Epsilon: 1e3, Delta: 1 - 1e-9}},
+	} {
+		p.Records = 1000
+		q, err := Calibrate(p)
+		if err != nil {
+			t.Logf("%v: %v", p.Sampler, err)
+			continue
+		}
+		r, err := accountant.Tightest{}.Epsilon(q.Event(), q.Sensitivity.Relation, q.Budget.Delta)
+		if err != nil || r.Epsilon > p.Budget.Epsilon {
+			t.Errorf("%v: ε = %v is proved of a plan for %v (%v)", p.Sampler, r.Epsilon, p.Budget.Epsilon, err)
+		}
+	}
+}
+
 func TestCalibratedPlansKeepTheirBudget(t *testing.T) {
 	for name, change := range map[string]func(*Plan){
 		"one release":   func(*Plan) {},

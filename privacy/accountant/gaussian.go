@@ -122,8 +122,12 @@ func least(lo, hi float64, ok func(x float64) bool) float64 {
 		}
 		lo, hi = hi, 2*hi
 	}
-	for hi-lo > 1e-12*hi && hi > math.SmallestNonzeroFloat64 {
-		if middle := lo + (hi-lo)/2; ok(middle) {
+	for hi-lo > 1e-12*hi {
+		middle := lo + (hi-lo)/2
+		if middle == lo || middle == hi { // neighbours, as there are near 0
+			break
+		}
+		if ok(middle) {
 			hi = middle
 		} else {
 			lo = middle

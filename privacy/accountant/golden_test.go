@@ -121,3 +121,16 @@ func TestGaussianGolden(t *testing.T) {
 		}
 	}
 }
+
+// Where the second tail of the textbook form is no longer a normal number, the profile is
+// the logarithm's.
+func TestGaussianProfileWhereATailUnderflows(t *testing.T) {
+	for sigma := 0.04; sigma < 0.06; sigma += 0.0005 {
+		for x := -8.; x < 22; x += 0.25 {
+			e := (x + 1/(2*sigma)) / sigma
+			if got, want := gaussianProfile(sigma, e), min(1, math.Exp(logGaussianDelta(sigma, e))); math.Abs(got/want-1) > 1e-8 {
+				t.Errorf("σ = %g, ε = %g: δ = %g, want %g", sigma, e, got, want)
+			}
+		}
+	}
+}

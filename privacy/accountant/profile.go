@@ -75,8 +75,8 @@ func poissonPair(rate float64, base func(epsilon float64) float64) pld.Pair {
 // gaussianProfile is the least δ of a Gaussian for ε ≥ 0.
 func gaussianProfile(sigma, epsilon float64) float64 {
 	// The textbook form is fast, and accurate where its terms are not all but
-	// equal and nothing overflows.
-	if x := epsilon*sigma - 1/(2*sigma); sigma < 50 && epsilon < 600 && x < 20 {
+	// equal and nothing over- or underflows.
+	if x := epsilon*sigma - 1/(2*sigma); sigma < 50 && epsilon < 600 && x < 20 && x+1/sigma < 37 {
 		return max(0, upperTail(x)-math.Exp(epsilon)*upperTail(x+1/sigma))
 	}
 	if delta := math.Exp(logGaussianDelta(sigma, epsilon)); delta <= 1 {

@@ -12,7 +12,7 @@ func (s selection) divergences() func(order float64) float64 {
 	}
 	// Theorem 2. Only its first and last term depend on the order λ; the others
 	// are a bound for any λ̂ ≥ 1.
-	logInverse := -math.Log(negativeBinomialGamma(s.mean, s.shape))
+	logInverse := negativeBinomialLog(s.mean, s.shape)
 	fixed := (1 + s.shape) * logInverse // λ̂ → 1
 	for _, order := range selectionOrders() {
 		fixed = min(fixed, (1+s.shape)*((1-1/order)*base(order)+logInverse/order))
@@ -50,16 +50,25 @@ func selectionOrders() []float64 {
 	return orders
 }
 
-// negativeBinomialGamma is the γ ∈ (0, 1] for which the truncated negative binomial
-// distribution of a shape η has the given mean: η(1−γ)/(γ(1−γ^η)), which falls
-// from ∞ to 1; for η = 0 its limit (1−γ)/(γ·log(1/γ)).
-func negativeBinomialGamma(mean, shape float64) float64 {
-	at := func(logInverse float64) float64 { // log 1/γ
-		if shape == 0 {
-			return math.Expm1(logInverse) / logInverse
+// negativeBinomialLog is log 1/γ ≥ 0, where γ is the one for which the truncated negative
+// binomial distribution of a shape η has the given mean: η(1−γ)/(γ(1−γ^η)), which falls
+// from ∞ to 1; for η = 0 its limit (1−γ)/(γ·log(1/γ)). It is the logarithm, as of large
+// shapes all of it is in digits that γ itself does not have.
+func negativeBinomialLog(mean, shape float64) float64 {
+	if mean <= 1 {
+		return 0
+	}
+	at := func(logInverse float64) float64 { // log of the mean
+		switch all := logExpm1(logInverse); {
+		case shape == 0:
+			return all - math.Log(logInverse)
+		case shape < 0:
+			return math.Log(-shape) + all - logExpm1(-shape*logInverse)
+		default:
+			return math.Log(shape) + all - math.Log(-math.Expm1(-shape*logInverse))
 		}
-		return shape * math.Expm1(logInverse) / -math.Expm1(-shape*logInverse)
 	}
 	// More runs cost more: a γ below the true one is on the safe side.
-	return math.Exp(-least(0, 1, func(x float64) bool { return at(x) >= mean }))
+	logMean := math.Log(mean) + 1e-13 // which is more than at is off by
+	return least(0, 1, func(x float64) bool { return at(x) >= logMean })
 }

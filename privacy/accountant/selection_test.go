@@ -23,7 +23,7 @@ func TestSelectionOfTwoOutcomes(t *testing.T) {
 		if math.IsInf(shape, 1) {
 			generating = func(x float64) float64 { return math.Exp(mean * (x - 1)) }
 		} else {
-			gamma := negativeBinomialGamma(mean, shape)
+			gamma := math.Exp(-negativeBinomialLog(mean, shape))
 			generating = func(x float64) float64 {
 				if shape == 0 {
 					return math.Log(1-(1-gamma)*x) / math.Log(gamma)
@@ -108,6 +108,53 @@ func TestNoSelectionPaysForAnotherEvent(t *testing.T) {
 			if got := epsilon(t, RDP{}, both, AddRemove, 1e-5); got < alone {
 				t.Errorf("mean %v, shape %v: with the selections ε = %v, without %v", mean, shape, got, alone)
 			}
+		}
+	}
+}
+
+// Of shapes beyond a billion the law of the number of runs no longer changes: neither does
+// what the theorem says, though γ is then 1 but for digits that it does not have.
+func TestSelectionOfLargeShapes(t *testing.T) {
+	for _, base := range []Event{Pure{1}, Pure{2.5}, Gaussian{3}} {
+		for _, mean := range []float64{1 + 1e-9, 1.45, 10, 100} {
+			want := epsilon(t, RDP{}, RepeatAndSelect{base, mean, 1e9}, AddRemove, 1e-5)
+			for _, shape := range []float64{1e12, 1e15, 1e16, 1e18, 1e30} {
+				if got := epsilon(t, RDP{}, RepeatAndSelect{base, mean, shape}, AddRemove, 1e-5); math.Abs(got/want-1) > 1e-6 {
+					t.Errorf("%v, mean %g: shape %g costs ε = %v, shape 1e9 %v", base, mean, shape, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Neither do means overflow: the law of a negative shape has log(mean) in its exponent.
+func TestNegativeBinomialOfAnyMean(t *testing.T) {
+	for _, shape := range []float64{-0.99, -0.7, -0.6, -0.5, -0.1, 0, 0.5, 1, 1e3, 1e18} {
+		for _, mean := range []float64{1 + 1e-12, 1.5, 100, 1e100, 1e200, 1e300} {
+			l := negativeBinomialLog(mean, shape)
+			// The mean again, of terms that do not overflow.
+			log := logExpm1(l)
+			switch {
+			case shape == 0:
+				log -= math.Log(l)
+			case shape < 0:
+				log += math.Log(-shape) - logExpm1(-shape*l)
+			default:
+				log += math.Log(shape) - math.Log(-math.Expm1(-shape*l))
+			}
+			if off := log - math.Log(mean); !(off >= 0 && off <= 1e-9*(1+math.Log(mean))) {
+				t.Errorf("shape %g, mean %g: log 1/γ = %g gives a mean off by %g in its logarithm", shape, mean, l, off)
+			}
+		}
+	}
+}
+
+// One run for certain is that run, whatever the shape; once it was looked for without end.
+func TestSelectionOfOneRun(t *testing.T) {
+	for _, shape := range []float64{-0.9, -0.5, -0.1, 0, 1e-9, 0.01, 0.3, 0.5, 0.7, 1, 3, 1e9} {
+		got := epsilon(t, RDP{}, RepeatAndSelect{Gaussian{3}, 1, shape}, AddRemove, 1e-5)
+		if least := epsilon(t, RDP{}, Gaussian{3}, AddRemove, 1e-5); !(got >= least && got < 4*least) {
+			t.Errorf("shape %g: ε = %v, the run alone %v", shape, got, least)
 		}
 	}
 }

@@ -26,17 +26,34 @@ func newAccount() *account {
 	return &account{reserved: map[string]int{}, committed: map[string]int{}, spent: newTally()}
 }
 
-// add takes in an entry that the chain has checked.
-func (a *account) add(e Entry) error {
-	at := len(a.entries)
+// check says why an entry cannot be added, and returns what it reserves.
+func (a *account) check(e Entry) (r Reservation, err error) {
 	switch e.Kind {
 	case Declared:
 		if e.Budget == nil || a.budget != nil {
-			return fmt.Errorf("it declares no budget, or a second one, of %s", e.Dataset)
+			return r, fmt.Errorf("it declares no budget, or a second one, of %s", e.Dataset)
 		}
-		if err := e.Budget.check(); err != nil {
-			return err
+		return r, e.Budget.check()
+	case Reserved:
+		if r, err = e.reservation(); err != nil {
+			return r, &unreadError{err}
 		}
+	case Committed:
+	default:
+		return r, &unreadError{fmt.Errorf("it is of the kind %q", e.Kind)}
+	}
+	return r, nil
+}
+
+// add takes in an entry that the chain has checked.
+func (a *account) add(e Entry) error {
+	at := len(a.entries)
+	r, err := a.check(e)
+	if err != nil {
+		return err
+	}
+	switch e.Kind {
+	case Declared:
 		a.budget, a.from = e.Budget, at
 		if e.Budget.FromNow {
 			a.first, a.spent = at, newTally()
@@ -48,16 +65,10 @@ func (a *account) add(e Entry) error {
 			}
 		}
 	case Reserved:
-		r, err := e.reservation()
-		if err != nil {
-			return &unreadError{err}
-		}
 		a.reserved[e.ID] = at
 		a.spent.add(r, 1)
 	case Committed:
 		a.committed[e.ID] = at
-	default:
-		return &unreadError{fmt.Errorf("it is of the kind %q", e.Kind)}
 	}
 	a.entries = append(a.entries, e)
 	return nil

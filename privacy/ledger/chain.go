@@ -104,6 +104,22 @@ func (c *chain) take(e Entry) error {
 	return nil
 }
 
+// readable returns an error unless the entry's text will be taken for the entry: what
+// nobody can read back must not be written, since nothing could be reserved after it.
+func (c *chain) readable(e Entry, body string) error {
+	again, err := decode(body, e.Hash)
+	if err == nil {
+		_, err = c.account(again.Dataset).check(again)
+	}
+	if err == nil && (again.Kind != e.Kind || again.Dataset != e.Dataset || again.ID != e.ID) {
+		err = fmt.Errorf("it would be of %q, %q", again.Dataset, again.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("ledger: the %s of %q could not be read back: %w; nothing was recorded", e.Kind, e.Dataset, err)
+	}
+	return nil
+}
+
 // append writes the entry that decide returns, which sees everything written
 // before and keeps all other writers out meanwhile. An entry with a number is
 // there already, and nothing is written.
@@ -130,6 +146,9 @@ func (l *Ledger) append(ctx context.Context, decide func(*chain) (Entry, error))
 			return fmt.Errorf("ledger: %w", err)
 		}
 		e.Hash = link(l.chain.hash, string(body))
+		if err := l.chain.readable(e, string(body)); err != nil {
+			return err
+		}
 		return l.insert(ctx, tx, e.Seq, string(body), e.Hash)
 	})
 	switch {

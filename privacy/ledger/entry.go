@@ -10,6 +10,8 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"molehill/privacy"
 	"molehill/privacy/accountant"
@@ -70,8 +72,9 @@ func (r Reservation) entry() (Entry, error) {
 }
 
 func checkName(what, name string) error {
-	if name == "" || len(name) > 200 || strings.TrimSpace(name) != name {
-		return fmt.Errorf("ledger: the %s is called %.40q; expected a name of at most 200 bytes without space around it", what, name)
+	// What is no text would be another name once it is written down.
+	if name == "" || len(name) > 200 || strings.TrimSpace(name) != name || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("ledger: the %s is called %.40q; expected a name of at most 200 bytes of UTF-8, without space around it or control characters", what, name)
 	}
 	return nil
 }

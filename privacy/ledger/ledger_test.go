@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -216,7 +217,8 @@ func TestWhatProtectsNothingFitsNoBudget(t *testing.T) {
 		"the reservation is called \"\"":            gaussian("", 1),
 		"only a budget under k-end takes both":      within,
 		"want the relation add-remove, replace-one": {Dataset: "rows", ID: "x", Event: accountant.Gaussian{NoiseMultiplier: 1}},
-		"accountant": {Dataset: "rows", ID: "x", Relation: privacy.ReplaceOne},
+		"accountant":        {Dataset: "rows", ID: "x", Relation: privacy.ReplaceOne},
+		`is called "x\xff"`: gaussian("x\xff", 1),
 	} {
 		_, err := l.Reserve(t.Context(), r)
 		wantError(t, err, want)
@@ -232,12 +234,41 @@ func TestWhatProtectsNothingFitsNoBudget(t *testing.T) {
 		"δ = NaN":                   func(b *Budget) { b.Delta = math.NaN() },
 		"want the relation":         func(b *Budget) { b.Relation = 0 },
 		"the data set is called \"": func(b *Budget) { b.Dataset = " rows" },
+		`called "rows\xff"`:         func(b *Budget) { b.Dataset = "rows\xff" }, // JSON would have it another name
+		`called "rows\x00"`:         func(b *Budget) { b.Dataset = "rows\x00" },
 		"has a budget already":      func(*Budget) {},
 	} {
 		b := ten
 		change(&b)
 		_, err := l.Create(t.Context(), b)
 		wantError(t, err, want)
+	}
+}
+
+// What is written can be read: an event as deep as no reader of JSON goes is refused, not
+// written and then taken for damage by everybody.
+func TestWhatCannotBeReadIsNotWritten(t *testing.T) {
+	where := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, where)
+	r := gaussian("", 100)
+	refused := 0
+	for depth := range 10_005 {
+		if depth > 0 {
+			r.Event = accountant.PostProcessed{Event: r.Event, What: "x"}
+		}
+		if depth < 9_990 {
+			continue
+		}
+		r.ID = fmt.Sprint("depth ", depth)
+		if _, err := l.Reserve(t.Context(), r); err != nil {
+			refused++
+		}
+	}
+	if refused == 0 || refused == 15 {
+		t.Errorf("%d of 15 depths were refused; the test has lost its power", refused)
+	}
+	if h, err := open(t, where).History(t.Context(), "rows"); err != nil || len(h.Entries) != 15-refused {
+		t.Errorf("read back: %d entries, %v; want %d", len(h.Entries), err, 15-refused)
 	}
 }
 

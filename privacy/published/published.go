@@ -50,7 +50,7 @@ type Role int
 const (
 	Theirs Role = iota + 1 // the mechanism and the accountant of the authors
 	Text                   // the mechanism that the text describes, a sound accountant
-	Known                  // the same where records may be chosen with its directions in view
+	Known                  // the same where records may be chosen with its directions in view: an estimate
 	Code                   // the mechanism that the public code runs, a sound accountant
 )
 
@@ -61,7 +61,7 @@ func (r Role) String() string {
 	case Text:
 		return "sound, for the text"
 	case Known:
-		return "sound, for the text, directions known"
+		return "estimate, for the text, directions known"
 	case Code:
 		return "sound, for the public code"
 	}
@@ -100,6 +100,9 @@ func (r Reading) Epsilon(delta float64) (result accountant.Result, err error) {
 	}
 	if err != nil {
 		return result, fmt.Errorf("published: %s: %w", r.What, err)
+	}
+	if r.Role == Known {
+		result.Approximate, result.Note = true, "how far directions stretch a record is known of some draws of them, not of their law"
 	}
 	return result, nil
 }

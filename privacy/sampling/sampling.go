@@ -67,6 +67,9 @@ func (s Poisson) Draw(n int, rng *rand.Rand) ([]int, error) {
 	if !(s.Rate >= 0 && s.Rate <= 1) || n < 0 {
 		return nil, fmt.Errorf("sampling: want a rate in [0, 1] and at least 0 rows, found %v of %d rows", s, n)
 	}
+	if err := Check(s); err != nil {
+		return nil, err
+	}
 	if s.Rate == 1 {
 		return All{}.Draw(n, rng)
 	}
@@ -122,11 +125,20 @@ func (All) Draw(n int, _ *rand.Rand) ([]int, error) {
 	return rows, nil
 }
 
-// Check returns an error unless a sampler is one of this package's, by value. Plans decide
-// by its type what they may claim.
+// rarest is the least rate that is drawn. A row is drawn with a probability of at most
+// Rate + 2⁻⁵³, which there is more than planned for by one part in nine million.
+const rarest = 1e-9
+
+// Check returns an error unless a sampler is one of this package's, by value, and its
+// rate one that it keeps to. Plans decide by its type what they may claim.
 func Check(s Sampler) error {
-	switch s.(type) {
-	case All, Poisson, FixedSize, Stratified:
+	switch s := s.(type) {
+	case Poisson:
+		if s.Rate > 0 && s.Rate < rarest {
+			return fmt.Errorf("sampling: %v: uniform numbers of 53 bits draw rows that rare more often than they should; take a rate of at least %g, or 0", s, rarest)
+		}
+		return nil
+	case All, FixedSize, Stratified:
 		return nil
 	}
 	return fmt.Errorf("sampling: a sampler of type %T; amplification is proved for sampling.All, Poisson, FixedSize and Stratified, by value and no pointer to one", s)

@@ -59,9 +59,14 @@ func TestLargePopulations(t *testing.T) {
 	if batch, err = (FixedSize{1000}).Draw(n, rng); err != nil || len(batch) != 1000 || slices.Max(batch) < n/2 {
 		t.Errorf("%d rows, %v", len(batch), err)
 	}
-	// A rate too small for any row: skips beyond every integer.
-	if batch, err = (Poisson{1e-300}).Draw(math.MaxInt, rng); err != nil || len(batch) != 0 {
+	if batch, err = (Poisson{1e-9}).Draw(2, rng); err != nil || len(batch) != 0 {
 		t.Errorf("%v, %v", batch, err)
+	}
+	// Rates too small for the generator's digits: a row would come more often.
+	for _, rate := range []float64{1e-300, 1e-16, 9.9e-10} {
+		if batch, err = (Poisson{rate}).Draw(math.MaxInt, rng); err == nil || Check(Poisson{rate}) == nil {
+			t.Errorf("rate %g draws %v", rate, batch)
+		}
 	}
 }
 

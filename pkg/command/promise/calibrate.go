@@ -92,8 +92,11 @@ is left out, in this order.`,
 				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
 			}[find]
 			kept := "is kept to, by " + chosen[0].Name()
-			if by, err := chosen[0].Epsilon(m.event(m.noiseMultiplier, m.rate, m.steps), relation, m.delta); err != nil || by.Approximate {
+			switch by, err := chosen[0].Epsilon(m.event(m.noiseMultiplier, m.rate, m.steps), relation, m.delta); {
+			case err != nil || by.Approximate:
 				kept = fmt.Sprintf("is what %s says, which proves nothing here", chosen[0].Name())
+			case by.Epsilon > target: // a little more noise may cost a little more where it is less exact
+				kept = fmt.Sprintf("is NOT kept to: it comes to ε = %.6g, by %s, which is not exact enough here to come nearer", by.Epsilon, chosen[0].Name())
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: ε = %g at δ = %g %s\n\n", found, target, m.delta, kept)
 			return result.print(cmd.OutOrStdout(), false)
