@@ -90,6 +90,16 @@ func locked(dir string) (bool, error) {
 	return !free && err == nil, err
 }
 
+// WhileIdle calls do while nobody computes the run, and keeps everybody from beginning
+// to meanwhile. It returns ErrBusy, and do is not called, where somebody does.
+func (r *Run) WhileIdle(do func() error) error {
+	lock, err := acquire(r.Dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), lock.Close())
+}
+
 // Owner returns the process that computes the run, or computed it last.
 func (r *Run) Owner() (Owner, error) {
 	owner, err := ownerOf(r.Dir)

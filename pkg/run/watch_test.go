@@ -80,6 +80,31 @@ func TestOwnerOfALockThatIsNotSignedYet(t *testing.T) {
 	}
 }
 
+// What has to be done while nobody computes a run keeps everybody from it, and is not done
+// while somebody does.
+func TestWhileIdle(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	r := create(t, s, Spec{Experiment: "a"})
+	done := errors.New("done")
+	err := r.WhileIdle(func() error {
+		if err := r.Acquire(); !errors.Is(err, ErrBusy) {
+			t.Errorf("it is begun meanwhile: %v", err)
+		}
+		return done
+	})
+	if !errors.Is(err, done) {
+		t.Errorf("%v; want what was returned", err)
+	}
+	if state, err := r.State(); err != nil || state != Pending {
+		t.Errorf("it is %s, %v; nobody has computed it", state, err)
+	}
+	ok(t, r.Acquire())
+	if err := r.WhileIdle(func() error { t.Error("called while it is computed"); return nil }); !errors.Is(err, ErrBusy) {
+		t.Errorf("%v; want ErrBusy", err)
+	}
+	ok(t, r.Release())
+}
+
 func TestWatcherForgetsWhatWasCutOff(t *testing.T) {
 	r := acquired(t, Spec{Experiment: "a"})
 	emit := func(from, to int) {

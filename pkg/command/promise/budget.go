@@ -147,11 +147,11 @@ elsewhere is over, you have to know.`,
 				}
 				entries := []over{}
 				for _, id := range args[1:] {
-					err := idle(id)
 					var e ledger.Entry
-					if err == nil {
+					err := whileIdle(id, func() (err error) {
 						e, err = l.End(cmd.Context(), args[0], id)
-					}
+						return err
+					})
 					if err != nil { // those before it have ended, and are told
 						if at.asJSON && len(entries) > 0 {
 							err = errors.Join(cli.JSON(cmd.OutOrStdout(), entries), err)
@@ -172,8 +172,9 @@ elsewhere is over, you have to know.`,
 	}
 }
 
-// idle refuses a reservation whose run, the first part of the ID, is computing.
-func idle(reservation string) error {
+// whileIdle refuses a reservation whose run, the first part of the ID, is computing, and
+// keeps one that is not from going on until do has returned.
+func whileIdle(reservation string, do func() error) error {
 	store, err := run.DefaultStore()
 	if err != nil {
 		return err
@@ -181,12 +182,12 @@ func idle(reservation string) error {
 	id, _, _ := strings.Cut(reservation, "/")
 	r, err := store.Open(id)
 	if err != nil {
-		return nil // it is elsewhere, or gone
+		return do() // it is elsewhere, or gone
 	}
-	if state, err := r.State(); err != nil || state == run.Running {
-		return errors.Join(err, fmt.Errorf("%s is being computed: it is not over; `molehill cancel %[1]s` interrupts it", r.ID))
+	if err = r.WhileIdle(do); errors.Is(err, run.ErrBusy) {
+		err = fmt.Errorf("%s is being computed: it is not over; `molehill cancel %[1]s` interrupts it", r.ID)
 	}
-	return nil
+	return err
 }
 
 // checkDataset refuses a name that no run would ever look up: a budget under a
