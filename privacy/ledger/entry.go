@@ -10,7 +10,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"molehill/privacy"
@@ -73,8 +72,8 @@ func (r Reservation) entry() (Entry, error) {
 
 func checkName(what, name string) error {
 	// What is no text would be another name once it is written down.
-	if name == "" || len(name) > 200 || strings.TrimSpace(name) != name || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return fmt.Errorf("ledger: the %s is called %.40q; expected a name of at most 200 bytes of UTF-8, without space around it or control characters", what, name)
+	if name == "" || len(name) > 200 || strings.TrimSpace(name) != name || !utf8.ValidString(name) {
+		return fmt.Errorf("ledger: the %s is called %.40q; expected a name of at most 200 bytes of UTF-8, without space around it", what, name)
 	}
 	return nil
 }
