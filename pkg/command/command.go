@@ -37,6 +37,8 @@ import (
 	_ "molehill/pkg/experiment/swae"
 	_ "molehill/pkg/experiment/toy"
 	_ "molehill/pkg/experiment/train"
+	_ "molehill/privacy/ledger/postgres"
+	_ "molehill/privacy/ledger/sqlite"
 
 	"molehill/models/backend"
 	"molehill/pkg/plugin"

@@ -177,7 +177,10 @@ func (q Request) specOf(e Experiment) (run.Spec, error) {
 	if err != nil {
 		return run.Spec{}, err
 	}
-	place, _ := ledger.Place() // where there is none, Reserve says so to those runs that have to pay
+	place, err := ledger.Place()
+	if missing := (*ledger.MissingError)(nil); errors.As(err, &missing) {
+		return run.Spec{}, err
+	} // where there is none, Reserve says so to those runs that have to pay
 	return run.Spec{Experiment: info.Name, Version: info.Version, Preset: string(q.Preset), Seed: q.Seed, Research: q.Research, Config: text, Ledger: place}, nil
 }
 

@@ -231,3 +231,18 @@ func TestNoLedgerNoRelease(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A program that does not have the ledger's store asks for no run there, and none that was
+// asked for elsewhere releases anything in it.
+func TestNoStoreNoRelease(t *testing.T) {
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	q := experiment.Request{Experiment: "weigh"}
+	r := experimenttest.Prepared(t, q)
+	t.Setenv(ledger.Variable, "postgres://team/ledger") // these tests import SQLite alone
+	if _, err := q.Spec(); err == nil || !strings.Contains(err.Error(), `import _ "molehill/privacy/ledger/postgres"`) {
+		t.Error(err)
+	}
+	if err := compute(t, r); err == nil || !strings.Contains(err.Error(), "nothing was read or recorded") {
+		t.Error(err)
+	}
+}

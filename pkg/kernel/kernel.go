@@ -11,6 +11,7 @@
 package kernel
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -88,10 +89,17 @@ func (e *Environment) findPlugin() string {
 
 // goSettings are the variables under which everything of this project is
 // built, so that there is one build cache: SIMD, and no asynchronous
-// preemption, which makes math.Exp 50 to 100 times slower in a SIMD build. Nobody
-// debugs a cell with DWARF tables, and linking it takes a quarter less without.
+// preemption, which makes math.Exp 50 to 100 times slower in a SIMD build.
+//
+// A cell waits for its linking. Nobody debugs one with DWARF tables, and without them
+// it takes a quarter less; and another fifth less where Go links XLA's bindings by
+// itself and asks no C compiler to.
 func (e *Environment) goSettings() map[string]string {
-	flags := "-buildvcs=false -ldflags=-w"
+	linking := "-w"
+	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+		linking += " -linkmode=internal"
+	}
+	flags := fmt.Sprintf(`-buildvcs=false "-ldflags=%s"`, linking)
 	if tools, err := e.toolchain(); err == nil && !tools.cgo() {
 		flags += " -tags=noxla" // XLA's bindings need a C compiler
 	}

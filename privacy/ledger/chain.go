@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"molehill/privacy/ledger/internal/store"
 )
 
 // chain is what has been read of the ledger, and checked. As entries are only
@@ -57,7 +59,7 @@ func (c *chain) catchUp(ctx context.Context, d database, tx *sql.Tx, lock string
 		return err
 	}
 	err = d.entries(ctx, tx, c.seq, func(seq int64, body, hash string) error {
-		wrong := func(what string) error { return &TamperedError{d.where, seq, what} }
+		wrong := func(what string) error { return &TamperedError{d.Where, seq, what} }
 		e, err := decode(body, hash)
 		switch {
 		case seq != c.seq+1:
@@ -65,14 +67,14 @@ func (c *chain) catchUp(ctx context.Context, d database, tx *sql.Tx, lock string
 		case hash != link(c.hash, body):
 			return wrong("its hash is not that of its text and the hash before it: it was changed, inserted or moved")
 		case err != nil:
-			return fmt.Errorf("ledger: %s: entry %d: %w", d.where, seq, &unreadError{err})
+			return fmt.Errorf("ledger: %s: entry %d: %w", d.Where, seq, &unreadError{err})
 		case e.Seq != seq:
 			return wrong(fmt.Sprintf("it calls itself entry %d: it was moved", e.Seq))
 		}
 		var unread *unreadError
 		switch err := c.take(e); {
 		case errors.As(err, &unread):
-			return fmt.Errorf("ledger: %s: entry %d: %w", d.where, seq, err)
+			return fmt.Errorf("ledger: %s: entry %d: %w", d.Where, seq, err)
 		case err != nil:
 			return wrong(err.Error())
 		}
@@ -82,7 +84,7 @@ func (c *chain) catchUp(ctx context.Context, d database, tx *sql.Tx, lock string
 		return err
 	}
 	if seq != c.seq || hash != c.hash {
-		return &TamperedError{d.where, c.seq, fmt.Sprintf("the chain ends here, its head is kept as entry %d (%.12s…): entries at the end were removed or added", seq, hash)}
+		return &TamperedError{d.Where, c.seq, fmt.Sprintf("the chain ends here, its head is kept as entry %d (%.12s…): entries at the end were removed or added", seq, hash)}
 	}
 	return nil
 }
@@ -126,15 +128,15 @@ func (c *chain) readable(e Entry, body string) error {
 func (l *Ledger) append(ctx context.Context, decide func(*chain) (Entry, error)) (Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, store.Longest)
 	defer cancel()
-	if l.chain.seq > 0 && l.missing() {
+	if l.chain.seq > 0 && l.store.Missing() {
 		return Entry{}, l.gone()
 	}
 	var e Entry
 	var body []byte
-	err := l.write(ctx, func(tx *sql.Tx) error {
-		if err := l.chain.catchUp(ctx, l.database, tx, l.lock); err != nil {
+	err := l.store.Write(ctx, func(tx *sql.Tx) error {
+		if err := l.chain.catchUp(ctx, l.store, tx, l.store.Lock); err != nil {
 			return err
 		}
 		var err error
@@ -149,7 +151,7 @@ func (l *Ledger) append(ctx context.Context, decide func(*chain) (Entry, error))
 		if err := l.chain.readable(e, string(body)); err != nil {
 			return err
 		}
-		return l.insert(ctx, tx, e.Seq, string(body), e.Hash)
+		return l.store.insert(ctx, tx, e.Seq, string(body), e.Hash)
 	})
 	switch {
 	case err != nil:
@@ -167,9 +169,9 @@ func (l *Ledger) append(ctx context.Context, decide func(*chain) (Entry, error))
 func (l *Ledger) look(ctx context.Context, see func(*chain) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, store.Longest)
 	defer cancel()
-	found, err := l.read(ctx, func(tx *sql.Tx) error { return l.chain.catchUp(ctx, l.database, tx, "") })
+	found, err := l.store.Read(ctx, func(tx *sql.Tx) error { return l.chain.catchUp(ctx, l.store, tx, "") })
 	switch {
 	case err != nil:
 		return err
@@ -179,12 +181,4 @@ func (l *Ledger) look(ctx context.Context, see func(*chain) error) error {
 	return see(&l.chain)
 }
 
-func (l *Ledger) gone() error { return &TamperedError{l.where, 1, "the whole ledger is gone"} }
-
-const (
-	// patience is how long an operation waits for others, which take milliseconds
-	// mostly.
-	patience = 30 * time.Second
-	// longest is how long one may take, the accountant's work included.
-	longest = 5 * time.Minute
-)
+func (l *Ledger) gone() error { return &TamperedError{l.store.Where, 1, "the whole ledger is gone"} }

@@ -2,6 +2,8 @@
 // it, durably and for all processes that share it: in an SQLite file, or in
 // PostgreSQL for a team.
 //
+//	import _ "molehill/privacy/ledger/sqlite" // the store; or postgres
+//
 //	l, err := ledger.Open(path)              // or "postgres://…"
 //	l.Create(ctx, ledger.Budget{Dataset: "mnist", Epsilon: 10, …})
 //	l.Reserve(ctx, ledger.Reservation{…})    // before the first release
@@ -42,11 +44,12 @@ import (
 	"time"
 
 	"molehill/privacy/accountant"
+	"molehill/privacy/ledger/internal/store"
 )
 
 // Ledger is an open ledger. It is safe for concurrent use.
 type Ledger struct {
-	database
+	store database
 
 	mu    sync.Mutex
 	chain chain // what has been read so far
@@ -54,27 +57,39 @@ type Ledger struct {
 
 // Open returns the ledger at where: the path of an SQLite file, or a
 // postgres:// address. Nothing is read yet, and nothing is made before the first
-// entry is written.
+// entry is written. A program that opens ledgers imports the stores that they may be in,
+// for their effect; without, the error is a [MissingError].
 func Open(where string) (*Ledger, error) {
-	var (
-		d   database
-		err error
-	)
-	switch scheme, _, found := strings.Cut(where, "://"); {
-	case where == "":
-		return nil, fmt.Errorf("ledger: expected the path of a file or a postgres:// address, found nothing")
-	case !found:
-		d, err = openFile(where)
-	case scheme == "postgres" || scheme == "postgresql":
-		d, err = openServer(where)
-	default:
-		err = fmt.Errorf("ledger: %s:// is no place for a ledger; expected the path of a file or postgres://", scheme)
-	}
+	kind, where, err := kindOf(where)
 	if err != nil {
 		return nil, err
 	}
-	return &Ledger{database: d, chain: newChain()}, nil
+	s, err := store.Open(kind, where)
+	if err != nil {
+		return nil, err
+	}
+	return &Ledger{store: database{s}, chain: newChain()}, nil
 }
+
+// kindOf tells the store that an address is for, and makes paths absolute.
+func kindOf(where string) (kind, address string, err error) {
+	switch scheme, _, found := strings.Cut(where, "://"); {
+	case where == "":
+		return "", "", fmt.Errorf("ledger: expected the path of a file or a postgres:// address, found nothing")
+	case !found:
+		if where, err = filepath.Abs(where); err != nil {
+			return "", "", fmt.Errorf("ledger: %w", err)
+		}
+		return "sqlite", where, nil
+	case scheme == "postgres" || scheme == "postgresql":
+		return "postgres", where, nil
+	default:
+		return "", "", fmt.Errorf("ledger: %s:// is no place for a ledger; expected the path of a file or postgres://", scheme)
+	}
+}
+
+// MissingError says that a ledger is in a store that this program does not import.
+type MissingError = store.MissingError
 
 // Variable is the environment variable that names the ledger of all runs: a
 // file, or a postgres:// address.
@@ -100,13 +115,17 @@ func Default() (string, error) {
 }
 
 // String says where the ledger is, without passwords.
-func (l *Ledger) String() string { return l.where }
+func (l *Ledger) String() string { return l.store.Where }
 
 // Place is what the ledger of [Default] is called, whether it is there or not.
 func Place() (string, error) {
 	where, err := Default()
 	if err != nil {
 		return "", err
+	}
+	kind, path, err := kindOf(where)
+	if err != nil || kind == "sqlite" {
+		return path, err
 	}
 	l, err := Open(where)
 	if err != nil {
@@ -116,7 +135,7 @@ func Place() (string, error) {
 }
 
 // Close lets go of the database.
-func (l *Ledger) Close() error { return l.db.Close() }
+func (l *Ledger) Close() error { return l.store.DB.Close() }
 
 // Create declares the budget of a data set, once. Everything reserved for it
 // before counts, unless b.FromNow is set; if that is more than the budget, or

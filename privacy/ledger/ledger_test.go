@@ -12,6 +12,8 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/ledger/ledgertest"
+	_ "molehill/privacy/ledger/postgres"
+	_ "molehill/privacy/ledger/sqlite"
 )
 
 // onBothStores runs a test on a file and on a server, on an empty ledger each.

@@ -13,7 +13,7 @@ func statements(t *testing.T, where string, all ...string) error {
 	t.Helper()
 	l := open(t, where)
 	for _, statement := range all {
-		if _, err := l.db.ExecContext(t.Context(), statement); err != nil {
+		if _, err := l.store.DB.ExecContext(t.Context(), statement); err != nil {
 			return err
 		}
 	}

@@ -120,8 +120,8 @@ func TestEntriesOfANewerProgram(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ledger.db")
 			l := history(t, path)
 			sound(t, l)
-			if err := l.write(t.Context(), func(tx *sql.Tx) error {
-				return l.insert(t.Context(), tx, 6, body, link(l.chain.hash, body))
+			if err := l.store.Write(t.Context(), func(tx *sql.Tx) error {
+				return l.store.insert(t.Context(), tx, 6, body, link(l.chain.hash, body))
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestAllUsersOfAServerShareOneLedger(t *testing.T) {
 	l := open(t, where)
 	mustCreate(t, l, ten)
 	var schema string
-	if err := l.db.QueryRowContext(t.Context(), "SELECT schemaname FROM pg_tables WHERE tablename = 'molehill_ledger_head'").Scan(&schema); err != nil || schema != "public" {
+	if err := l.store.DB.QueryRowContext(t.Context(), "SELECT schemaname FROM pg_tables WHERE tablename = 'molehill_ledger_head'").Scan(&schema); err != nil || schema != "public" {
 		t.Errorf("the tables are in the schema %q, %v; want public", schema, err)
 	}
 	// One that lies elsewhere is not passed over for an empty one.
@@ -265,8 +265,8 @@ func TestALockedLedgerIsWaitedFor(t *testing.T) {
 		held, free := make(chan struct{}), make(chan struct{})
 		done := make(chan error)
 		go func() {
-			done <- other.write(t.Context(), func(tx *sql.Tx) error {
-				_, _, err := other.head(t.Context(), tx, other.lock)
+			done <- other.store.Write(t.Context(), func(tx *sql.Tx) error {
+				_, _, err := other.store.head(t.Context(), tx, other.store.Lock)
 				close(held)
 				<-free
 				return err
@@ -293,15 +293,15 @@ func TestALockedLedgerIsWaitedFor(t *testing.T) {
 func TestAReaderInTheWay(t *testing.T) {
 	l := history(t, filepath.Join(t.TempDir(), "ledger.db"))
 	fault := &sqlite.Error{}
-	if l.refused(nil) || l.refused(errors.New("disk I/O error")) || l.refused(fault) {
+	if l.store.Refused(nil) || l.store.Refused(errors.New("disk I/O error")) || l.store.Refused(fault) {
 		t.Error("what is not known is called refused")
 	}
-	if _, err := l.db.ExecContext(t.Context(), "PRAGMA busy_timeout = 50"); err != nil { // of the only connection
+	if _, err := l.store.DB.ExecContext(t.Context(), "PRAGMA busy_timeout = 50"); err != nil { // of the only connection
 		t.Fatal(err)
 	}
 	reader := open(t, l.String())
-	_, err := reader.read(t.Context(), func(tx *sql.Tx) error {
-		if _, _, err := reader.head(t.Context(), tx, ""); err != nil {
+	_, err := reader.store.Read(t.Context(), func(tx *sql.Tx) error {
+		if _, _, err := reader.store.head(t.Context(), tx, ""); err != nil {
 			return err
 		}
 		_, err := l.Reserve(t.Context(), gaussian("d", 9))
@@ -323,11 +323,11 @@ func TestAServerThatGoesAway(t *testing.T) {
 	server := ledgertest.Postgres(t) // of its own, to be killed
 	l := history(t, server.DSN())
 	before := sound(t, l)
-	err := l.write(t.Context(), func(tx *sql.Tx) error {
-		if err := l.chain.catchUp(t.Context(), l.database, tx, l.lock); err != nil {
+	err := l.store.Write(t.Context(), func(tx *sql.Tx) error {
+		if err := l.chain.catchUp(t.Context(), l.store, tx, l.store.Lock); err != nil {
 			return err
 		}
-		if err := l.insert(t.Context(), tx, 6, "{}", "half a reservation"); err != nil {
+		if err := l.store.insert(t.Context(), tx, 6, "{}", "half a reservation"); err != nil {
 			return err
 		}
 		return server.Kill() // and the commit finds nobody

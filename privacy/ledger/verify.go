@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"molehill/privacy/ledger/internal/store"
 )
 
 // Head is the newest entry: with it, all entries are fixed. Kept outside the
@@ -51,17 +53,17 @@ type Problem struct {
 // With known, a head of earlier, it also finds that the entry is no longer there.
 // The error is not nil only if there is no ledger, or it cannot be read.
 func (l *Ledger) Verify(ctx context.Context, known *Head) (Report, error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, store.Longest)
 	defer cancel()
 	var report Report
 	c := newChain()
-	found, err := l.read(ctx, func(tx *sql.Tx) error {
+	found, err := l.store.Read(ctx, func(tx *sql.Tx) error {
 		var err error
 		report, err = l.examine(ctx, tx, &c, known)
 		return err
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("ledger: there is no ledger at %s: nothing was ever reserved in it, or it was removed", l.where)
+		err = fmt.Errorf("ledger: there is no ledger at %s: nothing was ever reserved in it, or it was removed", l.store.Where)
 	}
 	if err != nil {
 		return report, err
@@ -80,13 +82,13 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, c *chain, known *Head)
 		r.Problems = append(r.Problems, Problem{seq, fmt.Sprintf(format, arguments...)})
 	}
 	var tampered *TamperedError
-	if r.Head.Seq, r.Head.Hash, err = l.head(ctx, tx, ""); errors.As(err, &tampered) {
+	if r.Head.Seq, r.Head.Hash, err = l.store.head(ctx, tx, ""); errors.As(err, &tampered) {
 		problem(tampered.Seq, "%s", tampered.What)
 	} else if err != nil {
 		return r, err
 	}
 	seen := known == nil || known.Seq == 0
-	err = l.entries(ctx, tx, -1<<63, func(seq int64, body, hash string) error {
+	err = l.store.entries(ctx, tx, -1<<63, func(seq int64, body, hash string) error {
 		r.Entries++
 		before := len(r.Problems)
 		if seq != c.seq+1 {
@@ -112,7 +114,7 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, c *chain, known *Head)
 			err = c.take(e)
 		}
 		if unread := (*unreadError)(nil); errors.As(err, &unread) && len(r.Problems) == before {
-			return fmt.Errorf("ledger: %s: entry %d: %w", l.where, seq, err)
+			return fmt.Errorf("ledger: %s: entry %d: %w", l.store.Where, seq, err)
 		}
 		if err != nil {
 			problem(seq, "%v", err)

@@ -13,6 +13,7 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
+	_ "molehill/privacy/ledger/sqlite" // ledgers of tests are files
 )
 
 // Prepared returns the run that q asks for, in a store of its own that goes

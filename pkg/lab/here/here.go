@@ -35,6 +35,8 @@ import (
 	"molehill/pkg/lab"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
+	_ "molehill/privacy/ledger/postgres" // what is computed here is paid here
+	_ "molehill/privacy/ledger/sqlite"
 	"molehill/viz"
 )
 

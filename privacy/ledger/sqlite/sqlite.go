@@ -1,4 +1,5 @@
-package ledger
+// Package sqlite keeps a ledger in an SQLite file. Import it for its effect.
+package sqlite
 
 import (
 	"context"
@@ -12,9 +13,13 @@ import (
 	"slices"
 	"syscall"
 
+	"molehill/privacy/ledger/internal/store"
+
 	"modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 )
+
+func init() { store.Register("sqlite", open) }
 
 // seatBelts keep SQL by hand from changing what was written. REPLACE deletes
 // without asking the trigger for it, so insertions are watched too.
@@ -33,30 +38,26 @@ var seatBelts = []string{
 		BEGIN SELECT RAISE(ABORT, 'the head of the ledger only moves on'); END`,
 }
 
-// openFile returns the store in an SQLite file.
+// open returns the store in an SQLite file, whose path is absolute.
 //
 // The journal is deleted at each commit (no WAL): the ledger is one file, which
 // can be copied, and lies safely on network file systems too. EXTRA also syncs
 // the folder after that, without which a power cut can undo a commit.
-func openFile(path string) (database, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return database{}, fmt.Errorf("ledger: %w", err)
-	}
+func open(path string) (store.Store, error) {
 	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds()), "journal_mode(DELETE)", "synchronous(EXTRA)", "trusted_schema(OFF)"}}
+		fmt.Sprintf("busy_timeout(%d)", store.Patience.Milliseconds()), "journal_mode(DELETE)", "synchronous(EXTRA)", "trusted_schema(OFF)"}}
 	name := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
-		return database{}, fmt.Errorf("ledger: %s: %w", path, err)
+		return store.Store{}, fmt.Errorf("ledger: %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(1)
-	return database{
-		db: db, where: path, made: sqliteMade, make: slices.Concat(tables, seatBelts),
-		missing: func() bool { _, err := os.Stat(path); return errors.Is(err, fs.ErrNotExist) },
-		create:  func() error { return createFile(path) },
-		advise:  adviseSQLite,
-		refused: func(err error) bool { // readers were in the way for all the patience there is
+	return store.Store{
+		DB: db, Where: path, Made: made, Make: slices.Concat(store.Tables, seatBelts),
+		Missing: func() bool { _, err := os.Stat(path); return errors.Is(err, fs.ErrNotExist) },
+		Create:  func() error { return createFile(path) },
+		Advise:  advise,
+		Refused: func(err error) bool { // readers were in the way for all the store.Patience there is
 			var fault *sqlite.Error
 			return errors.As(err, &fault) && fault.Code()&0xff == codes.SQLITE_BUSY
 		},
@@ -79,7 +80,7 @@ func createFile(path string) error {
 	return file.Close()
 }
 
-func sqliteMade(ctx context.Context, tx *sql.Tx) (made bool, err error) {
+func made(ctx context.Context, tx *sql.Tx) (found bool, err error) {
 	var all, ours int
 	err = tx.QueryRowContext(ctx, "SELECT count(*), count(CASE name WHEN 'molehill_ledger_head' THEN 1 END) FROM sqlite_master").Scan(&all, &ours)
 	if err == nil && all > 0 && ours == 0 {
@@ -88,13 +89,13 @@ func sqliteMade(ctx context.Context, tx *sql.Tx) (made bool, err error) {
 	return ours > 0, err
 }
 
-func adviseSQLite(err error) string {
+func advise(err error) string {
 	var fault *sqlite.Error
 	switch {
 	case errors.As(err, &fault):
 		switch fault.Code() & 0xff {
 		case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-			return fmt.Sprintf("another process has kept it locked for %v: find that process, or try again", patience)
+			return fmt.Sprintf("another process has kept it locked for %v: find that process, or try again", store.Patience)
 		case codes.SQLITE_READONLY, codes.SQLITE_PERM:
 			return "it cannot be written: change its permissions and its folder's, or set MOLEHILL_LEDGER to a ledger of yours"
 		case codes.SQLITE_NOTADB, codes.SQLITE_CORRUPT:

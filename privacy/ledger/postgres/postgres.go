@@ -1,4 +1,6 @@
-package ledger
+// Package postgres keeps a ledger in a PostgreSQL database, which a team shares. Import
+// it for its effect.
+package postgres
 
 import (
 	"context"
@@ -11,13 +13,17 @@ import (
 	"slices"
 	"strings"
 
+	"molehill/privacy/ledger/internal/store"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// serverSeatBelts are the seatBelts of PostgreSQL.
-var serverSeatBelts = []string{
+func init() { store.Register("postgres", open) }
+
+// seatBelts keep SQL by hand from changing what was written.
+var seatBelts = []string{
 	`CREATE FUNCTION molehill_ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'the ledger is only appended to: no % of %', TG_OP, TG_TABLE_NAME; END $$`,
 	`CREATE TRIGGER molehill_ledger_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON molehill_ledger_entry
@@ -31,18 +37,18 @@ var serverSeatBelts = []string{
 // begun is what each transaction asks of the server: that a commit that it
 // acknowledges survives a crash of its own, that nobody waits for ever, and
 // that a client which went silent does not keep the others out.
-var begun = fmt.Sprintf("SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d", patience.Milliseconds(), longest.Milliseconds())
+var begun = fmt.Sprintf("SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d", store.Patience.Milliseconds(), store.Longest.Milliseconds())
 
-// openServer returns the store in a PostgreSQL database. Writers take the lock
+// open returns the store in a PostgreSQL database. Writers take the lock
 // of the head's row, one after the other; the server frees it when a client
 // dies.
-func openServer(address string) (database, error) {
+func open(address string) (store.Store, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return database{}, fmt.Errorf("ledger: %w; expected an address such as postgres://user@host/database", err) // pgx hides the password
+		return store.Store{}, fmt.Errorf("ledger: %w; expected an address such as postgres://user@host/database", err) // pgx hides the password
 	}
 	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = patience / 3
+		config.ConnectTimeout = store.Patience / 3
 	}
 	// One address is one ledger, whoever uses it: by the server's default a user with a
 	// schema of the same name would have another.
@@ -63,12 +69,12 @@ func openServer(address string) (database, error) {
 	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(2)
-	return database{
-		db: db, where: where, lock: " FOR UPDATE", begun: begun,
-		made: postgresMade(chosen), once: madeOnce, make: slices.Concat(tables, serverSeatBelts),
-		missing: func() bool { return false },
-		advise:  advisePostgres,
-		refused: func(error) bool { return false },
+	return store.Store{
+		DB: db, Where: where, Lock: " FOR UPDATE", Begun: begun,
+		Made: made(chosen), Once: madeOnce, Make: slices.Concat(store.Tables, seatBelts),
+		Missing: func() bool { return false },
+		Advise:  advise,
+		Refused: func(error) bool { return false },
 	}, nil
 }
 
@@ -76,9 +82,9 @@ func openServer(address string) (database, error) {
 // number has no meaning.
 const madeOnce = "SELECT pg_advisory_xact_lock(5276011203117446507)"
 
-// postgresMade says whether the tables are there. Where none are and the address chooses
+// made says whether the tables are there. Where none are and the address chooses
 // no schema, a ledger in another one is not passed over.
-func postgresMade(chosen bool) func(context.Context, *sql.Tx) (bool, error) {
+func made(chosen bool) func(context.Context, *sql.Tx) (bool, error) {
 	return func(ctx context.Context, tx *sql.Tx) (made bool, err error) {
 		err = tx.QueryRowContext(ctx, "SELECT to_regclass('molehill_ledger_head') IS NOT NULL").Scan(&made)
 		if made || chosen || err != nil {
@@ -97,7 +103,7 @@ func postgresMade(chosen bool) func(context.Context, *sql.Tx) (bool, error) {
 	}
 }
 
-func advisePostgres(err error) string {
+func advise(err error) string {
 	var (
 		fault      *pgconn.PgError
 		unanswered *pgconn.ConnectError
@@ -107,7 +113,7 @@ func advisePostgres(err error) string {
 	case errors.As(err, &fault):
 		switch {
 		case fault.Code == "55P03": // lock_not_available
-			return fmt.Sprintf("another client has kept it locked for %v: find that client, or try again", patience)
+			return fmt.Sprintf("another client has kept it locked for %v: find that client, or try again", store.Patience)
 		case fault.Code == "25006": // read_only_sql_transaction
 			return "the server is read-only, a standby perhaps: use the primary"
 		case fault.Code == "42501": // insufficient_privilege
