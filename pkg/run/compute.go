@@ -46,6 +46,9 @@ func (r *Run) Acquire() (err error) {
 	if c.lock != nil {
 		return fmt.Errorf("run: %s: this very process is computing it: %w", r.ID, ErrBusy)
 	}
+	if name := filepath.Base(r.Dir); name != r.ID {
+		return fmt.Errorf("run: %s is a copy of %s, and can only be looked at: what is asked of that run, whether it goes on or is over, would not reach it", name, r.ID)
+	}
 	lock, err := acquire(r.Dir)
 	if err != nil {
 		return err

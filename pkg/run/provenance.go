@@ -31,6 +31,10 @@ type Provenance struct {
 	Ended    time.Time         `json:"ended,omitzero"`     // when it was
 }
 
+// Here is the provenance of what this process computes from now on, beside runs: a Backend
+// it may add.
+func Here() Provenance { return provenance() }
+
 // provenance describes this process.
 func provenance() Provenance {
 	p := Provenance{
@@ -60,8 +64,20 @@ func (p Provenance) Program() string {
 	return strings.TrimSpace(p.Module+" "+p.Revision) + ", " + p.Go
 }
 
-// Program names this program.
-func Program() string { return provenance().Program() }
+// About says what this program was built of, a line for each: its module and commit, Go,
+// and the modules of GoMLX.
+func About() string {
+	p := provenance()
+	commit := p.Revision
+	if commit == "" {
+		commit = "not recorded in this build"
+	}
+	about := fmt.Sprintf("%s\ncommit %s\n%s %s/%s", p.Module, commit, p.Go, p.OS, p.Arch)
+	for _, path := range slices.Sorted(maps.Keys(p.Versions)) {
+		about += "\n" + strings.TrimSpace(path+" "+p.Versions[path])
+	}
+	return about
+}
 
 // computer is what decides how numbers are rounded, beside the backend: how many cores
 // there are says in which order sums are made, and the toolchain has its own exponential.

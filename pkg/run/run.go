@@ -168,8 +168,13 @@ func (r *Run) Failure() error {
 	case err != nil:
 		return fmt.Errorf("run: %s failed, and its error cannot be read: %w", r.ID, err)
 	}
-	return fmt.Errorf("run: %s failed: %s", r.ID, f.Error)
+	return &FailedError{r.ID, f.Error}
 }
+
+// FailedError says why a run failed.
+type FailedError struct{ ID, Why string }
+
+func (e *FailedError) Error() string { return fmt.Sprintf("run: %s failed: %s", e.ID, e.Why) }
 
 // Privacy returns the run's privacy statement, the JSON that WritePrivacy wrote.
 func (r *Run) Privacy() (json.RawMessage, error) {

@@ -435,3 +435,29 @@ func TestFailuresAreTheirOwners(t *testing.T) {
 		t.Errorf("%v, %v; want a file that nobody else reads", info, err)
 	}
 }
+
+// A copy beside a run, under another name, is no second place where that run goes on.
+func TestACopyIsNotComputed(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	r, err := s.Create(Spec{Experiment: "copied"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(s.Dir, "backup"), os.DirFS(r.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	backup, err := Open(filepath.Join(s.Dir, "backup"))
+	if err != nil || backup.ID != r.ID {
+		t.Fatalf("%v, %v; a copy can be looked at", backup, err)
+	}
+	if err := backup.Acquire(); err == nil || !strings.Contains(err.Error(), "backup is a copy of "+r.ID) {
+		t.Errorf("the copy is computed: %v", err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), r.ID)
+	if err := os.CopyFS(elsewhere, os.DirFS(r.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	if moved, err := Open(elsewhere); err != nil || moved.Acquire() != nil {
+		t.Errorf("moved to another folder it does not go on: %v", err)
+	}
+}

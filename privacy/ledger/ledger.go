@@ -101,6 +101,9 @@ const Variable = "MOLEHILL_LEDGER"
 // cache, which may be deleted while what was spent stays spent.
 func Default() (string, error) {
 	if where := os.Getenv(Variable); where != "" {
+		if !filepath.IsAbs(where) && !strings.Contains(where, "://") {
+			return "", fmt.Errorf("ledger: %s is %q, which is another file in each folder that runs are asked for in; expected a path that begins with a slash, or a postgres:// address", Variable, where)
+		}
 		return where, nil
 	}
 	dir := os.Getenv("XDG_DATA_HOME")

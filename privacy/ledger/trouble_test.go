@@ -358,6 +358,9 @@ func TestDefaultPlace(t *testing.T) {
 	if where, err := Default(); err != nil || where != "/data/molehill/ledger.db" {
 		t.Errorf("%s, %v", where, err)
 	}
+	t.Setenv(Variable, "ledger.db")
+	_, err := Default()
+	wantError(t, err, "another file in each folder", "begins with a slash")
 	t.Setenv(Variable, "postgres://team/budgets")
 	if where, err := Default(); err != nil || where != "postgres://team/budgets" {
 		t.Errorf("%s, %v", where, err)

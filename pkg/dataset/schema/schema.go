@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 )
 
 // Max is the most bytes of a schema.
@@ -26,7 +27,8 @@ func CheckName(name string) error {
 }
 
 // Decode reads a schema into a pointer to one. Unknown fields are errors: a misspelt
-// one would otherwise be left out in silence.
+// one would otherwise be left out in silence; so are fields that stand twice, of which
+// people see the first and encoding/json takes the last.
 func Decode(from io.Reader, into any) error {
 	text, err := io.ReadAll(io.LimitReader(from, Max+1))
 	if err != nil {
@@ -36,6 +38,9 @@ func Decode(from io.Reader, into any) error {
 		return fmt.Errorf("it has more than %d bytes; is it a schema?", Max)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if err := once(json.NewDecoder(bytes.NewReader(text))); err != nil {
+		return describe(text, err)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
@@ -47,12 +52,54 @@ func Decode(from io.Reader, into any) error {
 	return nil
 }
 
+// once returns an error if an object of the next value has a field twice, in whatever case.
+func once(d *json.Decoder) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, _ := token.(json.Delim)
+	if open == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if open == '{' {
+			if token, err = d.Token(); err != nil {
+				return err
+			}
+			name := strings.ToLower(fmt.Sprint(token))
+			if seen[name] {
+				return &repeatedError{token, d.InputOffset()}
+			}
+			seen[name] = true
+		}
+		if err := once(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token() // the end of it
+	return err
+}
+
+type repeatedError struct {
+	name any
+	at   int64
+}
+
+func (e *repeatedError) Error() string {
+	return fmt.Sprintf("field %q stands twice in one object: leave one", e.name)
+}
+
 // describe says in which line an error of the syntax is.
 func describe(text []byte, err error) error {
 	at := int64(-1)
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
+	var repeated *repeatedError
 	switch {
+	case errors.As(err, &repeated):
+		at = repeated.at
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &kind):

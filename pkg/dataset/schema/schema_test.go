@@ -27,6 +27,9 @@ func TestMistakesOfAFileAreNamed(t *testing.T) {
 		`{"nmae": "x"}`:                       "nmae",
 		`{"name": "x"} y`:                     "more text",
 		``:                                    "EOF",
+		"{\"name\": \"x\",\n\"NAME\": \"y\"}": "line 2: field \"NAME\" stands twice",
+		`{"name": [[{"a": {}, "a": 1}]]}`:     `"a" stands twice`,
+		`{"name": [1, {"a": 1}, {"a": 2}]}`:   "cannot unmarshal",
 		strings.Repeat(" ", Max+1):            "more than",
 		`{"name": "` + strings.Repeat("x", 9): "EOF",
 	} {

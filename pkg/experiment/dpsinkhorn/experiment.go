@@ -83,14 +83,14 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := learn(ctx, r, s, s.begin(start), private); err != nil {
 		return result, err
 	}
+	paid, err := pay() // a run that had made all its steps leaves nothing before it has, either
+	if err != nil {
+		return result, err
+	}
 	if err := r.WriteFile(artefact, func(to io.Writer) error { return s.made.Save(to, steps) }); err != nil {
 		return result, err
 	}
 	if result, err = finish(ctx, r, s, steps); err != nil {
-		return result, err
-	}
-	paid, err := pay() // what a run that had made all its steps has paid
-	if err != nil {
 		return result, err
 	}
 	return result, paid.Commit(ctx)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy/ledger"
 )
@@ -68,6 +70,9 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		found, err := experiment.Measure(t.Context(), whole, "logistic", 100, func(run.Event) {})
 		if err != nil || found.Values["logistic accuracy"] != result.Metrics["logistic accuracy"] {
 			t.Errorf("%s: measured again: %v, %v; first %v", name, found, err, result.Metrics)
+		}
+		if lives, err := whole.Provenance(); err != nil || found.Computed.Backend == "" || found.Computed.Backend != lives[0].Backend {
+			t.Errorf("%s: measured on %q, computed on %q, %v", name, found.Computed.Backend, lives[0].Backend, err)
 		}
 		// So few channels of the text's network are dead: what is left is a bias, whose
 		// gradient no p changes.
@@ -157,11 +162,13 @@ func TestTheLedgerIsRight(t *testing.T) {
 			return &dataset.Splits{Train: change(splits.Train), Test: change(splits.Test)}, nil
 		})
 	}
+	dataset.Registry.Register(mislabelled{})
 	for _, c := range []struct {
 		settings map[string]string
 		entries  int
 		says     string
 	}{
+		{map[string]string{"dataset": "mislabelled-digits"}, 0, "expected labels from 0 to 9, found 10 in row 3; mend"},
 		{map[string]string{"noise": "0.2", "epsilon": "0.1"}, 0, "one step alone"},
 		{map[string]string{"iterations": "20"}, 0, "take at least"},
 		{map[string]string{"batch": "201"}, 0, "at most all"},
@@ -192,6 +199,76 @@ func TestTheLedgerIsRight(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// mislabelled are digits of which one is of no class. Their version fixes them, so that nobody
+// looks at them before a run computes.
+type mislabelled struct{}
+
+func (mislabelled) Describe() plugin.Info {
+	return plugin.Info{Name: "mislabelled-digits", Summary: "for a test", Version: "1"}
+}
+func (mislabelled) Public() bool { return false }
+func (mislabelled) Pinned()      {}
+func (mislabelled) Load(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+	o.N = 200
+	splits, err := dataset.Load(ctx, "glyphs", o)
+	if err == nil {
+		splits.Train.Labels[3] = 10
+	}
+	return splits, err
+}
+
+// A run that had made all its steps when somebody said that it was over, and declared a
+// budget which does not have room for it, leaves nothing of them when it goes on.
+func TestNothingIsLeftBeforeItIsPaid(t *testing.T) {
+	dataset.Register("late-digits", "digits of a test, as if they were somebody's", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+		o.N = 200
+		return dataset.Load(ctx, "glyphs", o)
+	})
+	settings := maps.Clone(inSeconds)
+	settings["dataset"], settings["epsilon"] = "late-digits", "10"
+	where := t.TempDir() + "/ledger.db"
+	t.Setenv("MOLEHILL_LEDGER", where)
+	t.Setenv("GOMLX_BACKEND", "go")
+	r := experimenttest.Acquired(t, experiment.Request{Experiment: "dp-sinkhorn", Seed: 1, Settings: settings})
+	made := filepath.Join(r.Dir, "artefacts")
+	if err := os.RemoveAll(made); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(made, nil, 0o644); err != nil { // nothing can be left, as by a process that is killed then
+		t.Fatal(err)
+	}
+	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "artefacts") {
+		t.Fatalf("it ended with %v, want it to fail where it leaves its network", err)
+	}
+	if err := os.Remove(made); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	history, err := l.History(t.Context(), "late-digits")
+	if err != nil || len(history.Entries) != 1 {
+		t.Fatal(history, err)
+	}
+	if _, err := l.End(t.Context(), "late-digits", history.Entries[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Create(t.Context(), ledger.Budget{Dataset: "late-digits", Relation: history.Entries[0].Relation, Epsilon: 1, Delta: 1e-5, FromNow: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "would exceed") {
+		t.Errorf("it went on without room in the budget: %v", err)
+	}
+	if left, _ := os.ReadDir(made); len(left) > 0 {
+		t.Errorf("it has left %v, and has not paid", left)
 	}
 }
 

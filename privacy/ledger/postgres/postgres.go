@@ -47,6 +47,9 @@ func open(address string) (store.Store, error) {
 	if err != nil {
 		return store.Store{}, fmt.Errorf("ledger: %w; expected an address such as postgres://user@host/database", err) // pgx hides the password
 	}
+	if config.Database == "" { // a server takes one of the user's name: for each user another ledger
+		return store.Store{}, fmt.Errorf("ledger: the address %s names no database; expected one such as postgres://user@host/database", config.Host)
+	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = store.Patience / 3
 	}
@@ -84,22 +87,22 @@ const madeOnce = "SELECT pg_advisory_xact_lock(5276011203117446507)"
 
 // made says whether the tables are there. Where none are and the address chooses
 // no schema, a ledger in another one is not passed over.
+//
+// It is one look at the catalogue: of two, the second may see what others have made since
+// the first. And to_regclass, after waiting for them, still says that nothing is there.
 func made(chosen bool) func(context.Context, *sql.Tx) (bool, error) {
-	return func(ctx context.Context, tx *sql.Tx) (made bool, err error) {
-		err = tx.QueryRowContext(ctx, "SELECT to_regclass('molehill_ledger_head') IS NOT NULL").Scan(&made)
-		if made || chosen || err != nil {
-			return made, err
-		}
+	return func(ctx context.Context, tx *sql.Tx) (found bool, err error) {
 		var schema string
-		err = tx.QueryRowContext(ctx, `SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE c.relname = 'molehill_ledger_head' ORDER BY 1 LIMIT 1`).Scan(&schema)
-		if errors.Is(err, sql.ErrNoRows) {
+		err = tx.QueryRowContext(ctx, `SELECT n.nspname, n.nspname = ANY (current_schemas(false)) AS here
+			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relname = 'molehill_ledger_head' ORDER BY here DESC, 1 LIMIT 1`).Scan(&schema, &found)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
 			return false, nil
-		}
-		if err == nil {
+		case err == nil && !found && !chosen:
 			err = fmt.Errorf("there is no ledger in the schema public, and one in %q: add ?search_path=%[1]s to the address to go on with it; nothing was changed", schema)
 		}
-		return false, err
+		return found, err
 	}
 }
 
@@ -131,7 +134,7 @@ func advise(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the server did not answer in time; another client may keep it locked: try again"
 	case errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed),
-		errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
+		errors.Is(err, pgconn.ErrConnClosed), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
 		return "the connection to the server was lost: try again when it is back"
 	}
 	return ""

@@ -62,6 +62,9 @@ func (s Store) explain(err error, outcome string) error {
 		return nil
 	}
 	advice := s.Advise(err)
+	if advice == "" && outcome == unknown {
+		return fmt.Errorf("ledger: %s: %w; %s", s.Where, err, outcome)
+	}
 	if advice == "" {
 		return err
 	}

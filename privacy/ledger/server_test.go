@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// Clients that are the first to write to a new server, at the same time, all get through.
+func TestTheFirstClientsOfAServer(t *testing.T) {
+	for _, where := range []string{newDatabase(t), inSchema(newDatabase(t), "public")} {
+		const clients = 8
+		done := make(chan error, clients)
+		for i := range clients {
+			l := open(t, where)
+			go func() {
+				_, err := l.Reserve(t.Context(), gaussian(string(rune('a'+i)), 20))
+				done <- err
+			}()
+		}
+		for range clients {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if s := status(t, open(t, where)); s.Runs != clients {
+			t.Errorf("%d runs, want %d", s.Runs, clients)
+		}
+	}
+}
+
+// An address without a database would be another ledger for each user.
+func TestAnAddressNamesItsDatabase(t *testing.T) {
+	t.Setenv("PGDATABASE", "")
+	_, err := Open("postgres://team@127.0.0.1:5432")
+	wantError(t, err, "names no database", "postgres://user@host/database")
+	t.Setenv("PGDATABASE", "budgets")
+	l := open(t, "postgres://team@127.0.0.1:5432")
+	if !strings.HasSuffix(l.String(), "/budgets") {
+		t.Errorf("it is called %v, want the name of the database in it", l)
+	}
+}
+
+// Where a connection is lost at the commit, before the server has it or after, the error
+// says that nobody knows, and the same reservation again is paid once.
+func TestAConnectionLostAtTheCommit(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		where := newDatabase(t)
+		mustCreate(t, open(t, where), ten)
+		var cut atomic.Bool
+		l := open(t, cutting(t, where, &cut, kept))
+		cut.Store(true)
+		_, err := l.Reserve(t.Context(), gaussian("a", 20))
+		wantError(t, err, "whether the entry was recorded is not known", "pays once")
+		recorded := 0
+		if kept {
+			recorded = 1
+		}
+		if s := status(t, open(t, where)); s.Runs != recorded {
+			t.Errorf("commit kept %v: %d runs, want %d", kept, s.Runs, recorded)
+		}
+		cut.Store(false)
+		mustReserve(t, l, gaussian("a", 20))
+		if s := status(t, l); s.Runs != 1 {
+			t.Errorf("commit kept %v: %d runs after the same again, want 1", kept, s.Runs)
+		}
+	}
+}
+
+// cutting is an address that leads to the same server, but cuts the connection of a client
+// that commits: before the server has heard of it, or after, when it is kept.
+func cutting(t *testing.T, where string, cut *atomic.Bool, kept bool) string {
+	t.Helper()
+	address, err := url.Parse(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := address.Query()
+	const socket = ".s.PGSQL.5432"
+	server := filepath.Join(query.Get("host"), socket)
+	dir, err := os.MkdirTemp("", "cut") // a test's own folder is too long for a socket's path
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", filepath.Join(dir, socket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close(); os.RemoveAll(dir) })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", server)
+			if err != nil {
+				client.Close()
+				return
+			}
+			var deaf atomic.Bool
+			go func() {
+				_, _ = io.Copy(writer(func(b []byte) (int, error) {
+					if deaf.Load() {
+						client.Close()
+						return len(b), nil // the server ends what it has begun
+					}
+					return client.Write(b)
+				}), to)
+				client.Close()
+			}()
+			go func() {
+				_, _ = io.Copy(writer(func(b []byte) (int, error) {
+					if cut.Load() && bytes.Contains(b, []byte("commit\x00")) {
+						if !kept {
+							client.Close()
+							return 0, net.ErrClosed
+						}
+						deaf.Store(true)
+					}
+					return to.Write(b)
+				}), client)
+				to.Close()
+			}()
+		}
+	}()
+	query.Set("host", dir)
+	address.RawQuery = query.Encode()
+	return address.String()
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
