@@ -50,7 +50,7 @@ func TestBadInput(t *testing.T) {
 		"channels":           {Images{X: make([]float32, 8), Height: 2, Width: 2, Channels: 2}, "2 channels"},
 		"row labels":         {Images{X: make([]float32, 8), Height: 2, Width: 2, Cols: 1, RowLabels: []string{"a"}}, "1 row labels"},
 		"no cells":           {Panels{}, "no cell to draw"},
-		"cell":               {Panels{Cols: []string{"a", "b"}, Cells: []Figure{nil, Curves{}}}, "cell (row 1, b) of Panels: viz: Curves has no line"},
+		"cell":               {Panels{Cols: []string{"a", "b"}, Cells: []Figure{nil, Curves{}}}, "cell (b) of Panels: viz: Curves has no line"},
 		"panels in panels":   {Panels{Cells: []Figure{Panels{}}}, "itself Panels"},
 		"panels in itself":   {inItself(), "itself Panels"},
 		"foreign cell":       {Panels{Cells: []Figure{foreign{}}}, "viz.foreign"},
@@ -112,9 +112,10 @@ func TestLeftOut(t *testing.T) {
 		{Curves{X: Axis{Log: true}, Lines: []Line{{X: []float64{1, 10, 100}, Y: []float64{-1, 0.5, 2}}}}, ""}, // all is drawn
 		{Particles{X: []float32{1, 2, float32(nan), 1, 3, 4}}, "Not drawn: 1 point with a coordinate that is not finite."},
 		{Particles{X: []float32{1, 2, 30, 4}, Region: Region{0, 5, 0, 5}}, "Not drawn: 1 point outside the region shown."},
-		{Dots{Rows: []string{"a"}, Conditions: []string{"b", "c", "d"}, Values: [][]float64{{1, nan, inf}}}, "Not drawn: 1 value that is not finite.|No value (NaN) for 1 of 3 combinations."},
+		{Dots{Rows: []string{"a"}, Conditions: []string{"b", "c", "d"}, Values: [][]float64{{1, nan, inf}}}, "Not drawn: 1 value that is not finite.|No dot for 1 of 3 combinations, which have no value."},
 		{Images{X: []float32{0, float32(nan)}, Height: 1, Width: 1}, "Drawn in blue: 1 pixel value that is not finite."},
 		{Plan{X: []float32{1, 2}, Y: []float32{3, 4, 5, 6}, Links: []Link{{0, 0, 1}, {0, 1, 0.0009}, {0, 1, 0.0009}, {0, 1, 0.0009}, {0, 1, 0.0009}, {0, 1, 0.0009}, {0, 1, 0.0009}}}, "Too faint to draw: links that carry 1 % of the mass."},
+		{Plan{X: []float32{1, 2, 30, 4}, Y: []float32{3, 4, 5, 9}, Region: Region{0, 5, 0, 5}}, "Not drawn: 2 points outside the region shown."},
 		{Matching{X: []float32{1, 2}, Y: []float32{float32(inf), 3}}, "Not drawn: 1 value that is not finite."},
 	} {
 		p, err := c.figure.illustrate()

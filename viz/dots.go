@@ -84,7 +84,7 @@ func (f Dots) illustrate() (*picture, error) {
 	chart.Y = sheet.Axis{Categories: rows, Min: -0.5, Max: float64(len(rows)) - 0.5}
 	p := &picture{chart: chart, notes: span.Notes(), width: size(f.Width, 0)}
 	if missing > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("No value (NaN) for %d of %d combinations.", missing, len(f.Rows)*len(f.Conditions)))
+		p.notes = append(p.notes, fmt.Sprintf("No dot for %d of %d combinations, which have no value.", missing, len(f.Rows)*len(f.Conditions)))
 	}
 	width := size(f.Width, sheet.NotebookWidth) - 18
 	chart.Names = 0.4 * width // the data need room, too

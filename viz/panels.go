@@ -100,6 +100,9 @@ func (f Panels) shape() (rows, cols int, err error) {
 
 // place names cell i for messages.
 func (f Panels) place(i, cols int) string {
+	if len(f.Cells) <= cols && f.Rows == nil && i < len(f.Cols) && f.Cols[i] != "" {
+		return "(" + f.Cols[i] + ")" // of the only row
+	}
 	row, col := fmt.Sprintf("row %d", i/cols+1), fmt.Sprintf("column %d", i%cols+1)
 	if i/cols < len(f.Rows) && f.Rows[i/cols] != "" {
 		row = f.Rows[i/cols]

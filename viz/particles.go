@@ -74,11 +74,15 @@ func (f Particles) illustrate() (*picture, error) {
 		chart.Layers = append(chart.Layers, contour)
 	}
 	for _, p := range points {
-		if p.x < region.MinX || p.x > region.MaxX || p.y < region.MinY || p.y > region.MaxY {
+		if !region.has(p) {
 			left.outside++
 		}
 	}
 	return &picture{chart: chart, aspect: chart.Aspect(), width: size(f.Width, 560*sheet.CSS), notes: left.notes()}, nil
+}
+
+func (r Region) has(p point) bool {
+	return p.x >= r.MinX && p.x <= r.MaxX && p.y >= r.MinY && p.y <= r.MaxY
 }
 
 // dropped counts what a picture of points leaves out.

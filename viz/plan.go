@@ -60,7 +60,6 @@ func (f Plan) illustrate() (*picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	layer := coupled(samples, weights, links)
 	var legend []sheet.Entry
 	for k, name := range f.Names {
 		if name != "" {
@@ -75,7 +74,7 @@ func (f Plan) illustrate() (*picture, error) {
 			span.Add(p.x)
 		}
 		chart := &sheet.Chart{X: span.Axis(f.LabelX, 0, 0), Y: sheet.Axis{Min: -0.12, Max: 1.12}, Bare: true,
-			Layers: []plot.Plotter{layer}, Legend: legend}
+			Layers: []plot.Plotter{coupled(samples, weights, links)}, Legend: legend}
 		if !sheet.Close(span.Min, span.Max) {
 			room := 0.04 * (span.Max - span.Min)
 			chart.X.Min, chart.X.Max = span.Min-room, span.Max+room
@@ -86,10 +85,17 @@ func (f Plan) illustrate() (*picture, error) {
 	if err != nil {
 		return nil, err
 	}
+	var left dropped
+	for _, p := range slices.Concat(samples[0], samples[1]) {
+		if !region.has(p) {
+			left.outside++
+		}
+	}
+	notes = append(notes, left.notes()...)
 	chart := &sheet.Chart{
 		X:     sheet.Axis{Label: f.LabelX, Min: region.MinX, Max: region.MaxX},
 		Y:     sheet.Axis{Label: f.LabelY, Min: region.MinY, Max: region.MaxY},
-		Equal: true, Layers: []plot.Plotter{layer}, Legend: legend,
+		Equal: true, Layers: []plot.Plotter{coupled(samples, weights, links)}, Legend: legend,
 	}
 	return &picture{chart: chart, aspect: chart.Aspect(), width: size(f.Width, 560*sheet.CSS), notes: notes}, nil
 }
@@ -174,8 +180,10 @@ func coupled(samples [2][]point, weights [2][]float64, links []Link) sheet.Layer
 		}
 		for k, points := range samples {
 			typical := slices.Max(weights[k])
+			// Discs of a small picture, one of many in panels, are smaller.
+			largest := 4.5 * min(1, c.Size().X/roomy)
 			for i, p := range points {
-				radius := 4.5 * crowdedness(len(points)) * vg.Length(math.Sqrt(weights[k][i]/typical))
+				radius := largest * crowdedness(len(points)) * vg.Length(math.Sqrt(weights[k][i]/typical))
 				if q := at(p); radius > 0 && c.Contains(q) {
 					sheet.Marker(c, 2*k, pair[k], q, radius, 0.6)
 				}
@@ -183,6 +191,9 @@ func coupled(samples [2][]point, weights [2][]float64, links []Link) sheet.Layer
 		}
 	}
 }
+
+// roomy is the width of a picture by itself.
+const roomy = 270 * sheet.CSS
 
 // crowdedness shrinks what is drawn n times.
 func crowdedness(n int) vg.Length {

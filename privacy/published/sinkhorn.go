@@ -45,7 +45,7 @@ func sinkhorn() (claims []Claim) {
 					Event: step(perImage), Count: c.steps, Relation: accountant.AddRemove},
 				{Role: Text, What: "the same for the noise of Algorithm 1",
 					Event: step(2 * perImage), Count: c.steps, Relation: accountant.AddRemove},
-				{Role: Code, What: fmt.Sprintf("the whole gradient clipped: sensitivity 2Δ, noise multiplier %.2g", joint),
+				{Role: Code, What: fmt.Sprintf("the whole gradient clipped, beside the noise of the text: sensitivity 2Δ, noise multiplier %.2g", joint),
 					Event: step(joint), Count: c.steps, Relation: accountant.AddRemove},
 			},
 			Why: fmt.Sprintf("clipping %d images one by one bounds their whole by 2Δ√%d, not 2Δ; the code clips the whole, and stops early", images, images),

@@ -90,7 +90,7 @@ var published = map[string]quoted{
 var table1 = table{
 	Info: plugin.Info{Name: "swae-table1", Version: "1", Source: "004, Tables 1 and 2, Figures 2 and 8", Summary: "private sliced Wasserstein autoencoders at equal proved ε, and what their images are good for"},
 	axis: "ε, proved", log: true, metric: "mlp accuracy", others: true,
-	note: "004 labels generated images by neighbours among private codes, which no ε of its covers; here that is marked non-private, and the other accuracies are with labels that learn within the budget.",
+	note: "004 labels generated images by neighbours among private codes, which none of its ε covers; here that is marked non-private, and the other accuracies are with labels that learn within the budget.",
 	lines: func(experiment.Preset) (lines []line) {
 		for _, dataset := range []string{"mnist", "fashion-mnist"} {
 			for _, epsilon := range budgets {
