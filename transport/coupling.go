@@ -16,8 +16,10 @@ const sameLevel = 0x1p-51
 
 // Levels returns the distribution function of n sorted points at each of them,
 // [n]: the share of weights up to and with point i, from 0 to 1, the last one
-// exactly 1. Nil weights are equal; others are as CheckWeights wants them.
+// exactly 1. Nil weights are equal; others are as CheckWeights wants them. It panics
+// where they are not n.
 func Levels(weights []float64, n int) []float64 {
+	checkCount(weights, n)
 	levels := make([]float64, n)
 	if weights == nil {
 		for i := range levels {

@@ -51,11 +51,20 @@ func CheckWeights(weights []float64, n int) error {
 	return nil
 }
 
+// checkCount panics with words where make or an index would panic without.
+func checkCount(weights []float64, n int) {
+	if n < 0 || weights != nil && len(weights) != n {
+		panic(fmt.Sprintf("transport: expected as many weights as points, or nil for equal ones, found %d for %d points", len(weights), n))
+	}
+}
+
 // Shares returns the weights divided by their sum, [n], always a new slice.
 func (m Measure) Shares() []float64 { return Shares(m.Weights, m.Len()) }
 
-// Shares returns weights divided by their sum, [n]; nil stands for equal ones.
+// Shares returns weights divided by their sum, [n]; nil stands for equal ones. It panics
+// where they are not n.
 func Shares(weights []float64, n int) []float64 {
+	checkCount(weights, n)
 	shares := make([]float64, n)
 	if weights == nil {
 		for i := range shares {

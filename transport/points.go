@@ -20,8 +20,14 @@ type Points struct {
 	Data []float32
 }
 
-// NewPoints returns n points at the origin of R^dim.
-func NewPoints(n, dim int) Points { return Points{Dim: dim, Data: make([]float32, n*dim)} }
+// NewPoints returns n points at the origin of R^dim. It panics for a negative n, and for
+// points without coordinates.
+func NewPoints(n, dim int) Points {
+	if n < 0 || dim < 0 || n > 0 && dim == 0 {
+		panic(fmt.Sprintf("transport: expected 0 or more points of 1 or more coordinates, found %d of %d", n, dim))
+	}
+	return Points{Dim: dim, Data: make([]float32, n*dim)}
+}
 
 // Len returns n.
 func (p Points) Len() int {

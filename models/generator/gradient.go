@@ -25,7 +25,7 @@ func (g *Generator) Forward(noise transport.Points) (transport.Points, error) {
 // all parameters, [Parameters]. Nothing moves. It needs a Forward since the last step.
 func (g *Generator) ByParameters(byOutput []float32) ([]float32, error) {
 	if len(byOutput) != g.made*g.output {
-		return nil, fmt.Errorf("generator: a gradient by %d numbers of an output of %d", len(byOutput), g.made*g.output)
+		return nil, fmt.Errorf("generator: a gradient by %d numbers of an output of %d; give one for each number that Forward has made", len(byOutput), g.made*g.output)
 	}
 	gradient, err := g.passage.Gradient(matrix(transport.Points{Dim: g.output, Data: byOutput}))
 	if err != nil {

@@ -126,7 +126,7 @@ func (s Sequence) Train(x *Node, weights []*Node) (*Node, []*Node) {
 
 func (s Sequence) expect(weights []*Node) {
 	if need := len(s.Params()); len(weights) != need {
-		panic(fmt.Errorf("layer: a sequence of %d parameters was given %d", need, len(weights)))
+		panic(fmt.Errorf("layer: expected %d parameters for a sequence, found %d; give one for each of its Params", need, len(weights)))
 	}
 }
 

@@ -31,6 +31,9 @@ func pool(size int, join func(a, b *Node) *Node) Func {
 		return all
 	}
 	return func(x *Node) *Node {
+		if size < 1 {
+			panic(fmt.Errorf("layer: expected blocks of 1×1 or more pixels to pool, found %d×%[1]d", size))
+		}
 		n, h, w, c := x.Shape().Dimensions[0], x.Shape().Dimensions[1], x.Shape().Dimensions[2], x.Shape().Dimensions[3]
 		rows, columns := h/size, w/size
 		if rows == 0 || columns == 0 {

@@ -3,6 +3,7 @@ package layer_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -74,4 +75,26 @@ func refusal(b *backend.Backend, l layer.Layer, x *tensors.Tensor, params layer.
 	}
 	_, err = exec.Call(inputs...)
 	return err
+}
+
+// What no network is made of is refused in words, not with Go's of a division by 0.
+func TestSlipsAreRefusedInWords(t *testing.T) {
+	b, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		l    layer.Layer
+		want string
+	}{
+		{layer.MaxPool2D(0), "layer: expected blocks of 1×1 or more pixels to pool, found 0×0"},
+		{layer.AvgPool2D(-1), "found -1×-1"},
+		{layer.Upsample(0), "layer: expected pixels to be repeated 1 or more times, found 0"},
+		{layer.Sequence{layer.Dense{Name: "d", In: 3, Out: 1}}, "layer: expected 2 parameters for a sequence, found 0; give one for each of its Params"},
+	} {
+		err := refusal(b, c.l, tensors.FromFlatDataAndDimensions(make([]float32, 6), 1, 2, 3, 1), nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want it to say %q", err, c.want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"fmt"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -32,6 +33,9 @@ func (r Residual) Train(x *Node, weights []*Node) (*Node, []*Node) {
 // neighbour): [batch, h, w, c] to [batch, factor·h, factor·w, c].
 func Upsample(factor int) Func {
 	return func(x *Node) *Node {
+		if factor < 1 {
+			panic(fmt.Errorf("layer: expected pixels to be repeated 1 or more times, found %d", factor))
+		}
 		n, h, w, c := x.Shape().Dimensions[0], x.Shape().Dimensions[1], x.Shape().Dimensions[2], x.Shape().Dimensions[3]
 		copies := func(x *Node, axis int) *Node { // copying rows is what the Go backend does fast
 			return Concatenate(slices.Repeat([]*Node{x}, factor), axis)

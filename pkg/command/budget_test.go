@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -138,10 +139,10 @@ func TestBudgetMistakes(t *testing.T) {
 		"--unlisted":                  {"create", "mnits", "--epsilon", "1", "--delta", "1e-5"},
 		"expected lower-case letters": {"create", "own/People", "--epsilon", "1", "--delta", "1e-5"},
 		"has no reservation":          {"end", "mnist", "nobody"},
-		"at least 2 arg":              {"end", "mnist"},
+		"ID is missing":               {"end", "mnist"},
 		"public by construction":      {"create", "glyphs", "--epsilon", "1", "--delta", "1e-5"},
-		"\"delta\" not set":           {"create", "mnist", "--epsilon", "1"},
-		"above 0":                     {"create", "mnist", "--epsilon", "0", "--delta", "1e-5"},
+		"--delta is missing":          {"create", "mnist", "--epsilon", "1"},
+		"a finite number above 0":     {"create", "mnist", "--epsilon", "0", "--delta", "1e-5"},
 		"keeps nothing":               {"create", "mnist", "--epsilon", "inf", "--delta", "1e-5"},
 		"δ = 1.5":                     {"create", "mnist", "--epsilon", "1", "--delta", "1.5"},
 		"want the relation":           {"create", "mnist", "--epsilon", "1", "--delta", "1e-5", "--relation", "replace"},
@@ -209,5 +210,25 @@ func TestBudgetEnd(t *testing.T) {
 	var status []ledger.Status
 	if err := json.Unmarshal([]byte(mustMolehill(t, "budget", "status", "pebbles", "--json")), &status); err != nil || len(status) != 1 || status[0].Runs != 2 || len(status[0].Open) != 0 {
 		t.Errorf("%v, %+v", err, status)
+	}
+}
+
+// Whether a run is over cannot be told of one whose record this program does not read, as
+// that of a newer one.
+func TestBudgetEndOfARunThatCannotBeRead(t *testing.T) {
+	runs := t.TempDir()
+	t.Setenv("MOLEHILL_RUNS", runs)
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	mustMolehill(t, "run", "pebbles", "--seed", "1")
+	records, err := filepath.Glob(filepath.Join(runs, "pebbles-*", "run.json"))
+	if err != nil || len(records) != 1 {
+		t.Fatal(records, err)
+	}
+	if err := os.WriteFile(records[0], []byte(`{"format": 1000}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	id := filepath.Base(filepath.Dir(records[0]))
+	if out, err := molehill(t, "budget", "end", "pebbles", id+"/key"); err == nil || !strings.Contains(err.Error(), "cannot be told") {
+		t.Errorf("%q, %v", out, err)
 	}
 }

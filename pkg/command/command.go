@@ -76,7 +76,7 @@ func New() *cobra.Command {
 		Use:           "molehill",
 		Short:         "Private optimal transport in Go notebooks",
 		Long:          "Molehill is differentially private optimal transport: experiments, runs, data and JupyterLab from one command.",
-		Version:       run.Program(),
+		Version:       run.About(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
@@ -93,9 +93,10 @@ func New() *cobra.Command {
 			}
 		},
 	}, slices.Concat(
-		[]*cobra.Command{list(), newCommand(), data(), labCommand(), notebooks(), doctor()},
+		[]*cobra.Command{list(), newCommand(), data(), labCommand(), notebooks(), doctor(), version()},
 		runs.Commands(), promise.Commands(), own.Commands(),
 	)...)
+	takeArguments(root)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
@@ -106,6 +107,27 @@ func New() *cobra.Command {
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	})
 	return root
+}
+
+func version() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "what this program was built of: commit, Go, GoMLX and go-xla; also --version",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), run.About())
+			return err
+		},
+	}
+}
+
+// takeArguments has all commands take what their Use lines name, unless they say otherwise.
+func takeArguments(cmd *cobra.Command) {
+	if cmd.Args == nil {
+		cmd.Args = cli.Arguments
+	}
+	for _, c := range cmd.Commands() {
+		takeArguments(c)
+	}
 }
 
 // withoutPreemption starts the program again with asynchronous preemption off, if nobody

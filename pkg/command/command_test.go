@@ -97,6 +97,17 @@ func TestListShowsAKindOrAPlugin(t *testing.T) {
 			t.Errorf("its page lacks %q:\n%s", want, out)
 		}
 	}
+	for setting, read := range map[string]bool{"bins": true, "epsilon": true, "features": false, "degree": false} {
+		if strings.Contains(out, "\n    "+setting+" ") != read {
+			t.Errorf("its page has the setting %s: %v\n%s", setting, !read, out)
+		}
+	}
+	if !strings.Contains(out, "and refused: batch, degree, features, generated, learning_rate, scale\n") || strings.Contains(out, "see Pin") {
+		t.Errorf("its page says\n%s", out)
+	}
+	if _, err := molehill(t, "list", "sketchflow"); err == nil || !strings.Contains(err.Error(), "did you mean sketch-flow? `molehill list` lists") {
+		t.Errorf("list sketchflow: %v", err)
+	}
 	if _, err := molehill(t, "list", "metrix"); err == nil || !strings.Contains(err.Error(), "did you mean metrics") {
 		t.Errorf("list metrix: %v", err)
 	}
@@ -135,7 +146,26 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"no data set is called \"imagenet\"": {"run", "sketch-flow", "--set", "dataset=imagenet"},
 		"numbers, not images, for which":     {"run", "sketch-flow", "--set", "dataset=biased"},
 		"not images, which is what":          {"run", "autoencoder", "--set", "dataset=biased"},
-		"--steps 1e6: expected a whole":      {"epsilon", "--noise-multiplier", "1.1", "--rate", "0.01", "--steps", "1e6"},
+		"bins is -3; it is from 1 to":        {"run", "sketch-flow", "--set", "bins=-3"},
+		"batch is -3; it is from 1 to":       {"run", "dpswflow-r", "--set", "batch=-3"},
+		"`molehill list sketch-flow` lists":  {"run", "sketch-flow", "--set", "epsilonn=3"},
+		"`molehill list experiments` lists":  {"run", "nope"},
+		"`molehill list` lists":              {"sweep", "nope"},
+		"`molehill data list` lists":         {"data", "fetch", "nope"},
+		"`molehill data --help` lists":       {"data", "nope"},
+		"\"mnist\" is one argument too many": {"doctor", "mnist"},
+		"EXPERIMENT is missing: expected `molehill run EXPERIMENT`, such as `molehill run sketch-flow --epsilon 1`; see `molehill run --help`": {"run"},
+		"RUN is missing: expected `molehill show RUN`, such as `molehill show digits`":                                                         {"show"},
+		"RUN and NAME are missing":                       {"measure"},
+		"NAME is missing: expected `molehill measure":    {"measure", "digits"},
+		"expected `molehill name RUN NAME`":              {"name"},
+		"expected `molehill sweep NAME`":                 {"sweep"},
+		"DATA is missing":                                {"schema"},
+		"NAME is missing: expected `molehill data fetch": {"data", "fetch"},
+		"RUN or SWEEP is missing":                        {"watch"},
+		"DATASET, --delta and --epsilon are missing: expected `molehill budget create DATASET`, such as `molehill budget create mnist --epsilon": {"budget", "create"},
+		"people.csv: no such file or folder; expected a table": {"schema", "people.csv"},
+		"--steps 1e6: expected a whole":                        {"epsilon", "--noise-multiplier", "1.1", "--rate", "0.01", "--steps", "1e6"},
 	} {
 		out, err := molehill(t, arguments...)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -289,8 +319,13 @@ func TestDoctorFindsFoldersThatCannotBeUsed(t *testing.T) {
 }
 
 func TestTheProgramSaysWhatItIs(t *testing.T) {
-	if out := mustMolehill(t, "--version"); !strings.HasPrefix(out, "molehill") || !strings.Contains(out, ", go1.") || strings.Contains(out, " ,") {
-		t.Errorf("%q", out)
+	for _, asked := range []string{"--version", "version"} {
+		out := mustMolehill(t, asked)
+		for _, want := range []string{"molehill", "\ncommit ", "\ngo1."} { // a test is not told its modules
+			if !strings.Contains(out, want) {
+				t.Errorf("%s lacks %q:\n%s", asked, want, out)
+			}
+		}
 	}
 }
 

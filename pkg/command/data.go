@@ -16,6 +16,7 @@ import (
 	"molehill/models/inception"
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset"
+	"molehill/pkg/plugin"
 )
 
 // network is the name under which `data fetch` and `data verify` know the network
@@ -70,7 +71,6 @@ func dataList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "the data sets, and which of them are on this machine",
-		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []presence
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -109,6 +109,9 @@ func fetchers(names []string) ([]dataset.Fetcher, error) {
 	}
 	for _, name := range names {
 		source, err := dataset.Registry.Lookup(name)
+		if unknown := (*plugin.UnknownError)(nil); errors.As(err, &unknown) {
+			unknown.List = "molehill data list" // which also tells what is here
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -127,10 +130,10 @@ func fetchers(names []string) ([]dataset.Fetcher, error) {
 func dataFetch() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use:   "fetch NAME...",
-		Short: "download data sets from their mirrors, verified; what was interrupted goes on",
-		Long:  "download data sets from their mirrors, verified; what was interrupted goes on.\n\n`molehill data fetch " + network + "` gets the network that the metric fid needs: 89 MB.",
-		Args:  cobra.MinimumNArgs(1),
+		Use:     "fetch NAME...",
+		Short:   "download data sets from their mirrors, verified; what was interrupted goes on",
+		Example: "  molehill data fetch mnist",
+		Long:    "download data sets from their mirrors, verified; what was interrupted goes on.\n\n`molehill data fetch " + network + "` gets the network that the metric fid needs: 89 MB.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := slices.DeleteFunc(slices.Clone(args), isNetwork)
 			var sources []dataset.Fetcher

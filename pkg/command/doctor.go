@@ -47,7 +47,6 @@ func doctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "what is found on this machine, and what to do where something is missing",
-		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			findings := examine(cmd)
 			if asJSON {

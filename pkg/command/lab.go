@@ -37,7 +37,6 @@ func labCommand() *cobra.Command {
 Where this checkout has one running already, its address is printed instead.
 
 The address carries a fresh token, or that of JUPYTER_TOKEN. Whoever knows it runs programs as you.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := repository()
 			if err != nil {

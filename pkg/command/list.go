@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/command/internal/cli"
+	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 )
 
@@ -21,6 +22,7 @@ func list() *cobra.Command {
 		Long: `What is registered, whoever made it. With the name of a kind its plug-ins with
 versions and sources; with the name of a plug-in all that is known of it, and its
 settings.`,
+		Args:    cobra.ArbitraryArgs, // kinds may have two words
 		Example: "  molehill list\n  molehill list metrics\n  molehill list sketch-flow",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kinds, depth, err := plugin.Select(plugin.Catalogue(), args...)
@@ -67,6 +69,7 @@ func showKinds(out io.Writer, kinds []plugin.Kind, sources bool) error {
 
 func showPlugins(out io.Writer, kinds []plugin.Kind) error {
 	var before []plugin.Setting
+	var unread []string // by the experiment, and by the estimator of its name
 	for _, k := range kinds {
 		for _, p := range k.Plugins {
 			fmt.Fprintf(out, "%s, one of the %s\n  %s\n", p.Name, k.Kind, p.Summary)
@@ -85,6 +88,10 @@ func showPlugins(out io.Writer, kinds []plugin.Kind) error {
 			if err != nil {
 				return err
 			}
+			if k.Kind == experiment.Registry.Kind+"s" {
+				unread = experiment.Unread(p.Name)
+			}
+			settings = slices.DeleteFunc(settings, func(s plugin.Setting) bool { return slices.Contains(unread, s.Name) })
 			if before != nil && slices.EqualFunc(settings, before, sameSetting) {
 				line("settings", "as above") // an estimator and its experiment
 			} else if len(presets) > 0 {
@@ -94,6 +101,9 @@ func showPlugins(out io.Writer, kinds []plugin.Kind) error {
 				fmt.Fprintf(w, "  settings\t%s\n", strings.Join(presets, "\t"))
 				for _, s := range settings {
 					fmt.Fprintf(w, "    %s\t%s\t%s\n", s.Name, strings.Join(s.Values, "\t"), s.Meaning)
+				}
+				if len(unread) > 0 {
+					fmt.Fprintf(w, "    not read while the others are as they are, and refused: %s\n", strings.Join(unread, ", "))
 				}
 			}
 			before = settings

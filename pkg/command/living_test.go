@@ -58,17 +58,17 @@ func TestRunsAreNamedComparedAndResumed(t *testing.T) {
 		t.Errorf("a name that moves says %q", out)
 	}
 	for want, arguments := range map[string][]string{
-		"cannot name a run":                  {"run", "five-gaussians", "--name", "a b"},
-		"looks like the ID":                  {"name", "first", second.ID},
-		"unknown run \"third\"":              {"watch", "third"},
-		"none of the runs has measured that": {"compare", "first", "--metric", "beauty"},
-		"no curve to draw":                   {"compare", "first", "--figure", picture, "--curve", "beauty"},
-		"did you mean here, slurm":           {"run", "five-gaussians", "--on", "mars"},
-		"without --on slurm":                 {"run", "five-gaussians", "--sbatch=--mem=1G"},
-		"second calls five-gaussians-":       {"delete", "second"},
-		"no run is called \"third\"":         {"name", "--remove", "third"},
-		"accepts 1 arg":                      {"name", "--remove", "first", "second"},
-		"accepts 2 arg":                      {"name", "first"},
+		"cannot name a run":                   {"run", "five-gaussians", "--name", "a b"},
+		"looks like the ID":                   {"name", "first", second.ID},
+		"unknown run \"third\"":               {"watch", "third"},
+		"none of the runs has measured that":  {"compare", "first", "--metric", "beauty"},
+		"no curve to draw":                    {"compare", "first", "--figure", picture, "--curve", "beauty"},
+		"did you mean here, slurm":            {"run", "five-gaussians", "--on", "mars"},
+		"without --on slurm":                  {"run", "five-gaussians", "--sbatch=--mem=1G"},
+		"second calls five-gaussians-":        {"delete", "second"},
+		"no run is called \"third\"":          {"name", "--remove", "third"},
+		"\"second\" is one argument too many": {"name", "--remove", "first", "second"},
+		"NAME is missing":                     {"name", "first"},
 	} {
 		if out, err := molehill(t, arguments...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("molehill %s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)
@@ -160,6 +160,16 @@ func TestGridIsSweptAndGoesOn(t *testing.T) {
 	if _, err := molehill(t, "cancel", left.ID); err == nil || !strings.Contains(err.Error(), "no process is computing it") {
 		t.Errorf("cancelling what is finished: %v", err)
 	}
+	// What keeps a run from its end is told once, and so is its name at the end.
+	said, err := molehill(t, with(small, "sweep", "five-gaussians", "--grid", "sigma=0,1e300")...)
+	if err == nil || strings.Count(said+err.Error(), "five-gaussians@") != 1 || strings.Contains(said, "run: ") || strings.Count(said, ": failed: ") != 1 || !strings.Contains(err.Error(), "1 of 2 runs did not finish, for the reasons above: five-gaussians@") {
+		t.Errorf("a sweep with a run that fails says\n%s\n%v", said, err)
+	}
+	// Alone it says as much, and has its name, however soon it failed.
+	_, err = molehill(t, with(small, "run", "five-gaussians", "--set", "sigma=1e300", "--name", "broken")...)
+	if out := mustMolehill(t, "show", "broken"); err == nil || !strings.HasPrefix(err.Error(), "run: five-gaussians-") || strings.Contains(err.Error(), "it printed") || !strings.Contains(out, "\nfailed: sliced") {
+		t.Errorf("a run that fails ends with %v and is shown as\n%s", err, out)
+	}
 	for want, arguments := range map[string][]string{
 		"expected NAME=A,B,C":            {"sweep", "five-gaussians", "--grid", "sigma"},
 		"empty or there twice":           {"sweep", "five-gaussians", "--grid", "sigma=1,,2"},
@@ -200,7 +210,7 @@ func TestSweepOnSlurm(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	grid := with(small, "sweep", "five-gaussians", "--on", "slurm", "--grid", "sigma=0,0.5,1e300", "--out", out)
 	said, err := molehill(t, grid...)
-	if err == nil || !strings.Contains(err.Error(), "five-gaussians-") || !strings.Contains(said, "2 of 3 runs are in "+out) || !strings.Contains(said, "3 of 3 runs are given to Slurm") {
+	if err == nil || !strings.Contains(err.Error(), "five-gaussians@") || !strings.Contains(said, "2 of 3 runs are in "+out) || !strings.Contains(said, "3 of 3 runs are given to Slurm") {
 		t.Errorf("a sweep of which one run fails ends with %v and says\n%s", err, said)
 	}
 	var s runs.Summary

@@ -46,7 +46,6 @@ func newPlugin() *cobra.Command {
 		Long: `Write a Go module that compiles and passes its tests: a data set and a private
 experiment, to be changed into yours, and a main that is Molehill with them.`,
 		Example: "  molehill new plugin hills\n  molehill new plugin hills --module example.org/you/hills --dir ~/src/hills",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.Name = args[0]
 			if err := p.complete(); err != nil {

@@ -128,8 +128,9 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 	mustMolehill(t, "schema", "confirm", schema, "--all")
 	out := filepath.Join(filepath.Dir(data), "made.csv")
 	for want, arguments := range map[string][]string{
-		"required flag":          {"synth", "--data", data, "--out", out},
+		"--epsilon is missing":   {"synth", "--data", data, "--out", out},
 		"no such file":           {"synth", "--data", data + "x", "--out", out, "--epsilon", "1"},
+		"table: x.csv: no such":  {"schema", "check", schema, "x.csv"},
 		"nothing was paid":       {"synth", "--data", data, "--out", "/proc/table.csv", "--epsilon", "1"},
 		"no folder":              {"synth", "--data", data, "--out", "/nowhere/at/all.csv", "--epsilon", "1"},
 		"write to another":       {"synth", "--data", data, "--out", data, "--epsilon", "1", "--force"},

@@ -159,6 +159,9 @@ func (q Request) specOf(e Experiment) (run.Spec, error) {
 		return run.Spec{}, err
 	}
 	if err := Apply(config, q.Settings); err != nil {
+		if unknown := (*plugin.UnknownError)(nil); errors.As(err, &unknown) {
+			unknown.List = "molehill list " + q.Experiment
+		}
 		return run.Spec{}, fmt.Errorf("%s: %w", q.Experiment, err)
 	}
 	if err := check(config, q.Experiment); err != nil {
@@ -227,5 +230,5 @@ func compute(ctx context.Context, r *run.Run) (result run.Result, err error) {
 		// For whoever mends it; the error itself has the line.
 		fmt.Fprintf(os.Stderr, "%v\n%s\n", panicked, panicked.Stack)
 	}
-	return result, err
+	return result, withoutFiles(r.Spec, err)
 }

@@ -49,6 +49,10 @@ type Measured struct {
 	// values are for the keeper of the rows.
 	NonPrivate bool    `json:"non_private,omitempty"`
 	Seconds    float64 `json:"seconds"`
+	// Computed says where, when and by what program, which need not be the run's. Measure
+	// fills it in, but for the Backend, which the Measurer may tell. It is empty of what was
+	// measured before it was kept.
+	Computed run.Provenance `json:"computed,omitzero"`
 }
 
 // CheckMeasure returns an error unless runs of an experiment have a measure that can
@@ -130,7 +134,7 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 			return found, err
 		}
 	}
-	began := time.Now()
+	here, began := run.Here(), time.Now()
 	err = plugin.Guard(kind, r.Spec.Experiment, "Measure", func() error {
 		found, err = e.(Measurer).Measure(ctx, r, config, name, rows, say)
 		return err
@@ -138,7 +142,8 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	if err != nil {
 		return found, fmt.Errorf("%s of %s: %w", name, r.ID, err)
 	}
-	found.Seconds = time.Since(began).Seconds()
+	here.Backend = found.Computed.Backend
+	found.Computed, found.Seconds = here, time.Since(began).Seconds()
 	write := r.WriteFile
 	if found.NonPrivate {
 		write = r.WriteOwn

@@ -2,9 +2,12 @@ package experiment_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"testing"
+	"time"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
@@ -27,7 +30,7 @@ func (sighted) Run(context.Context, *run.Run, experiment.Config) (run.Result, er
 }
 func (s sighted) Measure(_ context.Context, _ *run.Run, _ experiment.Config, _ string, rows int, _ func(run.Event)) (experiment.Measured, error) {
 	*s.times++
-	return experiment.Measured{Values: run.Values{*s.sees: float64(*s.times)}, Rows: rows}, nil
+	return experiment.Measured{Values: run.Values{*s.sees: float64(*s.times)}, Rows: rows, Computed: run.Provenance{Backend: "eyes"}}, nil
 }
 
 // What was measured by a part of a network is not what all of it measures: both are kept,
@@ -79,3 +82,52 @@ func TestAnotherNetworkMeasuresAnew(t *testing.T) {
 		t.Errorf("without a network found %v, %v", found.Values, err)
 	}
 }
+
+// What is measured says when, where and by what program, in its file and in the row of its
+// run; what was measured before that was kept is read as it is, and written as it was.
+func TestMeasuredSaysWhereItWas(t *testing.T) {
+	sees, times := "sight", 0
+	experiment.Registry.Register(whereabouts{sighted{&sees, &times}})
+	r := experimenttest.Computed(t, experimenttest.Acquired(t, experiment.Request{Experiment: "whereabouts"}), 0)
+	began := time.Now()
+	found, err := experiment.Measure(t.Context(), r, "sight", 5, func(run.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := experiment.Measure(t.Context(), r, "sight", 5, func(run.Event) {}); err != nil || !reflect.DeepEqual(again, found) {
+		t.Errorf("again: %+v, %v; first %+v", again, err, found)
+	}
+	all, err := experiment.AllMeasured(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := run.Here()
+	kept := all["measures/sight-5.json"].Computed
+	if kept.Backend != "eyes" || kept.Host != here.Host || kept.Go != here.Go || kept.CPU != here.CPU || kept.Module != here.Module ||
+		kept.Started.Before(began) || kept.Started.After(time.Now()) {
+		t.Errorf("kept is %+v, here is %+v", kept, here)
+	}
+	row, err := experiment.Finished(r)
+	if err != nil || len(row.Measured) != 1 {
+		t.Fatalf("%+v, %v", row.Measured, err)
+	}
+	if told := row.Measured[0].Computed; told.Backend != "eyes" || told.Go != here.Go || !told.Started.Equal(kept.Started) || told.Host != "" {
+		t.Errorf("the row tells %+v; want what is kept, but for the name of the machine", told)
+	}
+	old := `{"values":{"sight":1},"rows":5,"seconds":2}`
+	if err := os.WriteFile(r.Dir+"/artefacts/measures/sight-5.json", []byte(old), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	row, err = experiment.Finished(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := json.Marshal(row.Measured); err != nil || string(text) != "["+old+"]" {
+		t.Errorf("what was %s is %s, %v", old, text, err)
+	}
+}
+
+// whereabouts is sighted under a name of its own.
+type whereabouts struct{ sighted }
+
+func (whereabouts) Describe() plugin.Info { return plugin.Info{Name: "whereabouts", Version: "1"} }

@@ -94,6 +94,15 @@ func portable(config json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
+// travelling is portable of a provenance: the ledger that was paid is a path too.
+func travelling(p run.Provenance) run.Provenance {
+	p.Host, p.Paid = "", ""
+	if filepath.IsAbs(p.Data) {
+		p.Data = filepath.Base(p.Data)
+	}
+	return p
+}
+
 // Finished returns the row of a finished run.
 func Finished(r *run.Run) (Row, error) {
 	row := Row{Run: r.ID, Experiment: r.Spec.Experiment, Version: r.Spec.Version, Seed: r.Spec.Seed, Research: r.Spec.Research, run: r}
@@ -112,6 +121,7 @@ func Finished(r *run.Run) (Row, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(measured)) {
 		if found := measured[name]; !found.NonPrivate || row.Research { // which protects nobody anyway
+			found.Computed = travelling(found.Computed)
 			row.Measured = append(row.Measured, found)
 		}
 	}
@@ -134,10 +144,7 @@ func Finished(r *run.Run) (Row, error) {
 		return row, err
 	}
 	for i, p := range computed {
-		p.Host, p.Paid = "", "" // as with paths, of which the ledger's is one
-		if filepath.IsAbs(p.Data) {
-			p.Data = filepath.Base(p.Data)
-		}
+		p = travelling(p)
 		switch {
 		case i == len(computed)-1:
 			row.Computed = p

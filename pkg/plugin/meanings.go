@@ -51,8 +51,9 @@ func Meanings(sources fs.FS) map[string]string {
 				}
 				text = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(text, field.Names[0].Name+" "), "is "), "are ")
 			}
+			text = inGo.ReplaceAllString(strings.TrimSuffix(text, "."), "")
 			if name != "" && text != "" {
-				all[name] = strings.TrimSuffix(text, ".")
+				all[name] = text
 			}
 			return true
 		})
@@ -62,6 +63,9 @@ func Meanings(sources fs.FS) map[string]string {
 
 // sentence is where one ends and another begins: not after "Eq." with its number.
 var sentence = regexp.MustCompile(`\. \p{Lu}`)
+
+// inGo refers readers of the code to something there, "; see Pin".
+var inGo = regexp.MustCompile(`; see \p{Lu}\w*$`)
 
 // said is a comment on one line.
 func said(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }

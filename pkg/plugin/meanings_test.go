@@ -17,6 +17,7 @@ type Config struct {
 	Noise float64 ` + "`json:\"noise,omitempty\"`" + `
 	// Published takes the paper's noise.
 	Published bool ` + "`json:\"published\"`" + `
+	Inputs string ` + "`json:\"inputs\"`" + ` // digests of rows; see Pin
 	Silent bool ` + "`json:\"silent\"`" + `
 	hidden int // nobody sets it
 }`), "b.go": file("no Go at all"), "c.go": file(`package q
@@ -26,7 +27,7 @@ type C struct {
 	Others int ` + "`json:\"others\"`" + `
 }`)})
 	want := map[string]string{
-		"steps": "K, steps", "noise": "σ, in units of Δ (Eq. 5)", "published": "takes the paper's noise", "others": "of another file",
+		"steps": "K, steps", "noise": "σ, in units of Δ (Eq. 5)", "published": "takes the paper's noise", "others": "of another file", "inputs": "digests of rows",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)

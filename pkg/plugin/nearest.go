@@ -1,13 +1,14 @@
 package plugin
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
 
 // Nearest returns up to three of names that are closest to name by edit
-// distance, and no more than half of its letters away; names that contain it
-// come first. An empty name is near to all.
+// distance, and no more than a third of its letters away, or two; names that
+// contain it come first. An empty name is near to all.
 func Nearest(name string, names []string) []string {
 	type candidate struct {
 		name     string
@@ -19,7 +20,8 @@ func Nearest(name string, names []string) []string {
 		if strings.Contains(n, name) {
 			d = 0
 		}
-		if d <= max(2, len(name)/2) {
+		known := slices.ContainsFunc(found, func(c candidate) bool { return c.name == n }) // one name may be of two kinds
+		if d <= max(2, len(name)/3) && !known {
 			found = append(found, candidate{n, d})
 		}
 	}

@@ -133,7 +133,7 @@ func (r *Registry[T]) Lookup(name string) (T, error) {
 			return zero, fault
 		}
 	}
-	return zero, &UnknownError{Kind: r.Kind, Name: name, Nearest: Nearest(name, r.names())}
+	return zero, &UnknownError{Kind: r.Kind, Name: name, Nearest: Nearest(name, r.names()), List: "molehill list " + r.Kind + "s"}
 }
 
 // All returns the plug-ins in the order of their names.
@@ -175,12 +175,17 @@ func (r *Registry[T]) names() []string {
 type UnknownError struct {
 	Kind, Name string
 	Nearest    []string
+	List       string // the command that lists what there is, "" if none does
 }
 
 func (e *UnknownError) Error() string {
 	msg := fmt.Sprintf("no %s is called %q", e.Kind, e.Name)
+	end := ";"
 	if len(e.Nearest) > 0 {
-		return msg + "; did you mean " + strings.Join(e.Nearest, ", ") + "?"
+		msg, end = msg+"; did you mean "+strings.Join(e.Nearest, ", ")+"?", ""
+	}
+	if e.List != "" {
+		msg += end + " `" + e.List + "` lists what there is"
 	}
 	return msg
 }

@@ -47,8 +47,17 @@ func TestLookupSuggestsTheNearest(t *testing.T) {
 	if !errors.As(err, &unknown) || len(unknown.Nearest) == 0 || unknown.Nearest[0] != "mnist" {
 		t.Errorf("Lookup(mnits): %v, want mnist suggested", err)
 	}
-	if _, err := r.Lookup("zzzzzzzz"); err == nil || strings.Contains(err.Error(), "did you mean") {
-		t.Errorf("Lookup(zzzzzzzz): %v, want no suggestion", err)
+	if _, err := r.Lookup("zzzzzzzz"); err == nil || err.Error() != "no data set is called \"zzzzzzzz\"; `molehill list data sets` lists what there is" {
+		t.Errorf("Lookup(zzzzzzzz): %v, want no suggestion, and where to look", err)
+	}
+}
+
+// What is far is not suggested, and nothing twice.
+func TestNearest(t *testing.T) {
+	for name, want := range map[string]string{"version": "", "sketchflow": "sketch-flow", "rnu": "run"} {
+		if got := strings.Join(Nearest(name, []string{"epsilon", "sketch-flow", "swflow", "run", "sketch-flow"}), ", "); got != want {
+			t.Errorf("Nearest(%s) = %s, want %q", name, got, want)
+		}
 	}
 }
 

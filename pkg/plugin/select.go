@@ -42,7 +42,7 @@ func Select(kinds []Kind, words ...string) (chosen []Kind, depth Depth, err erro
 		}
 	}
 	if chosen == nil {
-		return nil, All, &UnknownError{Kind: "kind or plug-in", Name: asked, Nearest: Nearest(asked, names)}
+		return nil, All, &UnknownError{Kind: "kind or plug-in", Name: asked, Nearest: Nearest(asked, names), List: "molehill list"}
 	}
 	return chosen, Own, nil
 }

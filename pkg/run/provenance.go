@@ -32,8 +32,12 @@ type Provenance struct {
 }
 
 // Here is the provenance of what this process computes from now on, beside runs: a Backend
-// it may add.
-func Here() Provenance { return provenance() }
+// it may add. It is as a file gives it back.
+func Here() Provenance {
+	p := provenance()
+	p.Started = p.Started.UTC().Round(0) // without the clock of this process
+	return p
+}
 
 // provenance describes this process.
 func provenance() Provenance {
@@ -64,10 +68,11 @@ func (p Provenance) Program() string {
 	return strings.TrimSpace(p.Module+" "+p.Revision) + ", " + p.Go
 }
 
-// About says what this program was built of, a line for each: its module and commit, Go,
-// and the modules of GoMLX.
-func About() string {
-	p := provenance()
+// About says what this program was built of.
+func About() string { return provenance().about() }
+
+// about has a line for the module, its commit, Go, and each module of GoMLX.
+func (p Provenance) about() string {
 	commit := p.Revision
 	if commit == "" {
 		commit = "not recorded in this build"

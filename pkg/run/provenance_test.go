@@ -39,6 +39,14 @@ func TestGraphVersions(t *testing.T) {
 	}
 }
 
+func TestAboutNamesWhatAProgramWasBuiltOf(t *testing.T) {
+	p := Provenance{Module: "molehill v1.2.0", Revision: "6b6b07f+changes", Go: "go1.26.8", OS: "linux", Arch: "arm64",
+		Versions: map[string]string{"github.com/gomlx/gomlx": "v0.28.2", "github.com/gomlx/go-xla": ""}} // a folder's
+	if got, want := p.about(), "molehill v1.2.0\ncommit 6b6b07f+changes\ngo1.26.8 linux/arm64\ngithub.com/gomlx/go-xla\ngithub.com/gomlx/gomlx v0.28.2"; got != want {
+		t.Errorf("about:\n%s\nwant\n%s", got, want)
+	}
+}
+
 // What tells of the machine is no part of what names a run; a run that was written
 // before there was a processor's name can be read, and gone on with.
 func TestProvenanceIsReadableWithoutNewFields(t *testing.T) {

@@ -8,10 +8,15 @@ import (
 	"molehill/transport"
 )
 
+const noCost = "assign: no cost; give a function of two points, such as sinkhorn.SquaredL2.At"
+
 // Costs returns C[i, j] = cost(x_i, y_j), [n, m], row by row, for points of one
 // dimension. A cost is any function of two points, for example
-// sinkhorn.SquaredL2.At.
+// sinkhorn.SquaredL2.At. It panics without one.
 func Costs(x, y transport.Points, cost func(x, y []float32) float64) []float64 {
+	if cost == nil {
+		panic(noCost)
+	}
 	costs := make([]float64, 0, x.Len()*y.Len())
 	for i := range x.Len() {
 		for j := range y.Len() {
@@ -25,7 +30,7 @@ func Costs(x, y transport.Points, cost func(x, y []float32) float64) []float64 {
 // each, under a ground cost (see Costs). There must be as many of the one as of the other.
 func Match(x, y transport.Points, cost func(x, y []float32) float64) (Assignment, error) {
 	if cost == nil {
-		return Assignment{}, errors.New("assign: no cost; give a function of two points")
+		return Assignment{}, errors.New(noCost)
 	}
 	if err := x.Check(); err != nil {
 		return Assignment{}, fmt.Errorf("assign: x: %w", err)

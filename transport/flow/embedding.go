@@ -113,7 +113,7 @@ func all(records transport.Points, diameter float64, release *privacy.Releaser) 
 
 // drawsAll refuses a plan whose release does not look at all records.
 func drawsAll(records transport.Points, release *privacy.Releaser) error {
-	rows, err := release.Draw(0)
+	rows, err := drawn(release, 0)
 	if err == nil && len(rows) != records.Len() {
 		err = fmt.Errorf("flow: a plan that draws %d of %d records; this release looks at all", len(rows), records.Len())
 	}

@@ -11,6 +11,7 @@
 package flow
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -33,6 +34,9 @@ type Slices struct{ Target }
 
 // Drift implements Guide.
 func (s Slices) Drift(f Flow, x transport.Points, step int) ([]float32, error) {
+	if s.Target == nil {
+		return nil, errors.New("flow: slices of no target; give one, such as Open")
+	}
 	directions, quantiles, err := s.At(step)
 	if err != nil {
 		return nil, err
@@ -92,7 +96,8 @@ func (f Flow) Check() error {
 	return nil
 }
 
-// Start returns n particles of dimension dim, drawn from N(0, I).
+// Start returns n particles of dimension dim, drawn from N(0, I). It panics as
+// transport.NewPoints does.
 func (f Flow) Start(n, dim int) transport.Points {
 	x := transport.NewPoints(n, dim)
 	_ = f.Random.Normal(x.Data, 1, "start", 0) // fails only for another standard deviation
@@ -103,6 +108,9 @@ func (f Flow) Start(n, dim int) transport.Points {
 // step's number and the sources of randomness alone, not on how many cores
 // compute it.
 func (f Flow) Step(x transport.Points, guide Guide, step int) error {
+	if guide == nil {
+		return errors.New("flow: a step without a guide; give one, such as Slices of a Target")
+	}
 	drift, err := guide.Drift(f, x, step)
 	if err != nil {
 		return err

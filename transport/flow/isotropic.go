@@ -151,9 +151,9 @@ func (g Isotropic) W2(a, b Law) float64 {
 
 // TotalVariation returns the total variation distance, at most 1, of two laws that
 // have one mean: the difference of what they put into the ball where their densities
-// agree. It is NaN if the means differ.
+// agree. It is NaN if the means differ, and of what is no law of at least one dimension.
 func (g Isotropic) TotalVariation(a, b Law) float64 {
-	if a.Offset != b.Offset {
+	if a.Offset != b.Offset || g.Dim < 1 || !(a.Std > 0) || !(b.Std > 0) {
 		return math.NaN()
 	}
 	low, high := min(a.Std, b.Std), max(a.Std, b.Std)

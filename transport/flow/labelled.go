@@ -29,9 +29,13 @@ func (t *Labelled) Classes() int { return len(t.Frequencies) }
 
 // Labels returns the classes of n particles: as many of each as its frequency
 // says, rounded by largest remainders, in a public random order. n alone decides
-// how many there are in all, and the same n always gets the same answer.
+// how many there are in all, and the same n always gets the same answer. It panics for a
+// guide of no classes, which NewLabelled does not make.
 func (t *Labelled) Labels(n int) []int {
 	n = max(0, n)
+	if n > 0 && t.Classes() == 0 {
+		panic("flow: expected a guide of one or more classes, found none; make it with NewLabelled")
+	}
 	labels := make([]int, 0, n)
 	for class, count := range apportion(t.Frequencies, n) {
 		for range count {
@@ -79,12 +83,12 @@ func apportion(p []float64, n int) []int {
 
 // Drift implements Guide: particle i is of class Labels(x.Len())[i].
 func (t *Labelled) Drift(f Flow, x transport.Points, step int) ([]float32, error) {
-	if x.Dim != t.Densities[0].Dim() {
-		return nil, fmt.Errorf("flow: particles of dimension %d for densities of dimension %d; they must agree", x.Dim, t.Densities[0].Dim())
-	}
 	now, err := t.known.at(t.Densities, t.Directions, step)
 	if err != nil {
 		return nil, err
+	}
+	if x.Dim != now.on.Dim {
+		return nil, fmt.Errorf("flow: particles of dimension %d for densities of dimension %d; they must agree", x.Dim, now.on.Dim)
 	}
 	members := make([][]int, t.Classes())
 	for i, class := range t.Labels(x.Len()) {

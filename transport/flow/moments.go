@@ -24,6 +24,9 @@ type Normal struct {
 func (t *Normal) At(step int) (sliced.Directions, []transport.Quantile, error) {
 	const knots = 256
 	dim := len(t.Mean)
+	if t.Covariance == nil || t.Covariance.SymmetricDim() != dim {
+		return sliced.Directions{}, nil, fmt.Errorf("flow: a normal target with a mean of %d coordinates and no covariance of as many; give both, or make it with NewNormal", dim)
+	}
 	u, err := t.Directions.Draw(dim, step)
 	if err != nil {
 		return u, nil, err

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"errors"
+	"slices"
 	"sync"
 
 	"molehill/transport"
@@ -31,6 +33,9 @@ type round struct {
 
 // at returns what a step goes by.
 func (r *recurring) at(densities []*harmonic.Density, directions Directions, step int) (now round, err error) {
+	if len(densities) == 0 || slices.Contains(densities, nil) {
+		return now, errors.New("flow: a target without densities; make it with NewSpherical, NewSphericalBeside or NewLabelled")
+	}
 	r.Lock()
 	defer r.Unlock()
 	if r.rounds == nil && directions.Rounds*directions.Count*len(densities)*4*sphericalKnots <= mostRecurring {

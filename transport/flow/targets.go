@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"fmt"
 
 	"molehill/privacy"
@@ -26,6 +27,9 @@ type Directions struct {
 func (d Directions) Draw(dim, step int) (sliced.Directions, error) {
 	if d.Count < 1 {
 		return sliced.Directions{}, fmt.Errorf("flow: %d directions; draw at least one", d.Count)
+	}
+	if dim < 1 {
+		return sliced.Directions{}, fmt.Errorf("flow: directions of dimension %d; give points of at least one coordinate", dim)
 	}
 	if d.Rounds > 0 {
 		step %= d.Rounds
@@ -139,9 +143,17 @@ func (t Resampled) At(step int) (sliced.Directions, []transport.Quantile, error)
 	return u, sampleQuantiles(released), nil
 }
 
+// drawn are the records that a step of a plan draws.
+func drawn(release *privacy.Releaser, step int) ([]int, error) {
+	if release == nil {
+		return nil, errors.New("flow: no releaser, through which records have to go; take privacy.Plan.Releaser of a calibrated plan")
+	}
+	return release.Draw(step)
+}
+
 // draw returns the records that a release looks at, within their diameter.
 func draw(x transport.Points, diameter float64, release *privacy.Releaser, step int) (transport.Points, error) {
-	rows, err := release.Draw(step)
+	rows, err := drawn(release, step)
 	if err != nil {
 		return x, err
 	}
@@ -198,6 +210,12 @@ type Released struct {
 
 // At implements Target: PerStep directions without replacement.
 func (t *Released) At(step int) (sliced.Directions, []transport.Quantile, error) {
+	if err := t.check(); err != nil {
+		return sliced.Directions{}, nil, err
+	}
+	if len(t.Quantiles) != t.Directions.Count {
+		return sliced.Directions{}, nil, fmt.Errorf("flow: %d quantile functions on %d directions; give one a direction", len(t.Quantiles), t.Directions.Count)
+	}
 	u := sliced.Directions{Dim: t.Directions.Dim, Count: t.PerStep, Data: make([]float32, 0, t.PerStep*t.Directions.Dim)}
 	quantiles := make([]transport.Quantile, 0, t.PerStep)
 	groups := t.Random.Stream("choice", step).Perm(t.Directions.Count / t.Together)
@@ -211,6 +229,9 @@ func (t *Released) At(step int) (sliced.Directions, []transport.Quantile, error)
 
 // check returns an error unless steps can be taken.
 func (t *Released) check() error {
+	if t.Together < 1 {
+		return fmt.Errorf("flow: directions that are taken %d together; make the target with NewPresampled or NewSketched", t.Together)
+	}
 	if t.PerStep < t.Together || t.PerStep > t.Directions.Count || t.PerStep%t.Together != 0 {
 		return fmt.Errorf("flow: %d of %d directions a step; take a multiple of %d up to %d",
 			t.PerStep, t.Directions.Count, t.Together, t.Directions.Count/t.Together*t.Together)

@@ -1,6 +1,7 @@
 package harmonic
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -94,7 +95,7 @@ func checkDegree(dim, highest int) error {
 // Size is the number of harmonics.
 func (b *Basis) Size() int { return Size(b.Dim, b.Degree) }
 
-// UpTo returns the basis of the degrees 1 to degree of b.
+// UpTo returns the basis of the degrees 1 to degree of b. It panics for a degree below 1.
 func (b *Basis) UpTo(degree int) *Basis {
 	shorter, err := NewBasis(b.Dim, min(degree, b.Degree))
 	if err != nil {
@@ -244,6 +245,9 @@ func dot(a, b []float64) float64 {
 
 // check returns an error unless x are points of the sphere.
 func (b *Basis) check(x transport.Points) error {
+	if b == nil {
+		return errors.New("harmonic: no basis; make one with NewBasis")
+	}
 	if err := x.Check(); err != nil {
 		return err
 	}

@@ -14,8 +14,12 @@ import (
 // Everything is shrunk as in Sketch.Density, and towards what takes less to know:
 // the frequencies towards 1/Classes, the means over all points towards the uniform
 // distribution's, and those over a class towards those over all points, degree by
-// degree. A class that is never seen has the density of all.
+// degree. A class that is never seen has the density of all. It panics as
+// Sketch.Density does.
 func (s *Labelled) Densities(noiseStd float64) ([]float64, []*Density) {
+	if err := checkNoise(noiseStd); err != nil {
+		panic(err)
+	}
 	frequencies := s.frequencies(noiseStd)
 	densities := make([]*Density, s.Classes)
 	for c := range densities {

@@ -29,8 +29,8 @@ type Classifier struct {
 // v/Count on each harmonic of a degree, with the v, the same for all classes, under which
 // what was released is most likely (MacKay 1992).
 func (s *Labelled) Classifier(noiseStd float64, points transport.Points) (*Classifier, error) {
-	if !(noiseStd >= 0) || math.IsInf(noiseStd, 0) {
-		return nil, fmt.Errorf("harmonic: noise of standard deviation %v; give that of the release, at least 0", noiseStd)
+	if err := checkNoise(noiseStd); err != nil {
+		return nil, err
 	}
 	basis := s.Basis
 	for Size(basis.Dim, basis.Degree) > classifierSize && basis.Degree > 1 {

@@ -73,12 +73,18 @@ func Quantiles(densities []*Density, u sliced.Directions, knots int) ([][]transp
 	}
 	b := densities[0].basis
 	for _, d := range densities {
+		if d.basis == nil || b == nil {
+			return nil, fmt.Errorf("harmonic: a density of no sketch; take Sketch.Density or Labelled.Densities")
+		}
 		if d.basis.Dim != b.Dim || d.basis.Degree != b.Degree {
 			return nil, fmt.Errorf("harmonic: densities of several bases; take those of one sketch together")
 		}
 	}
 	if u.Dim != b.Dim {
 		return nil, fmt.Errorf("harmonic: directions of dimension %d for points of dimension %d; they must agree", u.Dim, b.Dim)
+	}
+	if err := u.Check(b.Dim); err != nil {
+		return nil, fmt.Errorf("harmonic: %w", err)
 	}
 	if knots < 2 {
 		return nil, fmt.Errorf("harmonic: quantile functions of %d knots; take at least 2", knots)

@@ -37,7 +37,8 @@ func LabelledSize(dim, degree, classes int) int {
 
 // LabelledWeights returns w_0, which is explained at Labelled, and after it the weights
 // that are best for points which are spread evenly (Weights). Steeper ones were better
-// for classes of Fashion-MNIST at large ε and worse for those of MNIST at 1.
+// for classes of Fashion-MNIST at large ε and worse for those of MNIST at 1. It panics as
+// Weights does.
 func LabelledWeights(dim, degree int) []float64 {
 	w := falling(dim, degree, even)
 	lowest, _ := newKernel(dim, w).lowest()

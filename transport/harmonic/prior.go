@@ -1,6 +1,7 @@
 package harmonic
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -47,6 +48,12 @@ func NewPrior(x transport.Points, b *Basis) (*Prior, error) {
 //
 // It reads what was released and what is public, and no record.
 func (s *Sketch) DensityBeside(prior *Prior, noiseStd float64) (*Density, error) {
+	if prior == nil {
+		return nil, errors.New("harmonic: no prior; make one with NewPrior, or take Density")
+	}
+	if err := checkNoise(noiseStd); err != nil {
+		return nil, err
+	}
 	if s.Basis.Dim != prior.Basis.Dim || s.Basis.Degree > prior.Basis.Degree {
 		return nil, fmt.Errorf("harmonic: a prior up to degree %d in %d dimensions beside a sketch up to degree %d in %d; the prior's degree must be as high at least", prior.Basis.Degree, prior.Basis.Dim, s.Basis.Degree, s.Basis.Dim)
 	}

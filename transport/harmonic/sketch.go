@@ -86,8 +86,8 @@ const leastVariance = 1e-8
 // from points that rng draws. It is public, and read only then. It panics for noise that is
 // no finite number of at least 0: a density of it would be uniform, and look like one.
 func (s *Sketch) Density(noiseStd float64, rng *rand.Rand) *Density {
-	if !(noiseStd >= 0) || math.IsInf(noiseStd, 0) {
-		panic(fmt.Sprintf("harmonic: noise of standard deviation %v; give that of the release, at least 0", noiseStd))
+	if err := checkNoise(noiseStd); err != nil {
+		panic(err)
 	}
 	d := &Density{basis: s.Basis}
 	s.each(func(l int, means []float64) {
@@ -101,6 +101,14 @@ func (s *Sketch) Density(noiseStd float64, rng *rand.Rand) *Density {
 		s.refine(d, noiseStd, rng)
 	}
 	return d
+}
+
+// checkNoise refuses what is no standard deviation of a release.
+func checkNoise(std float64) error {
+	if !(std >= 0) || math.IsInf(std, 0) {
+		return fmt.Errorf("harmonic: noise of standard deviation %v; give that of the release, a finite number of at least 0", std)
+	}
+	return nil
 }
 
 // plainNoise is the noise of a density from which on a joint fit is worth its

@@ -84,6 +84,7 @@ func eigenvalue(dim, l int) float64 { return float64(l) * float64(l+dim-2) }
 // Count(l)·w_l², so Σ 1/(w_l²·l(l+dim−2))·Σ Count(l)·w_l² is to be least, and by
 // Cauchy–Schwarz it is with these. Points that crowd ask for surer low degrees, as
 // images' latents do: 0.7 was measured to be better on them (docs/harmonic-sketch.md).
+// It panics for a negative degree, and below two dimensions.
 func Weights(dim, degree int) []float64 { return falling(dim, degree, crowded) }
 
 // The exponents of sketches without labels and with them.
@@ -91,6 +92,9 @@ const crowded, even = 0.7, 0.5
 
 // falling are weights that fall with an exponent, [degree].
 func falling(dim, degree int, exponent float64) []float64 {
+	if dim < 2 || degree < 0 {
+		panic(fmt.Sprintf("harmonic: expected weights up to degree 0 or more in 2 or more dimensions, found degree %d in %d", degree, dim))
+	}
 	w := make([]float64, degree)
 	for l := 1; l <= degree; l++ {
 		w[l-1] = math.Pow(Count(dim, l)*eigenvalue(dim, l), -exponent/2)
@@ -150,7 +154,7 @@ func (k kernel) lowest() (bound, at float64) {
 
 // Farthest returns the inner product of two points of the sphere of R^dim whose
 // exchange moves a sketch without labels up to a degree the most: those that reach Sensitivity.
-// The antipode is not among them if even degrees have a part.
+// The antipode is not among them if even degrees have a part. It panics as Weights does.
 func Farthest(dim, degree int) float64 {
 	_, at := newKernel(dim, Weights(dim, degree)).lowest()
 	return at

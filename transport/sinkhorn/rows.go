@@ -315,21 +315,16 @@ func bounds(n, chunk int) (from, to int) {
 // distances alone are a product, and have half of their digits at least. A cost that is no
 // finite number is an error.
 func Costs(x, y transport.Points, cost Cost) ([]float64, error) {
-	if err := x.Check(); err != nil {
-		return nil, fmt.Errorf("sinkhorn: x: %w", err)
+	p, err := Problem{transport.Uniform(x), transport.Uniform(y), cost}.checked()
+	if err != nil {
+		return nil, err
 	}
-	if err := y.Check(); err != nil {
-		return nil, fmt.Errorf("sinkhorn: y: %w", err)
-	}
-	if x.Dim != y.Dim {
-		return nil, fmt.Errorf("sinkhorn: points of dimension %d and %d; want the same", x.Dim, y.Dim)
-	}
-	r := newRows(x, y, cost, runtime.GOMAXPROCS(0))
+	r := newRows(x, y, p.Cost, runtime.GOMAXPROCS(0))
 	if _, _, err := r.survey(true); err != nil {
 		return nil, err
 	}
 	costs := r.held
-	if c, ok := cost.(Mixture); ok && squares(cost) {
+	if c, ok := p.Cost.(Mixture); ok && squares(c) {
 		for k, v := range costs {
 			if i, j := k/y.Len(), k%y.Len(); r.near(i, j, v/c.Squared) {
 				costs[k] = c.At(x.Row(i), y.Row(j))

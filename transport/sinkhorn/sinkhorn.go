@@ -253,7 +253,7 @@ func (p Problem) checked() (Problem, error) {
 		}
 	case Func:
 		if c.Value == nil {
-			return p, fmt.Errorf("sinkhorn: a Func cost without Value")
+			return p, fmt.Errorf("sinkhorn: a Func cost without Value; give it a function of two points")
 		}
 	}
 	return p, nil

@@ -26,7 +26,7 @@ type Directions struct {
 // the sphere of R^dim (000 and 003, Algorithms 1 and 2). It panics for a dimension
 // below 1, a negative count or no rng.
 func Uniform(dim, count int, rng *rand.Rand) Directions {
-	checkDraw(dim, count, rng)
+	checkDraw("directions", dim, count, rng)
 	u := Directions{Dim: dim, Count: count, Data: make([]float32, count*dim)}
 	for j := range count {
 		draw(u.Row(j), rng, nil)
@@ -41,7 +41,7 @@ func Uniform(dim, count int, rng *rand.Rand) Directions {
 // the same whichever way a record moves, and the smallest that any set of so
 // many unit directions can have. It panics as Uniform does.
 func Orthonormal(dim, stacks int, rng *rand.Rand) Directions {
-	checkDraw(dim, stacks, rng)
+	checkDraw("bases", dim, stacks, rng)
 	u := Directions{Dim: dim, Count: dim * stacks, Data: make([]float32, stacks*dim*dim), Stack: dim}
 	basis := make([][]float64, 0, dim)
 	for s := range stacks {
@@ -54,9 +54,12 @@ func Orthonormal(dim, stacks int, rng *rand.Rand) Directions {
 }
 
 // checkDraw panics with words where make or a nil rng would panic without.
-func checkDraw(dim, count int, rng *rand.Rand) {
-	if dim < 1 || count < 0 || rng == nil {
-		panic(fmt.Sprintf("sliced: %d × directions of dimension %d from rng %v; take at least 0, of dimension at least 1, and a source of random numbers", count, dim, rng))
+func checkDraw(what string, dim, count int, rng *rand.Rand) {
+	if dim < 1 || count < 0 {
+		panic(fmt.Sprintf("sliced: expected 0 or more %s of 1 or more dimensions, found %d of %d", what, count, dim))
+	}
+	if rng == nil {
+		panic(fmt.Sprintf("sliced: expected a source of random numbers to draw %s from, found nil; give one, such as rand.New(rand.NewPCG(1, 2))", what))
 	}
 }
 

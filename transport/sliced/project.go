@@ -47,8 +47,12 @@ func Project(x transport.Points, u Directions) ([][]float32, error) {
 	return table, nil
 }
 
-// NewTable returns a [rows][columns] table in one piece of memory.
+// NewTable returns a [rows][columns] table in one piece of memory. It panics for negative
+// numbers of them.
 func NewTable(rows, columns int) [][]float32 {
+	if rows < 0 || columns < 0 {
+		panic(fmt.Sprintf("sliced: expected a table of 0 or more rows and columns, found %d and %d", rows, columns))
+	}
 	data := make([]float32, rows*columns)
 	table := make([][]float32, rows)
 	for j := range table {

@@ -3,6 +3,7 @@ package own
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,8 +37,10 @@ draft (an age is from 0 to 120, whoever is in the table), exclude what must not
 come out, and then confirm column by column that it is public. ` + "`molehill synth`" + `
 looks at nothing before.`,
 		Example: "  molehill schema people.csv --target income\n  molehill schema confirm people.schema.json age income\n  molehill schema check people.schema.json people.csv",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := look(args[0]); err != nil {
+				return err
+			}
 			if out == "" {
 				out = schemaOf(args[0])
 			}
@@ -91,15 +94,23 @@ looks at nothing before.`,
 	return cmd
 }
 
+// look finds data of one's own.
+func look(path string) (os.FileInfo, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: no such file or folder; expected a table (.csv, .tsv, .parquet or .npz), or images in a folder or .npz", path)
+	}
+	return info, err
+}
+
 func schemaConfirm() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "confirm SCHEMA COLUMN...",
+		Use:   "confirm SCHEMA [COLUMN...]",
 		Short: "declare columns' ranges and categories public, or images' size and classes",
 		Long: `Declare that what a schema says of columns is public: known without looking at the
 rows. The parts of a schema of images are called images and classes. It prints what you declare. If it was read off the rows all the same, the
 privacy of what is made with it does not hold for it.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && !all {
 				return errors.New("name the columns to confirm, or --all if you have looked at each of them")
@@ -140,7 +151,6 @@ func schemaCheck() *cobra.Command {
 		Short: "check a schema, and which values of a table do not agree with it",
 		Long: `Check a schema, and, given a table, which of its values do not agree with it. The
 answer looks at the rows: it is for their keeper.`,
-		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if pictures.IsSchema(args[0]) {
 				return checkImages(cmd, args[0], args[1:])

@@ -54,7 +54,6 @@ other: the same command again finds it and spends nothing, and so does another
 format. Other data, another schema, ε, δ, method, number of rows, seed, or setting (--set)
 is another release, even where it changes what comes after; the ledger counts both.`,
 		Example: "  molehill schema people.csv\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv\n\n  molehill schema photos\n  molehill schema confirm photos.schema.json --all\n  molehill synth --data photos --epsilon 5 --delta 1e-6 --out synthetic.zip",
-		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -130,7 +129,7 @@ func (s *synthesis) check() error {
 	if s.schema == "" {
 		s.schema = schemaOf(s.data)
 	}
-	info, err := os.Stat(s.data)
+	info, err := look(s.data)
 	if err != nil {
 		return err
 	}

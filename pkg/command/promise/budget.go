@@ -77,7 +77,6 @@ it is more than the budget already, nothing is created, unless --from-now leaves
 it out of the count, which the ledger then says for ever. Runs that are not over
 count all the same, for they may still release.`,
 		Example: "  molehill budget create mnist --epsilon 10 --delta 1e-5",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.Dataset = args[0]
 			if err := checkDataset(b.Dataset, unlisted); err != nil {
@@ -85,7 +84,7 @@ count all the same, for they may still release.`,
 			}
 			e, err := privacy.ParseEpsilon(epsilon)
 			if err != nil {
-				return err
+				return fmt.Errorf("--epsilon %s: expected the most ε that all runs together may spend, a finite number above 0", epsilon)
 			}
 			b.Epsilon = float64(e)
 			if err := b.Relation.UnmarshalText([]byte(relation)); err != nil {
@@ -137,7 +136,6 @@ have spent stays spent. A budget that is created --from-now leaves them out; one
 of them that is resumed all the same pays again. One that is being computed is
 refused, if it lies among the runs of this machine (MOLEHILL_RUNS): whether one
 elsewhere is over, you have to know.`,
-		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return at.use(func(l *ledger.Ledger) error {
 				type over struct {
@@ -181,8 +179,11 @@ func whileIdle(reservation string, do func() error) error {
 	}
 	id, _, _ := strings.Cut(reservation, "/")
 	r, err := store.Open(id)
-	if err != nil {
+	if errors.Is(err, run.ErrUnknown) {
 		return do() // it is elsewhere, or gone
+	}
+	if err != nil {
+		return fmt.Errorf("whether %s is being computed cannot be told: %w", id, err)
 	}
 	if err = r.WhileIdle(do); errors.Is(err, run.ErrBusy) {
 		err = fmt.Errorf("%s is being computed: it is not over; `molehill cancel %[1]s` interrupts it", r.ID)
@@ -223,7 +224,6 @@ func budgetVerify(at *place) *cobra.Command {
 moved or cut off, and for budgets exceeded. It prints the head, which fixes all
 entries: keep it elsewhere, and give it to the next verify as --head. Only so is
 it found if somebody rewrote the ledger as a whole, or put back an older copy.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var head *ledger.Head
 			if known != "" {

@@ -98,7 +98,6 @@ func budgetHistory(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history DATASET",
 		Short: "the entries of a data set, and ε after each",
-		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return at.use(func(l *ledger.Ledger) error {
 				h, err := l.History(cmd.Context(), args[0])

@@ -36,7 +36,6 @@ is left out, in this order.`,
 		Example: `  molehill calibrate --epsilon 3 --delta 1e-5 --rate 0.01 --steps 10000
   molehill calibrate --epsilon 3 --delta 1e-5 --rate 0.01 --noise-multiplier 1.1
   molehill calibrate --epsilon 3 --delta 1e-5 --steps 10000 --noise-multiplier 1.1`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !m.given("epsilon") {
 				return fmt.Errorf("--epsilon is missing: expected the ε to keep to, above 0")

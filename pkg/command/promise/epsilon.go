@@ -45,7 +45,6 @@ chosen relation: a clipped sum that moves by C when a record is added moves by
 2C when one is replaced, so the same noise has half the multiplier there.`,
 		Example: `  molehill epsilon --noise-multiplier 1.1 --rate 0.01 --steps 10000 --delta 1e-5
   molehill epsilon --noise-multiplier 1.1 --batch 256 --records 60000 --sampling without-replacement --steps 2000 --delta 1e-5 --accountant all`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			relation, err := m.complete()
 			if err != nil {

@@ -26,7 +26,7 @@ func (a *asking) add(flags *pflag.FlagSet) {
 	flags.StringVar(&a.preset, "preset", string(experiment.Quick), "quick: seconds to minutes on two cores; paper: the paper's settings")
 	flags.StringVar(&a.epsilon, "epsilon", "", "the ε to be proved, or inf")
 	a.given = func() bool { return flags.Changed("epsilon") }
-	flags.StringArrayVar(&a.settings, "set", nil, "a setting, NAME=VALUE (repeatable)")
+	flags.StringArrayVar(&a.settings, "set", nil, "a setting, NAME=VALUE (repeatable; molehill list EXPERIMENT tells which there are)")
 	flags.Uint64Var(&a.seed, "seed", 1, "of everything random but a release's noise")
 	flags.BoolVar(&a.research, "research", false, "noise from the seed: repeatable by anyone, no promise to anybody")
 }

@@ -2,11 +2,14 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 )
@@ -76,7 +79,7 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 			told++
 			said := fmt.Sprintf("finished (%s in all)", time.Since(began).Round(time.Second))
 			if broken[i] != nil {
-				said = broken[i].Error()
+				said = whyOf(broken[i])
 			}
 			line("")
 			fmt.Fprintf(w, "%d/%d %s: %s\n", told, len(a.runs), a.labels[i], said)
@@ -96,6 +99,28 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 			return broken, ctx.Err()
 		}
 	}
+}
+
+// whyOf is what is said of an error where its run has been named.
+func whyOf(err error) string {
+	if failed := (*run.FailedError)(nil); errors.As(err, &failed) {
+		return "failed: " + failed.Why
+	}
+	return err.Error()
+}
+
+// unfinished names the runs that are not finished. Why was told of each.
+func unfinished(runs []*run.Run, broken []error) error {
+	var names []string
+	for i, why := range broken {
+		if why != nil {
+			names = append(names, run.Short(runs[i].ID))
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return fmt.Errorf("%d of %s did not finish, for the reasons above: %s; the same command makes them again", len(names), cli.Count(len(runs), "run", "runs"), strings.Join(names, ", "))
 }
 
 // percentOf is how much of a run is done.

@@ -46,7 +46,6 @@ released. Who guesses too well refutes the claimed ε, with a stated confidence.
 No private record is read, no budget is spent and the run is not changed: the
 noise is fresh. A claim that survives is not proved by that.`,
 		Example: "  molehill audit dpswflow-r\n  molehill audit sketch-flow-3 --seeds 20000 --confidence 0.99",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for name, value := range map[string]int{"seeds": options.Executions, "canaries": options.Canaries} {
 				if cmd.Flags().Changed(name) && value < 1 {

@@ -16,7 +16,6 @@ func cancel() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel RUN|SWEEP...",
 		Short: "interrupt what is being computed, or take it from a cluster's queue; it can be continued",
-		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var failed []error
 			for _, called := range args {

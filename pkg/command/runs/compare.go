@@ -17,7 +17,6 @@ func compare() *cobra.Command {
 		Use:     "compare RUN|SWEEP...",
 		Short:   "several runs in one table, and with --figure their curves in one picture",
 		Example: "  molehill compare baseline sketch-flow@1a2b3c --figure curves.png",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs, _, err := findAll(args)
 			if err != nil {

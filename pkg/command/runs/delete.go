@@ -14,7 +14,6 @@ func remove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete RUN|SWEEP",
 		Short: "delete a run's directory, or the list of runs that a sweep is; what releases cost stays spent",
-		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, store, err := find(args[0])
 			if store.Dir == "" {

@@ -19,7 +19,6 @@ func list() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "the runs there are, newest first",
-		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := run.DefaultStore()
 			if err != nil {

@@ -44,7 +44,6 @@ kept with the run, and asked again it is there at once.
   copies   how near generated rows are to private rows and to held-out ones; it
            looks at private rows and charges nothing, so it is for their keeper`,
 		Example: "  molehill measure harmonic-flow-3d fid --rows 1000\n  molehill measure harmonic-flow-3d copies",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, _, err := find(args[0])
 			if err != nil {

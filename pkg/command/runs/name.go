@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/run"
 )
 
@@ -17,9 +18,9 @@ func name() *cobra.Command {
 		Example: "  molehill name sketch-flow@1a2b3c baseline\n  molehill name --remove baseline",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if take {
-				return cobra.ExactArgs(1)(cmd, args)
+				return cli.Expect(cmd, "NAME --remove", args)
 			}
-			return cobra.ExactArgs(2)(cmd, args)
+			return cli.Arguments(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if take {

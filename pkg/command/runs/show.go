@@ -120,7 +120,7 @@ func Describe(w io.Writer, r *run.Run, asJSON bool) error {
 		fmt.Fprintln(w, "paid:", s.Paid)
 	}
 	if s.State == run.Failed {
-		fmt.Fprintf(w, "failed: %v\n", r.Failure())
+		fmt.Fprintln(w, whyOf(r.Failure()))
 	}
 	return nil
 }
@@ -138,9 +138,9 @@ func find(id string) (*run.Run, run.Store, error) {
 func show() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "show RUN",
-		Short: "a run: its state, settings, metrics and privacy statement (RUN is an ID, the beginning of one, EXPERIMENT@DIGITS, or a name)",
-		Args:  cobra.ExactArgs(1),
+		Use:     "show RUN",
+		Short:   "a run: its state, settings, metrics and privacy statement (RUN is an ID, the beginning of one, EXPERIMENT@DIGITS, or a name)",
+		Example: "  molehill show digits\n  molehill show sketch-flow@1a2b3c",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, _, err := find(args[0])
 			if err != nil {

@@ -27,15 +27,17 @@ func start() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "run NAME",
+		Use:   "run EXPERIMENT",
 		Short: "run an experiment, or continue it, or show it if it is finished",
 		Long: `Run an experiment in a process of its own, and watch it. The same command again
 finds the same run: it watches if it is being computed, continues if it was
 interrupted, and answers at once if it is finished. Ctrl-C stops watching and
 the computation; with --detach nothing is watched and nothing stopped, and
-` + "`molehill watch`" + ` comes back to it.`,
+` + "`molehill watch`" + ` comes back to it.
+
+` + "`molehill list experiments`" + ` tells which there are, and ` + "`molehill list EXPERIMENT`" + ` the
+settings of one and what they mean, for --set.`,
 		Example: "  molehill run sketch-flow --epsilon 1\n  molehill run dpswflow-r --preset paper --epsilon 10 --set published=true --set stack=false --set directions=70",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request, err := asked.request(args[0])
 			if err != nil {
@@ -63,13 +65,13 @@ the computation; with --detach nothing is watched and nothing stopped, and
 			}
 			// Who is interrupted meanwhile has started a run, which Watch stops then.
 			r, _, err := place.Start(context.WithoutCancel(cmd.Context()), store, spec)
-			if err != nil {
-				return err
-			}
-			if called != "" {
-				if err := giveName(cmd.ErrOrStderr(), store, r, called); err != nil {
-					return err
+			if r != nil && called != "" { // also one that failed at once
+				if unnamed := giveName(cmd.ErrOrStderr(), store, r, called); err == nil {
+					err = unnamed
 				}
+			}
+			if err != nil {
+				return plainly(err)
 			}
 			if !detach {
 				if err := Watch(cmd, r); err != nil {
@@ -88,13 +90,21 @@ the computation; with --detach nothing is watched and nothing stopped, and
 	return cmd
 }
 
+// plainly is why a run failed, where it did before anybody could watch it, without what its
+// process printed of that; and any other error.
+func plainly(err error) error {
+	if failed := (*run.FailedError)(nil); errors.As(err, &failed) {
+		return failed
+	}
+	return err
+}
+
 func resume() *cobra.Command {
 	var where placing
 	var detach bool
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "go on with a run that was interrupted or has failed, from its last checkpoint",
-		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, _, err := find(args[0])
 			if err != nil {
@@ -105,7 +115,7 @@ func resume() *cobra.Command {
 				return err
 			}
 			if _, err := place.Resume(context.WithoutCancel(cmd.Context()), r); err != nil { // as above
-				return err
+				return plainly(err)
 			}
 			if !detach {
 				if err := Watch(cmd, r); err != nil {
@@ -127,7 +137,6 @@ func compute() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "compute DIRECTORY...",
 		Hidden: true,
-		Args:   cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := experiment.Keeping(cmd.Context())
 			if more {

@@ -57,7 +57,6 @@ With --on slurm all runs are one array job. One that fails stops no other.
 Each private run of a grid releases something of its own, and the ledger composes
 them: a grid of 12 costs as much as 12 runs.`,
 		Example: "  molehill sweep flows-table1\n  molehill sweep flows-table1 --preset paper --seeds 5 --out docs/results/flows-table1-paper\n  molehill sweep sketch-flow --grid epsilon=0.5,1,5 --grid bins=16,32 --seeds 3 --set dataset=glyphs\n  molehill sweep sketch-flow --grid epsilon=1,5 --on slurm --sbatch=--partition=gpu --detach",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if seeds < 1 {
 				return fmt.Errorf("--seeds %d; take at least 1", seeds)
@@ -205,7 +204,7 @@ func sweepRuns(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.L
 	go func() {
 		err := local.Sweep(ctx, w, runs, jobs, func(r *run.Run, err error) {
 			if err != nil {
-				why.Store(r.ID, fmt.Errorf("%s: %w", run.Short(r.ID), err))
+				why.Store(r.ID, err)
 			}
 		})
 		if errors.Is(err, run.ErrBusy) { // started unseen, or from a notebook

@@ -55,7 +55,7 @@ func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, see
 		for _, e := range experiment.Registry.All() {
 			names = append(names, e.Describe().Name)
 		}
-		return nil, &plugin.UnknownError{Kind: "table or experiment", Name: name, Nearest: plugin.Nearest(name, names)}
+		return nil, &plugin.UnknownError{Kind: "table or experiment", Name: name, Nearest: plugin.Nearest(name, names), List: "molehill list"}
 	}
 	q, err := asked.request(name)
 	if err != nil {
@@ -213,7 +213,6 @@ func computeSweep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "compute-sweep DIRECTORY",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store := run.Store{Dir: filepath.Dir(filepath.Dir(args[0]))}
 			w, err := store.OpenSweep(filepath.Base(args[0]))
@@ -284,7 +283,7 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 	if p.others != nil {
 		fmt.Fprintf(cmd.OutOrStdout(), "%d rows with those made elsewhere\n", len(rows))
 	}
-	return errors.Join(broken...)
+	return unfinished(runs, broken)
 }
 
 // writeGrid writes the tables of a grid, and a picture of its first metric.

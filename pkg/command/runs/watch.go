@@ -17,7 +17,6 @@ func watch() *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch RUN|SWEEP...",
 		Short: "watch what is being computed; Ctrl-C stops watching and nothing else",
-		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs, sweeps, err := findAll(args)
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -43,6 +44,9 @@ func Open(path, separator string) (Source, error) {
 		s, err = openNPZ(path)
 	default:
 		return nil, fmt.Errorf("table: %s ends in %q; expected .csv, .tsv, .parquet or .npz", path, ending)
+	}
+	if named := (*fs.PathError)(nil); errors.As(err, &named) && named.Path == path {
+		err = named.Err // said once
 	}
 	if err != nil {
 		return nil, fmt.Errorf("table: %s: %w", path, err)

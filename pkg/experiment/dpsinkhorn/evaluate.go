@@ -137,7 +137,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	if err := restore(r, s); err != nil {
 		return found, err
 	}
-	found = experiment.Measured{Values: run.Values{}, Rows: count}
+	found = experiment.Measured{Values: run.Values{}, Rows: count, Computed: run.Provenance{Backend: rows.Backend.String()}}
 	if name == "bias" {
 		return biasOf(found, s, r.Spec.Seed, say)
 	}

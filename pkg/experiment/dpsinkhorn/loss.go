@@ -138,7 +138,10 @@ func (l Loss) sized(n, room, dim int) (sizes, error) {
 func (s sizes) checkMade(x Batch) error {
 	total, _ := s.loss.Split(s.n)
 	if x.Dim != s.dim || x.Len() != total || len(x.Labels) != total {
-		return fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the loss is for %d of dimension %d", x.Len(), x.Dim, len(x.Labels), total, s.dim)
+		return fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the loss is for %d of dimension %d: have the generator make as many (Loss.Split) of as many numbers, and give each a label", x.Len(), x.Dim, len(x.Labels), total, s.dim)
+	}
+	if err := checkRange(x.Labels, s.loss.Classes); err != nil {
+		return fmt.Errorf("dpsinkhorn: generated rows: %w", err)
 	}
 	if err := x.Check(); err != nil {
 		return fmt.Errorf("dpsinkhorn: generated rows: %w", err)
@@ -146,10 +149,21 @@ func (s sizes) checkMade(x Batch) error {
 	return nil
 }
 
+// checkRange refuses labels that are of no class. What is drawn of private rows is not asked
+// (Program.Gradient): all of them are before anything is paid (checkLabels).
+func checkRange(labels []int, classes int) error {
+	for i, label := range labels {
+		if label < 0 || label >= classes {
+			return fmt.Errorf("expected labels from 0 to %d, found %d in row %d; mend or leave out that row", classes-1, label, i)
+		}
+	}
+	return nil
+}
+
 // checkReal says what is wrong with the shape of real rows, which is public.
 func (s sizes) checkReal(rows Batch) error {
 	if rows.Len() > 0 && (rows.Dim != s.dim || len(rows.Labels) != rows.Len()) {
-		return fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the loss is for rows of dimension %d, each with a label", rows.Len(), rows.Dim, len(rows.Labels), s.dim)
+		return fmt.Errorf("dpsinkhorn: %d real rows of dimension %d with %d labels; the loss is for rows of dimension %d, each with a label: bring such rows, or a loss for their dimension", rows.Len(), rows.Dim, len(rows.Labels), s.dim)
 	}
 	return nil
 }

@@ -335,8 +335,12 @@ func batchesOfAnySizeAndContent(t *testing.T, compiled compiler) {
 			t.Error("rows that met no real ones know that there were none")
 		}
 	}
+	mislabelled := Batch{x.Points, slices.Clone(x.Labels)}
+	mislabelled.Labels[2] = l.Classes
 	for want, bad := range map[string]func() error{
-		"is for 9 of dimension 3":           func() error { _, err := program.Gradient(rows(5, dim, 3, 1), full); return err },
+		"is for 9 of dimension 3":   func() error { _, err := program.Gradient(rows(5, dim, 3, 1), full); return err },
+		"make as many (Loss.Split)": func() error { _, err := program.Gradient(rows(total, dim+1, 3, 1), full); return err },
+		"generated rows: expected labels from 0 to 2, found 3 in row 2; mend": func() error { _, err := program.Gradient(mislabelled, full); return err },
 		"rows of dimension 3":               func() error { _, err := program.Gradient(x, rows(2, 5, 3, 1)); return err },
 		"each with a label":                 func() error { _, err := program.Gradient(x, Batch{Points: full.Points}); return err },
 		"from 0 to 1":                       func() error { _, err := small(1.5).Compile(b, n, room, dim); return err },

@@ -93,6 +93,9 @@ func checkLabels(c *Config, labels []int, classes []string) error {
 	if c.Samples < len(classes) {
 		return fmt.Errorf("samples is %d and %s has %d classes; score at least a row of each", c.Samples, c.Dataset, len(classes))
 	}
+	if err := checkRange(labels, len(classes)); err != nil {
+		return fmt.Errorf("private rows of %s: %w", c.Dataset, err)
+	}
 	return nil
 }
 

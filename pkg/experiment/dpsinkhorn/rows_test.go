@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -93,6 +94,20 @@ func TestFaces(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Labels of no class are refused with their row, whoever brings them: no training begins.
+func TestLabelsOfNoClassAreRefused(t *testing.T) {
+	c := &Config{Dataset: "shades", Samples: 10}
+	for _, wrong := range []int{-1, 3} {
+		err := checkLabels(c, []int{0, 2, wrong, 1}, []string{"a", "b", "c"})
+		if want := fmt.Sprintf("private rows of shades: expected labels from 0 to 2, found %d in row 2; mend or leave out that row", wrong); err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err := checkLabels(c, []int{0, 2, 1}, []string{"a", "b", "c"}); err != nil {
+		t.Error(err)
 	}
 }
 

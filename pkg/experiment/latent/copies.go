@@ -35,7 +35,7 @@ func (d *Data) Copies(x transport.Points, seed uint64) (experiment.Measured, err
 	}
 	return experiment.Measured{
 		Values: values,
-		Rows:   x.Len(), NonPrivate: true,
+		Rows:   x.Len(), NonPrivate: true, Computed: d.computed(),
 		Note: fmt.Sprintf("latents beside %d private and %d held-out ones; copies would be nearer to private rows more often than public latents are", d.Private.Len(), d.Test.Len()),
 	}, err
 }

@@ -11,6 +11,9 @@ import (
 	"molehill/transport"
 )
 
+// computed is on what latents are measured.
+func (d *Data) computed() run.Provenance { return run.Provenance{Backend: d.Backend.String()} }
+
 // FID measures images decoded from latents against as many held-out ones. The
 // real ones' value is that of reconstructions of the held-out images themselves,
 // which no flow of latents can be expected to be below.
@@ -20,7 +23,7 @@ func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func
 		return experiment.Measured{}, err
 	}
 	name, count := score.Name(), min(x.Len(), d.Test.Len())
-	measured := experiment.Measured{Values: run.Values{}, Rows: count}
+	measured := experiment.Measured{Values: run.Values{}, Rows: count, Computed: d.computed()}
 	held := d.images(count)
 	decoded := func(latents transport.Points) (*dataset.Dataset, error) {
 		images := *held

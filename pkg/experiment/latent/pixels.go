@@ -24,7 +24,7 @@ const pixelDirections = 512
 // flow of latents cannot be expected to reach it, as decoded images lack what the
 // autoencoder leaves out.
 func (d *Data) PixelDistance(ctx context.Context, name string, x transport.Points, seed uint64, say func(run.Event)) (experiment.Measured, error) {
-	found := experiment.Measured{Rows: x.Len()}
+	found := experiment.Measured{Rows: x.Len(), Computed: d.computed()}
 	held := transport.Points{Dim: d.Pixels, Data: d.Images().X}
 	rng := rand.New(rand.NewPCG(seed, 0x706978656c))
 	u := sliced.Uniform(d.Pixels, pixelDirections, rng)

@@ -47,11 +47,11 @@ func TestPixelsOfAShift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Data{model: &network{Guarded: model}, test: splits.Test, Pixels: 64}
+	d := &Data{model: &network{Guarded: model}, test: splits.Test, Pixels: 64, Backend: &backend.Backend{Name: "pencil", Device: "paper"}}
 	measure := func(x transport.Points) run.Values {
 		t.Helper()
 		found, err := d.PixelDistance(t.Context(), "specks", x, 1, func(run.Event) {})
-		if err != nil || found.Rows != x.Len() {
+		if err != nil || found.Rows != x.Len() || found.Computed.Backend != "pencil (paper)" {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		return found.Values

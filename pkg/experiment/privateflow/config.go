@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
+	"slices"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
@@ -20,9 +21,9 @@ import (
 // Config are the settings of a private flow on images. The papers' symbols
 // stand beside each.
 type Config struct {
-	Dataset string          `json:"dataset"`
+	Dataset string          `json:"dataset"` // of images: `molehill data list`; glyphs needs no files
 	Weights string          `json:"weights"` // file of the autoencoder's weights, or a registered model; "" for the weights that ship, or else the last that were trained
-	Inputs  string          `json:"inputs"`  // digests of rows and weights that no version fixes; see Pin
+	Inputs  string          `json:"inputs"`  // filled in by itself: digests of rows and weights that no version fixes; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ, below 1/n
 
@@ -42,7 +43,7 @@ type Config struct {
 	Bins  int `json:"bins"`  // of the quantile sketch, on each direction
 
 	// Degree is the highest of the spherical harmonics whose means are released;
-	// 0 for harmonic.Degree's choice from the public numbers.
+	// 0 for the one that suits the number of records, their dimension and the noise.
 	Degree int `json:"degree"`
 
 	Classes int    `json:"classes,omitempty"` // how many the labels name, public; 0 without labels
@@ -51,9 +52,9 @@ type Config struct {
 	Features int     `json:"features"` // pairs of random Fourier features of a mean embedding
 	Scale    float64 `json:"scale"`    // length scale of its kernel, public
 
-	// Published takes the paper's directions and noise for its claim of Epsilon
-	// in place of noise calibrated to prove it; the statement then says what can
-	// be proved.
+	// Published takes the paper's directions and noise for its claim of ε in
+	// place of noise calibrated to prove it; the statement then says what can be
+	// proved.
 	Published bool `json:"published"`
 
 	// Release is the run whose release is used again, at no further cost; "" to
@@ -92,8 +93,8 @@ func (c *Config) Check() error {
 		experiment.Within("steps", c.Steps, 1, 100_000_000),
 		experiment.Within("directions", c.Directions, 1, 10_000_000),
 		experiment.Within("per_step", c.PerStep, 0, 10_000_000),
-		experiment.Within("batch", c.Batch, 0, 10_000_000),
-		experiment.Within("bins", c.Bins, 0, 1_000_000),
+		experiment.Within("batch", c.Batch, c.least("batch"), 10_000_000),
+		experiment.Within("bins", c.Bins, c.least("bins"), 1_000_000),
 		experiment.Within("degree", c.Degree, 0, 100),
 		experiment.Within("classes", c.Classes, 0, 10_000),
 		experiment.Within("features", c.Features, 0, 10_000_000),
@@ -128,6 +129,15 @@ func (c *Config) Check() error {
 		return c.check(c)
 	}
 	return nil
+}
+
+// least is the least that a setting can be: 1 where the estimator reads it. Elsewhere
+// older runs may have 0.
+func (c *Config) least(name string) int {
+	if r, tells := c.estimator.(Reader); tells && slices.Contains(r.Reads(), name) {
+		return 1
+	}
+	return 0
 }
 
 // Pin implements experiment.Pinner.

@@ -47,7 +47,7 @@ func (f *Files) Recall(hash string) error {
 		return err
 	}
 	if err := store.Recall(hash, f); err != nil {
-		return fmt.Errorf("where the data of this run are: %w; ask for the run again, with the same data and schema", err)
+		return fmt.Errorf("where the data of this run are: %w; if runs were moved, move .inputs and .inputs.key of their folder, too; else ask for the run again, with the same data and schema: without .inputs.key that is another run, which pays again", err)
 	}
 	return nil
 }

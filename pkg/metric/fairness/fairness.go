@@ -21,7 +21,7 @@ func shares(group []int, n int, what string, among, chosen func(i int) bool) (sh
 	var all [2]int
 	for i, g := range group {
 		if g != 0 && g != 1 {
-			return share, fmt.Errorf("fairness: row %d is of group %d; there are the groups 0 and 1", i, g)
+			return share, fmt.Errorf("fairness: row %d is of group %d; there are the groups 0 and 1: recode the column, or drop the row", i, g)
 		}
 		if !among(i) {
 			continue
@@ -33,7 +33,7 @@ func shares(group []int, n int, what string, among, chosen func(i int) bool) (sh
 	}
 	for g, count := range all {
 		if count == 0 {
-			return share, fmt.Errorf("fairness: group %d has no %s, so that nothing can be said of it; bring some", g, what)
+			return share, fmt.Errorf("fairness: group %d has no %s, so that nothing can be said of it; bring at least one of them, or leave this measure out", g, what)
 		}
 		share[g] /= float64(count)
 	}
@@ -70,7 +70,7 @@ func Odds(decisions []bool, group, outcome []int, k int) (float64, error) {
 // [n, 2], that lie above the line y = −x (004, C.4).
 func OverDiagonal(predictions transport.Points, group []int) (over [2]float64, err error) {
 	if predictions.Dim != 2 {
-		return over, fmt.Errorf("fairness: predictions of dimension %d; the diagonal is one of the plane", predictions.Dim)
+		return over, fmt.Errorf("fairness: predictions of dimension %d; the diagonal is one of the plane: give two numbers a row", predictions.Dim)
 	}
 	return shares(group, predictions.Len(), "rows", everybody, func(i int) bool {
 		row := predictions.Row(i)

@@ -89,19 +89,19 @@ func TestSymmetries(t *testing.T) {
 
 func TestBadInputNamesTheGroup(t *testing.T) {
 	for want, err := range map[string]error{
-		"group 1 has no rows with outcome 1": second(Odds([]bool{true, true}, []int{0, 1}, []int{1, 0}, 1)),
-		"group 0 has no rows":                second(DisparateImpact([]bool{true}, []int{1})),
-		"row 1 is of group 2":                second(ParityGap([]bool{true, true}, []int{0, 2})),
-		"groups of 1 rows for 2":             second(ParityGap([]bool{true, true}, []int{0})),
-		"give one each":                      second(Odds([]bool{true}, []int{0}, nil, 1)),
-		"empty sample":                       second(KolmogorovSmirnov(nil, []float64{1})),
-		"has NaN":                            second(KolmogorovSmirnov([]float64{1, math.NaN()}, []float64{1})),
+		"group 1 has no rows with outcome 1, so that nothing can be said of it; bring at least one of them, or leave this measure out": second(Odds([]bool{true, true}, []int{0, 1}, []int{1, 0}, 1)),
+		"group 0 has no rows, so that nothing can be said of it; bring at least one of them, or leave":                                 second(DisparateImpact([]bool{true}, []int{1})),
+		"row 1 is of group 2; there are the groups 0 and 1: recode the column, or drop the row":                                        second(ParityGap([]bool{true, true}, []int{0, 2})),
+		"groups of 1 rows for 2": second(ParityGap([]bool{true, true}, []int{0})),
+		"give one each":          second(Odds([]bool{true}, []int{0}, nil, 1)),
+		"empty sample":           second(KolmogorovSmirnov(nil, []float64{1})),
+		"has NaN":                second(KolmogorovSmirnov([]float64{1, math.NaN()}, []float64{1})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want it to say %q", err, want)
 		}
 	}
-	if _, err := OverDiagonal(transport.Points{Dim: 3}, nil); err == nil || !strings.Contains(err.Error(), "dimension 3") {
+	if _, err := OverDiagonal(transport.Points{Dim: 3}, nil); err == nil || !strings.Contains(err.Error(), "dimension 3") || !strings.Contains(err.Error(), "give two numbers a row") {
 		t.Errorf("the diagonal of space: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"molehill/pkg/plugin"
 )
@@ -32,7 +33,52 @@ func subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return &plugin.UnknownError{Kind: "command", Name: args[0], Nearest: plugin.Nearest(args[0], names)}
+	return &plugin.UnknownError{Kind: "command", Name: args[0], Nearest: plugin.Nearest(args[0], names), List: cmd.CommandPath() + " --help"}
+}
+
+// Arguments has a command take what its Use line names; see Expect.
+func Arguments(cmd *cobra.Command, args []string) error {
+	_, form, _ := strings.Cut(cmd.Use, " ")
+	return Expect(cmd, form, args)
+}
+
+// Expect says which arguments of a form are missing, and which required flags, or which
+// argument is one too many. In a form each word before the first flag is an argument, one
+// with "..." at least one, and one in brackets may be missing.
+func Expect(cmd *cobra.Command, form string, args []string) error {
+	words, _, _ := strings.Cut(" "+form, " -")
+	all := strings.Fields(words)
+	var missing []string
+	for i, word := range all {
+		if i >= len(args) && word[0] != '[' {
+			missing = append(missing, strings.ReplaceAll(strings.TrimSuffix(word, "..."), "|", " or "))
+		}
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, required := f.Annotations[cobra.BashCompOneRequiredFlag]; required && !f.Changed {
+			missing = append(missing, "--"+f.Name)
+		}
+	})
+	wrong := ""
+	switch last := len(missing) - 1; {
+	case len(args) > len(all) && !strings.Contains(words, "..."):
+		wrong = fmt.Sprintf("%q is one argument too many", args[len(all)])
+	case last == 0:
+		wrong = missing[0] + " is missing"
+	case last > 0:
+		wrong = strings.Join(missing[:last], ", ") + " and " + missing[last] + " are missing"
+	default:
+		return nil
+	}
+	path := cmd.CommandPath()
+	wrong += ": expected `" + strings.TrimSpace(path+" "+form) + "`"
+	for line := range strings.Lines(cmd.Example) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, path+" ") {
+			wrong += ", such as `" + line + "`"
+			break
+		}
+	}
+	return fmt.Errorf("%s; see `%s --help`", wrong, path)
 }
 
 // computing marks commands that start or make computations.
