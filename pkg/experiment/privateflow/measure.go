@@ -67,5 +67,5 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	if v.Note != "" {
 		note += "; " + v.Note
 	}
-	return experiment.Measured{Values: found, Rows: took, Note: note}, err
+	return experiment.Measured{Values: found, Rows: took, Note: note, Computed: run.Provenance{Backend: data.Backend.String()}}, err
 }

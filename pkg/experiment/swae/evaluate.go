@@ -159,7 +159,7 @@ func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Con
 	}
 	defer t.close()
 	d := t.data
-	found = experiment.Measured{Values: run.Values{}, Rows: count}
+	found = experiment.Measured{Values: run.Values{}, Rows: count, Computed: run.Provenance{Backend: d.backend.String()}}
 	label := classify(t.label)
 	if name == "knn" {
 		found.NonPrivate, found.Note = true, fmt.Sprintf("labels are those of the %d nearest private codes, which no budget was charged for", neighbours)
