@@ -263,7 +263,7 @@ func (m measured) number(name string) float64 {
 // curve is the accuracy of logistic regression along the table's setting.
 func (t table) curve(dataset string, all []measured) viz.Curves {
 	const metric = "logistic accuracy"
-	f := viz.Curves{Title: "What generated images teach, " + dataset, Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones.",
+	f := viz.Curves{Title: "What generated images teach, " + dataset, Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones. Means over seeds; bands are a standard deviation to both sides.",
 		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
 	for _, m := range all {
 		mean, deviation := m.over(experiment.OwnMetric(metric))

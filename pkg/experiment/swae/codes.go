@@ -214,7 +214,7 @@ func Interpolations(r *run.Run) (viz.Images, error) {
 // lines sets interpolations out, three in a row with a white image between.
 func lines(x []float32) viz.Images {
 	const abreast = 3
-	f := viz.Images{Height: side, Width: side, Cols: abreast*(between+1) - 1, Title: "On the way from one held-out image to another of its class", Scale: 1,
+	f := viz.Images{Height: side, Width: side, Cols: abreast*(between+1) - 1, Title: "From the first held-out image of one class to that of another", Scale: 1,
 		Caption: fmt.Sprintf("%d pairs in a row, %d images each: a code, %d on the way, another.", abreast, between, between-2)}
 	white := slices.Repeat([]float32{1}, pixels)
 	i := 0

@@ -237,6 +237,7 @@ func curveOf(cells []cell, g group, metric, title string) (f viz.Annotated, foun
 		}
 	}
 	f.Title, f.Height = title+": "+g.title, 440
+	f.Caption = "Means over seeds; bands are a standard deviation to both sides. Beyond the dotted line on the right stands what has no noise."
 	room := math.Log(high / low)
 	low, high = low*math.Exp(-0.12*room), high*math.Exp(0.03*room) // below, for the word on ∞
 	f.X = viz.Axis{Label: "ε, proved", Log: true, Min: min(least, 0.1) / 1.2, Max: 2 * never}
