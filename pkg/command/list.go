@@ -29,6 +29,14 @@ settings.`,
 			if err != nil {
 				return err
 			}
+			for _, k := range kinds {
+				if k.Kind == experiment.Sweeps.Kind+"s" {
+					continue // it may have an experiment's name, and has settings of its own
+				}
+				for i, p := range k.Plugins { // an estimator has the settings of its experiment
+					k.Plugins[i].Unread = experiment.Unread(p.Name)
+				}
+			}
 			out := cmd.OutOrStdout()
 			switch {
 			case asJSON:
@@ -69,7 +77,6 @@ func showKinds(out io.Writer, kinds []plugin.Kind, sources bool) error {
 
 func showPlugins(out io.Writer, kinds []plugin.Kind) error {
 	var before []plugin.Setting
-	var unread []string // by the experiment, and by the estimator of its name
 	for _, k := range kinds {
 		for _, p := range k.Plugins {
 			fmt.Fprintf(out, "%s, one of the %s\n  %s\n", p.Name, k.Kind, p.Summary)
@@ -88,10 +95,6 @@ func showPlugins(out io.Writer, kinds []plugin.Kind) error {
 			if err != nil {
 				return err
 			}
-			if k.Kind == experiment.Registry.Kind+"s" {
-				unread = experiment.Unread(p.Name)
-			}
-			settings = slices.DeleteFunc(settings, func(s plugin.Setting) bool { return slices.Contains(unread, s.Name) })
 			if before != nil && slices.EqualFunc(settings, before, sameSetting) {
 				line("settings", "as above") // an estimator and its experiment
 			} else if len(presets) > 0 {
@@ -102,8 +105,8 @@ func showPlugins(out io.Writer, kinds []plugin.Kind) error {
 				for _, s := range settings {
 					fmt.Fprintf(w, "    %s\t%s\t%s\n", s.Name, strings.Join(s.Values, "\t"), s.Meaning)
 				}
-				if len(unread) > 0 {
-					fmt.Fprintf(w, "    not read while the others are as they are, and refused: %s\n", strings.Join(unread, ", "))
+				if len(p.Unread) > 0 {
+					fmt.Fprintf(w, "    not read while the others are as they are, and refused: %s\n", strings.Join(p.Unread, ", "))
 				}
 			}
 			before = settings

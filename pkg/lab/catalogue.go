@@ -122,7 +122,10 @@ func page(kinds []plugin.Kind) (viz.Table, error) {
 				text += " Source: " + p.Source + "."
 			}
 			if use := k.Use(p); use != "" {
-				text += " Use: " + use
+				text += " Use: " + use + "."
+			}
+			if len(p.Unread) > 0 {
+				text += " Not read while the others are as they are, and refused: " + strings.Join(p.Unread, ", ") + "."
 			}
 			if p.Fault != "" {
 				text += " FAULTY: " + p.Fault

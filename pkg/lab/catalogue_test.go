@@ -16,7 +16,8 @@ func entry(name string, o plugin.Origin) plugin.Entry {
 func TestCatalogueAddsWhatTheNotebookDeclares(t *testing.T) {
 	ours, theirs, mine := plugin.Origin{Module: "molehill"}, plugin.Origin{Module: "example.org/hills", Version: "v1.2.0"}, plugin.Origin{Module: "gonb_1", Package: "main"}
 	flow := entry("flow", ours)
-	flow.Defaults = map[string]json.RawMessage{"quick": json.RawMessage(`{"steps":3,"dataset":"mnist"}`), "paper": json.RawMessage(`{"steps":4,"dataset":"mnist"}`)}
+	flow.Defaults = map[string]json.RawMessage{"quick": json.RawMessage(`{"steps":3,"dataset":"mnist"}`), "paper": json.RawMessage(`{"steps":4,"dataset":"mnist","bins":2}`)}
+	flow.Unread = []string{"bins"}
 	program := []plugin.Kind{{Kind: "experiments", Plugins: []plugin.Entry{flow, entry("hills", theirs)}, Faults: []string{"one was left out"}}}
 	cell := []plugin.Kind{
 		{Kind: "experiments", Plugins: []plugin.Entry{entry("flow", ours), entry("hills", theirs), entry("scatter", mine)}},
@@ -40,8 +41,8 @@ func TestCatalogueAddsWhatTheNotebookDeclares(t *testing.T) {
 		t.Errorf("its page is\n%s, %v", page, err)
 	}
 	page, err = catalogue(program, []string{"flow"})
-	if err != nil || len(page.Rows) != 2 || page.Rows[0][0] != "steps" || page.Rows[0][1] != "3" || page.Rows[0][2] != "4" {
-		t.Errorf("the settings of flow are %v, %v; want them in their order, quick before paper", page.Rows, err)
+	if err != nil || len(page.Rows) != 2 || page.Rows[0][0] != "steps" || page.Rows[0][1] != "3" || page.Rows[0][2] != "4" || !strings.Contains(page.Caption, "refused: bins.") {
+		t.Errorf("the settings of flow are %v, %v; want them in their order, quick before paper, and of bins that nothing reads it: %s", page.Rows, err, page.Caption)
 	}
 	if _, err := catalogue(program, []string{"flwo"}); err == nil || !strings.Contains(err.Error(), "did you mean flow") {
 		t.Errorf("an unknown word: %v", err)

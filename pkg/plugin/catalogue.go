@@ -24,6 +24,7 @@ type Entry struct {
 	// there are no presets.
 	Defaults map[string]json.RawMessage `json:"defaults,omitempty"`
 	Meanings map[string]string          `json:"meanings,omitempty"` // of settings, by name
+	Unread   []string                   `json:"unread,omitempty"`   // settings that it has and refuses to have changed
 	Fault    string                     `json:"fault,omitempty"`    // why there are no defaults
 	Plugin   Plugin                     `json:"-"`                  // itself, in the program that has it
 }

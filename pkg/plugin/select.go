@@ -76,7 +76,8 @@ func (k Kind) Use(e Entry) string {
 }
 
 // Settings are the default settings of an entry in the order of their
-// declaration: a value for each of presets, "" where a preset lacks it.
+// declaration: a value for each of presets, "" where a preset lacks it. Those that are not
+// read are left out.
 func (e Entry) Settings() (presets []string, rows []Setting, err error) {
 	if len(e.Defaults) == 0 {
 		return nil, nil, nil
@@ -101,6 +102,9 @@ func (e Entry) Settings() (presets []string, rows []Setting, err error) {
 				return nil, nil, err
 			}
 			name := fmt.Sprint(token)
+			if slices.Contains(e.Unread, name) {
+				continue
+			}
 			at := slices.IndexFunc(rows, func(s Setting) bool { return s.Name == name })
 			if at < 0 {
 				at = len(rows)
