@@ -65,9 +65,16 @@ func (e *Epsilon) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// Labels of claims.
+const (
+	AsProved    = "as proved"
+	AsPublished = "as published" // what a paper prints
+	PapersWay   = "paper's way"  // what its accounting gives for noise that is not its own
+)
+
 // Claim is one ε and why to believe it, or not.
 type Claim struct {
-	Label      string  `json:"label"` // "as proved", "as published", …
+	Label      string  `json:"label"` // AsProved, AsPublished, PapersWay, …
 	Accountant string  `json:"accountant"`
 	Epsilon    Epsilon `json:"epsilon"`
 	Sound      bool    `json:"sound"` // proved for what was computed
@@ -115,7 +122,7 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 	if p.NoiseStd == 0 {
 		s.Mechanism = "none: the records are used as they are"
 		s.Sensitivity.Value, s.Sensitivity.Source, s.Randomness, s.Research = 0, "not bounded, as nothing is protected", "none in a release", false
-		s.Claims = []Claim{{Label: "as proved", Accountant: "none", Epsilon: Epsilon(math.Inf(1)), Sound: true, Note: "no noise, no privacy"}}
+		s.Claims = []Claim{{Label: AsProved, Accountant: "none", Epsilon: Epsilon(math.Inf(1)), Sound: true, Note: "no noise, no privacy"}}
 		return s, nil
 	}
 	if p.Budget.Delta*float64(p.Records) >= 1 {
@@ -127,7 +134,7 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 		return s, err
 	}
 	for _, r := range results {
-		s.Claims = append(s.Claims, Claim{Label: "as proved", Accountant: r.Accountant, Epsilon: Epsilon(r.Epsilon), Sound: true, Note: r.Note})
+		s.Claims = append(s.Claims, Claim{Label: AsProved, Accountant: r.Accountant, Epsilon: Epsilon(r.Epsilon), Sound: true, Note: r.Note})
 	}
 	s.Claims = append(s.Claims, published...)
 	if float64(s.Epsilon()) > p.Budget.Epsilon*(1+1e-6) {

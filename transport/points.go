@@ -12,6 +12,7 @@ package transport
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Points are n points of R^Dim, one after the other: Data is [n, Dim].
@@ -52,6 +53,12 @@ func (p Points) Subset(indices []int) Points {
 		copy(s.Row(to), p.Row(from))
 	}
 	return s
+}
+
+// Finite reports whether all numbers are.
+func Finite(numbers []float32) bool {
+	// v−v is 0, or NaN for NaN and infinities.
+	return !slices.ContainsFunc(numbers, func(v float32) bool { return v-v != 0 })
 }
 
 // Check returns an error unless p is a non-empty set of finite points. It

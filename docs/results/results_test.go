@@ -9,7 +9,7 @@ import (
 
 	"molehill/pkg/experiment"
 	_ "molehill/pkg/experiment/circle"
-	_ "molehill/pkg/experiment/dpsinkhorn"
+	_ "molehill/pkg/experiment/dpsinkhorn/tables"
 	_ "molehill/pkg/experiment/fair/tables"
 	_ "molehill/pkg/experiment/privateflow/table1"
 	_ "molehill/pkg/experiment/swae"

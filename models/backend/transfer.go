@@ -25,6 +25,13 @@ func Put[T float32 | int32](b *Backend, numbers []T, dims ...int) (*tensors.Tens
 	return nil, fmt.Errorf("backend: %d numbers to %s: %w", len(numbers), b, err)
 }
 
+// Free releases tensors on their device, whose memory the garbage collector does not see.
+func Free(all []*tensors.Tensor) {
+	for _, t := range all {
+		t.MustFinalizeAll()
+	}
+}
+
 // Fetch copies the numbers of a tensor on the backend's device into to.
 func Fetch(b *Backend, t *tensors.Tensor, to []float32) error {
 	if t.DType() != dtypes.Float32 || t.Size() != len(to) {

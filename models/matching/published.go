@@ -29,6 +29,6 @@ func (p Published) NoiseStd() (float64, error) {
 // Claim is what 004 claims for the plan's noise; note says more of it.
 func (p Published) Claim(note string) (privacy.Claim, error) {
 	limit, err := accountant.GDP{}.Epsilon(p.event(p.Plan.NoiseStd/p.Sensitivity.Value), p.Plan.Sensitivity.Relation, p.Plan.Budget.Delta)
-	return privacy.Claim{Label: "as published", Accountant: limit.Accountant, Epsilon: privacy.Epsilon(limit.Epsilon),
+	return privacy.Claim{Label: privacy.AsPublished, Accountant: limit.Accountant, Epsilon: privacy.Epsilon(limit.Epsilon),
 		Note: fmt.Sprintf("004 Section 5.3: a limit for many small steps, no bound; for its sensitivity %.4g%s", p.Sensitivity.Value, note)}, err
 }

@@ -31,7 +31,7 @@ import (
 	"molehill/pkg/command/promise"
 	"molehill/pkg/command/runs"
 	_ "molehill/pkg/experiment/circle"
-	_ "molehill/pkg/experiment/dpsinkhorn"
+	_ "molehill/pkg/experiment/dpsinkhorn/tables"
 	_ "molehill/pkg/experiment/fair/tables"
 	_ "molehill/pkg/experiment/privateflow/table1"
 	_ "molehill/pkg/experiment/swae"

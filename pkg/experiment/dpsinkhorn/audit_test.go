@@ -8,6 +8,7 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
+	"molehill/transport/semidebiased"
 )
 
 // The claim survives the audit, whose bound is not 0; a twin with half the noise that its
@@ -17,13 +18,13 @@ import (
 func TestAuditOfNoisyGradients(t *testing.T) {
 	for _, way := range []struct {
 		perturbed string
-		clipping  Clipping
+		clipping  semidebiased.Clipping
 		batch     int // of 100 records
 		twin      float64
-	}{{ByImages, Whole, 100, 2}, {ByImages, PerImage, 100, 2}, {ByParameters, Whole, 100, 2}, {ByImages, Whole, 90, 8}} {
+	}{{ByImages, semidebiased.Whole, 100, 2}, {ByImages, semidebiased.PerImage, 100, 2}, {ByParameters, semidebiased.Whole, 100, 2}, {ByImages, semidebiased.Whole, 90, 8}} {
 		c := config(t, "dp-sinkhorn", experiment.Quick)
 		c.Batch, c.Generated, c.Steps, c.Epsilon, c.Perturbed, c.Clipping = way.batch, 4, 4, 2, way.perturbed, way.clipping
-		plan, claims, err := c.plan(100, 4)
+		plan, claims, err := c.Plan(100, 4)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // shift is how far a copy of an image is moved at most, in pixels.
@@ -13,11 +14,11 @@ const shift = 2
 // and moved by up to shift pixels along both axes, where the pixels at its edge go on
 // (augmentation multiplicity, De et al. 2022). All copies of a record come and go with
 // it, and what is clipped is the gradient of all of them together: no promise changes.
-func (d *Rows) multiply(b Batch, times int, rng *rand.Rand) Batch {
+func (d *Rows) multiply(b semidebiased.Batch, times int, rng *rand.Rand) semidebiased.Batch {
 	if times == 1 {
 		return b
 	}
-	all := Batch{transport.NewPoints(b.Len()*times, b.Dim), make([]int, 0, b.Len()*times)}
+	all := semidebiased.Batch{Points: transport.NewPoints(b.Len()*times, b.Dim), Labels: make([]int, 0, b.Len()*times)}
 	for i := range b.Len() {
 		for copied := range times {
 			all.Labels = append(all.Labels, b.Labels[i])

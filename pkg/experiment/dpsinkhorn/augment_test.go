@@ -11,6 +11,7 @@ import (
 	"molehill/privacy/clip"
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // A copy is the image moved, with the pixels of its edge going on; the first copy is the
@@ -75,8 +76,8 @@ func TestCopiesLeaveTheSensitivity(t *testing.T) {
 		c := tiny(t)
 		c.Multiplicity = 4
 		x := rows(9, side*side, 3, 2)
-		taught := teaching(t, b, c, rows(6, side*side, 3, 1), nil) // compiled once
-		taught.rows.Height, taught.rows.Width, taught.rows.Channels = side, side, 1
+		guide := guiding(t, b, c, rows(6, side*side, 3, 1), nil) // compiled once
+		guide.rows.Height, guide.rows.Width, guide.rows.Channels = side, side, 1
 		var largest float64
 		for record := range 20 {
 			var released [2][]float32
@@ -88,11 +89,11 @@ func TestCopiesLeaveTheSensitivity(t *testing.T) {
 					for i := range far.Row(6) {
 						far.Row(6)[i] = float32(record-10) * 1e3
 					}
-					private = Batch{far, append(private.Labels, record%3)}
+					private = semidebiased.Batch{Points: far, Labels: append(private.Labels, record%3)}
 				}
 				plan := planned(t, c, private.Len(), c.Generated*side*side, 1, 1e-6)
-				taught.rows.Private, taught.release = private, plan.Releaser(noise.Seeded(3))
-				g, err := taught.gradient(0, x)
+				guide.rows.Private, guide.release = private, plan.Releaser(noise.Seeded(3))
+				g, err := guide.gradient(0, x)
 				if err != nil {
 					t.Fatal(err)
 				}

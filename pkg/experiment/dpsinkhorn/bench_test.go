@@ -8,9 +8,10 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/privacy/noise"
+	"molehill/transport/semidebiased"
 )
 
-// timed is a teacher that adds up where the time of a step goes: drawing, the graph
+// timed is a guide that adds up where the time of a step goes: drawing, the graph
 // of the loss, and what makes its gradient private. The rest of a step is the
 // generator's.
 type timed struct {
@@ -18,7 +19,7 @@ type timed struct {
 	loss, private time.Duration
 }
 
-func (t *timed) gradient(step int, x Batch) ([]float32, error) {
+func (t *timed) gradient(step int, x semidebiased.Batch) ([]float32, error) {
 	began := time.Now()
 	p, err := t.pull(step, x)
 	t.loss += time.Since(began)
@@ -30,22 +31,22 @@ func (t *timed) gradient(step int, x Batch) ([]float32, error) {
 	return p.ByX, t.config.Clipping.Sanitise(p.ByX, t.config.Generated, x.Dim, t.config.Bound, t.release, step)
 }
 
-// timedLook adds up the time of a look on the host, for which a joined step waits.
-type timedLook struct {
-	look
+// timedSolver adds up the time of a solver on the host, for which a joined step waits.
+type timedSolver struct {
+	semidebiased.Solver
 	took time.Duration
 }
 
-func (l *timedLook) Gradient(x, real Batch) (Pull, error) {
+func (l *timedSolver) Gradient(x, real semidebiased.Batch) (semidebiased.Pull, error) {
 	began := time.Now()
 	defer func() { l.took += time.Since(began) }()
-	return l.look.Gradient(x, real)
+	return l.Solver.Gradient(x, real)
 }
 
-func (l *timedLook) unpack(packed []float32, rest func() ([]float32, error), in given) (Pull, error) {
+func (l *timedSolver) Unpack(packed []float32, rest func() ([]float32, error), in semidebiased.Fed) (semidebiased.Pull, error) {
 	began := time.Now()
 	defer func() { l.took += time.Since(began) }()
-	return l.look.unpack(packed, rest, in)
+	return l.Solver.Unpack(packed, rest, in)
 }
 
 // A step of training: 50 real rows, and 70 generated ones of the text's network at a
@@ -74,29 +75,29 @@ func BenchmarkStep(b *testing.B) {
 				clampTo(private.Row(i), c.dim)
 			}
 			d := &Rows{Private: private, Held: &dataset.Dataset{}, Classes: make([]string, 10), Height: 28, Width: 28, Channels: 1, Backend: on}
-			s, err := newStudent(config, d, noise.Seeded(1))
+			s, err := newTraining(config, d, noise.Seeded(1))
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer s.made.Close()
+			defer s.generator.Close()
 			config.Steps = 1_000_000
-			plan, _, err := config.plan(private.Len(), config.Generated*c.dim)
+			plan, _, err := config.Plan(private.Len(), config.Generated*c.dim)
 			if err != nil {
 				b.Fatal(err)
 			}
-			var looks look
-			var host timedLook
+			var solver semidebiased.Solver
+			var host timedSolver
 			if c.exact {
-				host.look, err = config.loss(10).Exact(config.Generated, room(config.Batch), c.dim)
-				looks = &host
+				host.Solver, err = config.loss(10).Exact(config.Generated, room(config.Batch), c.dim)
+				solver = &host
 			} else {
-				looks, err = config.loss(10).Compile(on, config.Generated, room(config.Batch), c.dim)
+				solver, err = config.loss(10).Compile(on, config.Generated, room(config.Batch), c.dim)
 			}
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer looks.Close()
-			t := &timed{byImages: &byImages{config: config, look: looks, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
+			defer solver.Close()
+			t := &timed{byImages: &byImages{config: config, solver: solver, rows: &Rows{Private: private}, release: plan.Releaser(noise.Seeded(2))}}
 			j, err := s.join(t.byImages, plan.Steps)
 			if err != nil {
 				b.Fatal(err)
@@ -159,7 +160,7 @@ func BenchmarkExact(b *testing.B) {
 		b.Fatal(err)
 	}
 	made, real := rows(total, dim, 10, 1), rows(config.Batch, dim, 10, 2)
-	for _, x := range []Batch{made, real} {
+	for _, x := range []semidebiased.Batch{made, real} {
 		for i := range x.Len() {
 			clampTo(x.Row(i), dim)
 		}

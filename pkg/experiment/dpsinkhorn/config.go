@@ -14,6 +14,7 @@ import (
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
+	"molehill/transport/semidebiased"
 )
 
 // Where generated and real rows meet.
@@ -52,12 +53,12 @@ type Config struct {
 	Iterations int     `json:"iterations"`  // of Sinkhorn's algorithm, at most
 	Tolerance  float64 `json:"tolerance"`   // of its marginals
 
-	Batch        int      `json:"batch"`        // real rows of a step, on average; how many there are is left to chance
-	Multiplicity int      `json:"multiplicity"` // how many times each real image of a step is looked at: as it is, and moved by a few pixels
-	Generated    int      `json:"generated"`    // n, generated rows that meet them: a public number
-	Clipping     Clipping `json:"clipping"`     // of gradients: whole or per-image
-	Bound        float64  `json:"bound"`        // Δ, to which gradients are clipped
-	Perturbed    string   `json:"perturbed"`    // what gets the noise: the gradient by images or by parameters
+	Batch        int                   `json:"batch"`        // real rows of a step, on average; how many there are is left to chance
+	Multiplicity int                   `json:"multiplicity"` // how many times each real image of a step is looked at: as it is, and moved by a few pixels
+	Generated    int                   `json:"generated"`    // n, generated rows that meet them: a public number
+	Clipping     semidebiased.Clipping `json:"clipping"`     // of gradients: whole or per-image
+	Bound        float64               `json:"bound"`        // Δ, to which gradients are clipped
+	Perturbed    string                `json:"perturbed"`    // what gets the noise: the gradient by images or by parameters
 	// Noise is σ, the noise in units of Δ, and the training ends before the step
 	// that would spend more than ε; 0 for the least noise that proves ε for all
 	// steps.
@@ -131,7 +132,7 @@ func (c *Config) Check() error {
 		name, value string
 		choice      []string
 	}{
-		{"space", c.Space, []string{Pixels, Latents}}, {"clipping", string(c.Clipping), []string{string(Whole), string(PerImage)}},
+		{"space", c.Space, []string{Pixels, Latents}}, {"clipping", string(c.Clipping), []string{string(semidebiased.Whole), string(semidebiased.PerImage)}},
 		{"perturbed", c.Perturbed, []string{ByImages, ByParameters}}, {"schedule", c.Schedule, []string{Constant, Cosine}},
 	} {
 		if field.value != field.choice[0] && field.value != field.choice[1] {
@@ -141,8 +142,8 @@ func (c *Config) Check() error {
 	if c.Multiplicity > 1 && c.Space != Pixels {
 		return fmt.Errorf("multiplicity is %d and space %q; it is images that are moved, take space=%s or leave it out", c.Multiplicity, c.Space, Pixels)
 	}
-	if c.Perturbed == ByParameters && c.Clipping == PerImage {
-		return fmt.Errorf("clipping is %q and perturbed %q; the gradient by the parameters has no images to clip one by one, set clipping=%s", c.Clipping, c.Perturbed, Whole)
+	if c.Perturbed == ByParameters && c.Clipping == semidebiased.PerImage {
+		return fmt.Errorf("clipping is %q and perturbed %q; the gradient by the parameters has no images to clip one by one, set clipping=%s", c.Clipping, c.Perturbed, semidebiased.Whole)
 	}
 	if c.Noise > 0 && !c.budget().Private() {
 		return fmt.Errorf("noise is %v and ε = ∞; without a budget nothing gets noise, leave it 0", c.Noise)
@@ -166,7 +167,7 @@ func (c *Config) Check() error {
 		}
 		return fmt.Errorf("label is %q; rows of %s have labels of their own, leave it out", c.Label, c.Dataset)
 	}
-	if err := c.loss(1).check(); err != nil {
+	if err := c.loss(1).Check(); err != nil {
 		return err
 	}
 	if c.kind.check != nil {
@@ -197,8 +198,8 @@ func (c *Config) optimizer() train.Optimizer {
 	return train.Optimizer{Name: c.Optimizer, WeightDecay: c.WeightDecay, Average: c.Average}
 }
 
-func (c *Config) loss(classes int) Loss {
-	return Loss{Debiasing: c.Debiasing, Absolute: c.Absolute, Unsquared: c.Unsquared, LabelScale: c.LabelScale, Classes: classes,
+func (c *Config) loss(classes int) semidebiased.Loss {
+	return semidebiased.Loss{Debiasing: c.Debiasing, Absolute: c.Absolute, Unsquared: c.Unsquared, LabelScale: c.LabelScale, Classes: classes,
 		Entropy: c.Entropy, Iterations: c.Iterations, Tolerance: c.Tolerance}
 }
 

@@ -57,7 +57,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		if !bytes.Equal(experimenttest.Read(t, whole, artefact), experimenttest.Read(t, parts, artefact)) {
 			t.Errorf("%s: interrupted, the training ended elsewhere", name)
 		}
-		if images, columns, err := whole.Table("samples.npy"); err != nil || columns != pixels || len(images) != 10*perClass*columns {
+		if images, columns, err := whole.Table("samples.npy"); err != nil || columns != pixels || len(images) != 10*PerClass*columns {
 			t.Errorf("%s: samples of %d columns, %v", name, columns, err)
 		}
 		result, err := whole.Result()
@@ -77,7 +77,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 		// So few channels of the text's network are dead: what is left is a bias, whose
 		// gradient no p changes.
 		found, err = experiment.Measure(t.Context(), whole, "bias", 50, func(run.Event) {})
-		if err != nil || found.Values[biasAt(1)] != 0 || found.Values[varianceAt(1)] != 1 || name == "dp-sinkhorn-code" && !(found.Values[biasAt(0)] > 0) {
+		if err != nil || found.Values[BiasAt(1)] != 0 || found.Values[VarianceAt(1)] != 1 || name == "dp-sinkhorn-code" && !(found.Values[BiasAt(0)] > 0) {
 			t.Errorf("%s: bias: %v, %v", name, found, err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestASecretTrainingGoesOn(t *testing.T) {
 }
 
 // What is learned of public rows first is not noise's: a training that is interrupted
-// in either course, or between them, ends as another, and one that begins elsewhere
+// in either stage, or between them, ends as another, and one that begins elsewhere
 // ends elsewhere.
 func TestAStartOnPublicRows(t *testing.T) {
 	t.Setenv(run.IntervalVariable, "0s")
@@ -321,12 +321,12 @@ func TestFacesTrain(t *testing.T) {
 		return &dataset.Splits{Train: train, Test: test}, nil
 	})
 	r := compute(t, "dp-sinkhorn", map[string]string{"dataset": "coloured-squares", "architecture": "biggan", "latent": "4", "absolute": "0", "entropy": "5", "steps": "2"}, 0)
-	if images, columns, err := r.Table("samples.npy"); err != nil || columns != 32*32*3 || len(images) != 2*perClass*columns {
-		t.Errorf("%d numbers in %d columns, %v; want %d images 32×32×3", len(images), columns, err, 2*perClass)
+	if images, columns, err := r.Table("samples.npy"); err != nil || columns != 32*32*3 || len(images) != 2*PerClass*columns {
+		t.Errorf("%d numbers in %d columns, %v; want %d images 32×32×3", len(images), columns, err, 2*PerClass)
 	}
 }
 
-// A half is the mean of 2×2 pixels in each channel; what is darkened is 0 below the
+// A half is the mean of 2×2 pixels in each channel; what is Darkened is 0 below the
 // middle, and as it was above.
 func TestHalvesAndDarkens(t *testing.T) {
 	d := &dataset.Dataset{Height: 2, Width: 4, Channels: 2, X: []float32{
@@ -346,13 +346,13 @@ func TestHalvesAndDarkens(t *testing.T) {
 	}
 	dark := darken(&dataset.Dataset{Height: 1, Width: 3, Channels: 1, X: []float32{0.49, 0.5, 1}})
 	if dark.X[0] != 0 || dark.X[1] != 0.5 || dark.X[2] != 1 {
-		t.Errorf("darkened: %v", dark.X)
+		t.Errorf("Darkened: %v", dark.X)
 	}
 }
 
-// What is shown has as many images of a class as there are, and perClass at most.
+// What is shown has as many images of a class as there are, and PerClass at most.
 func TestFewImagesAreShown(t *testing.T) {
-	for rows, want := range map[int]int{3: 1, 8: 2, 100: perClass} {
+	for rows, want := range map[int]int{3: 1, 8: 2, 100: PerClass} {
 		d := &dataset.Dataset{Height: 1, Width: 1, Channels: 1, X: make([]float32, rows), Classes: []string{"a", "b", "c"}}
 		for i := range d.X {
 			d.X[i] = float32(i % 3)

@@ -9,25 +9,26 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/train"
+	"molehill/transport/semidebiased"
 )
 
 // joined makes the steps of byImages as one graph each (train.Passage.StepForward): back
 // through the generator by what was made private of the last step, the optimiser, forward,
-// and what the teacher's look has a device compute of the next real rows (look.behind). The
+// and what the guide's solver has a device compute of the next real rows (Solver.Head). The
 // host draws batches and noise meanwhile. Between two graphs it computes the rest of a
 // gradient (Exact), and makes it private. It is for devices, which take longer to be called
 // than to compute; on a processor a tenth would be gained, and other digits than those of
 // earlier runs.
 type joined struct {
-	s       *student
-	t       *byImages
-	on      *backend.Backend
-	steps   int
-	passage *train.Passage
-	pull    *Pull        // of the step to come; nil where it is not computed yet
-	made    [2][]float32 // what the graph has returned last
-	ahead   chan prepared
-	every   int // steps to a pause
+	training *training
+	guide    *byImages
+	on       *backend.Backend
+	steps    int
+	passage  *train.Passage
+	pull     *semidebiased.Pull // of the step to come; nil where it is not computed yet
+	results  [2][]float32       // what the graph has returned last
+	ahead    chan prepared
+	every    int // steps to a pause
 }
 
 // pauseEvery is how many steps are joined before a pause.
@@ -35,15 +36,15 @@ const pauseEvery = 500
 
 // prepared is what a step is made of.
 type prepared struct {
-	z *tensors.Tensor // what the generator makes rows of
-	given
+	z   *tensors.Tensor // what the generator makes rows of
+	fed semidebiased.Fed
 	err error
 }
 
-// join returns what makes so many steps of a course. Close ends it.
-func (s *student) join(t *byImages, steps int) (j *joined, err error) {
-	j = &joined{s: s, t: t, on: s.rows.Backend, steps: steps, every: pauseEvery}
-	j.passage, err = s.made.Trainer().PassageTo(t.look.behind)
+// join returns what makes so many steps of a stage. Close ends it.
+func (t *training) join(g *byImages, steps int) (j *joined, err error) {
+	j = &joined{training: t, guide: g, on: t.rows.Backend, steps: steps, every: pauseEvery}
+	j.passage, err = t.generator.Trainer().PassageTo(g.solver.Head)
 	return j, err
 }
 
@@ -52,12 +53,12 @@ func (s *student) join(t *byImages, steps int) (j *joined, err error) {
 // what was saved, calls the same graphs as who goes on, and rounds as they do.
 func (j *joined) step(step int) error {
 	if j.pull == nil {
-		if err := j.look(step, j.passage.Forward); err != nil {
+		if err := j.forward(step, j.passage.Forward); err != nil {
 			return err
 		}
 	}
-	j.t.off = j.pull.MarginalError
-	settle, err := j.t.begin(step, *j.pull)
+	j.guide.off = j.pull.MarginalError
+	settle, err := j.guide.begin(step, *j.pull)
 	if err != nil {
 		return err
 	}
@@ -67,22 +68,22 @@ func (j *joined) step(step int) error {
 
 // follow has the generator learn of what was made private of a step.
 func (j *joined) follow(step int) error {
-	rate, dim := j.s.config.rate(step, j.steps), j.s.rows.Private.Dim
+	rate, dim := j.training.config.rate(step, j.steps), j.training.rows.Private.Dim
 	byY, err := backend.Put(j.on, j.pull.ByX, len(j.pull.ByX)/dim, dim)
 	j.pull = nil
 	if err != nil {
 		return err
 	}
-	if pause := (j.s.before+step+1)%j.every == 0; pause || step+1 == j.steps {
+	if pause := (j.training.before+step+1)%j.every == 0; pause || step+1 == j.steps {
 		return j.passage.Step(rate, byY)
 	}
-	return j.look(step+1, func(z *tensors.Tensor, more ...*tensors.Tensor) ([]*tensors.Tensor, error) {
+	return j.forward(step+1, func(z *tensors.Tensor, more ...*tensors.Tensor) ([]*tensors.Tensor, error) {
 		return j.passage.StepForward(rate, byY, z, more...)
 	})
 }
 
-// look has a graph compute what a step learns of its real rows, and prepares the next.
-func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.Tensor) ([]*tensors.Tensor, error)) error {
+// forward has a graph compute what a step learns of its real rows, and prepares the next.
+func (j *joined) forward(step int, graph func(z *tensors.Tensor, more ...*tensors.Tensor) ([]*tensors.Tensor, error)) error {
 	in := j.take(step)
 	if in.err != nil {
 		return in.err
@@ -92,17 +93,17 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 		go func() { ahead <- j.prepare(step + 1) }()
 		j.ahead = ahead
 	}
-	j.t.release.Expect(step, j.s.config.Generated*j.s.rows.Private.Dim)
-	out, err := graph(in.z, in.on...)
+	j.guide.release.Expect(step, j.training.config.Generated*j.training.rows.Private.Dim)
+	out, err := graph(in.z, in.fed.Tensors...)
 	if err != nil {
 		return fmt.Errorf("dpsinkhorn: %w", err)
 	}
 	first, rest, err := j.fetch(out)
 	if err == nil {
-		err = j.read(step, first, rest, in.given)
+		err = j.read(step, first, rest, in.fed)
 	}
 	_, late := rest() // what is on its way is not freed
-	free(out)
+	backend.Free(out)
 	return cmp.Or(err, late)
 }
 
@@ -110,28 +111,28 @@ func (j *joined) look(step int, graph func(z *tensors.Tensor, more ...*tensors.T
 // comes meanwhile.
 func (j *joined) fetch(out []*tensors.Tensor) (first []float32, rest func() ([]float32, error), err error) {
 	fetch := func(k int) error {
-		if j.made[k] == nil {
-			j.made[k] = make([]float32, out[k].Size())
+		if j.results[k] == nil {
+			j.results[k] = make([]float32, out[k].Size())
 		}
-		return backend.Fetch(j.on, out[k], j.made[k])
+		return backend.Fetch(j.on, out[k], j.results[k])
 	}
 	rest = func() ([]float32, error) { return nil, nil }
 	if len(out) > 1 {
 		late := make(chan error, 1)
 		go func() { late <- fetch(1) }()
-		rest = sync.OnceValues(func() ([]float32, error) { return j.made[1], <-late })
+		rest = sync.OnceValues(func() ([]float32, error) { return j.results[1], <-late })
 	}
 	err = fetch(0)
-	return j.made[0], rest, err
+	return j.results[0], rest, err
 }
 
 // read learns from what a graph has returned.
-func (j *joined) read(step int, first []float32, rest func() ([]float32, error), in given) error {
+func (j *joined) read(step int, first []float32, rest func() ([]float32, error), in semidebiased.Fed) error {
 	last := len(first) - 1
 	if first[last] != 1 {
-		return fmt.Errorf("dpsinkhorn: generated rows are no longer finite; train with a smaller learning rate than %v", j.s.config.rate(step, j.steps))
+		return fmt.Errorf("dpsinkhorn: generated rows are no longer finite; train with a smaller learning rate than %v", j.training.config.rate(step, j.steps))
 	}
-	pull, err := j.t.look.unpack(first[:last], rest, in)
+	pull, err := j.guide.solver.Unpack(first[:last], rest, in)
 	if err != nil {
 		return err
 	}
@@ -151,13 +152,13 @@ func (j *joined) take(step int) prepared {
 
 // prepare draws a step's rows, and puts on the device what its graph takes.
 func (j *joined) prepare(step int) (in prepared) {
-	z, labels, err := j.s.draw(step, j.t)
-	var real Batch
+	z, labels, err := j.training.draw(step, j.guide)
+	var real semidebiased.Batch
 	if err == nil {
-		real, err = j.t.draw(step)
+		real, err = j.guide.draw(step)
 	}
 	if err == nil {
-		in.given, err = j.t.look.give(j.on, labels, real)
+		in.fed, err = j.guide.solver.Feed(j.on, labels, real)
 	}
 	if err == nil {
 		in.z, err = backend.Put(j.on, z.Data, z.Len(), z.Dim)
@@ -169,7 +170,7 @@ func (j *joined) prepare(step int) (in prepared) {
 }
 
 func (p prepared) free() {
-	free(p.on)
+	p.fed.Free()
 	if p.z != nil {
 		p.z.MustFinalizeAll()
 	}

@@ -8,20 +8,18 @@ import (
 	"strings"
 	"testing"
 
-	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
-
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
 	"molehill/models/generator"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/noise"
+	"molehill/transport/semidebiased"
 )
 
-// pupil returns a student of tiny images and a teacher on records of which one is not a
+// trained returns a training of tiny images and a guide on records of which one is not a
 // number, whose batches are empty now and then.
-func pupil(t *testing.T, b *backend.Backend, change func(*Config)) (*student, *byImages) {
+func trained(t *testing.T, b *backend.Backend, change func(*Config)) (*training, *byImages) {
 	t.Helper()
 	const side, dim = 8, 64
 	c := config(t, "dp-sinkhorn", experiment.Quick)
@@ -36,24 +34,24 @@ func pupil(t *testing.T, b *backend.Backend, change func(*Config)) (*student, *b
 	}
 	private.Data[7] = float32(math.NaN())
 	d := &Rows{Private: private, Classes: make([]string, 3), Height: side, Width: side, Channels: 1, Backend: b}
-	s, err := newStudent(c, d, noise.Seeded(4))
+	s, err := newTraining(c, d, noise.Seeded(4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.made.Close)
+	t.Cleanup(s.generator.Close)
 	plan := planned(t, c, private.Len(), c.Generated*dim, 0.05, 0.01)
-	var looks look = compiled(t, b, c.loss(3), c.Generated, room(c.Batch), dim)
+	var solver semidebiased.Solver = compiled(t, b, c.loss(3), c.Generated, room(c.Batch), dim)
 	if c.kind.exact {
-		if looks, err = c.loss(3).Exact(c.Generated, room(c.Batch), dim); err != nil {
+		if solver, err = c.loss(3).Exact(c.Generated, room(c.Batch), dim); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return s, &byImages{config: c, look: looks, rows: d, public: s.public, release: plan.Releaser(noise.Seeded(3))}
+	return s, &byImages{config: c, solver: solver, rows: d, public: s.public, release: plan.Releaser(noise.Seeded(3))}
 }
 
-func joint(t *testing.T, s *student, taught *byImages, steps int) *joined {
+func joint(t *testing.T, s *training, records *byImages, steps int) *joined {
 	t.Helper()
-	j, err := s.join(taught, steps)
+	j, err := s.join(records, steps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,9 +59,9 @@ func joint(t *testing.T, s *student, taught *byImages, steps int) *joined {
 	return j
 }
 
-func weights(t *testing.T, s *student) (all []float32) {
+func weights(t *testing.T, s *training) (all []float32) {
 	t.Helper()
-	params, err := s.made.Trainer().Average()
+	params, err := s.generator.Trainer().Average()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,19 +79,19 @@ func TestJoinedStepsAreTheSteps(t *testing.T) {
 		for name, change := range map[string]func(*Config){
 			"private": nil,
 			"exact, per image": func(c *Config) {
-				c.kind, c.Clipping, c.Architecture = &kind{exact: true}, PerImage, generator.DCGANCode
+				c.kind, c.Clipping, c.Architecture = &kind{exact: true}, semidebiased.PerImage, generator.DCGANCode
 			},
 			"open": func(c *Config) { c.Epsilon, c.Optimizer, c.LearningRate = privacy.Epsilon(math.Inf(1)), "sgd", 0.1 },
 		} {
-			s, taught := pupil(t, b, change)
+			s, records := trained(t, b, change)
 			start := weights(t, s)
 			for step := range steps {
-				if err := s.step(taught, step, steps); err != nil {
+				if err := s.step(records, step, steps); err != nil {
 					t.Fatal(err)
 				}
 			}
 			want := weights(t, s)
-			other, way := pupil(t, b, change)
+			other, way := trained(t, b, change)
 			j := joint(t, other, way, steps)
 			j.every = 5
 			for step := range steps {
@@ -109,8 +107,8 @@ func TestJoinedStepsAreTheSteps(t *testing.T) {
 			if !(apart < 2e-3*gone) {
 				t.Errorf("%s: joined steps end %v from the others, which go %v far", name, apart, gone)
 			}
-			if !(math.Abs(way.off-taught.off) < 1e-4) {
-				t.Errorf("%s: a marginal error of %v; one by one %v", name, way.off, taught.off)
+			if !(math.Abs(way.off-records.off) < 1e-4) {
+				t.Errorf("%s: a marginal error of %v; one by one %v", name, way.off, records.off)
 			}
 		}
 	})
@@ -121,7 +119,7 @@ func TestJoinedStepsAreTheSteps(t *testing.T) {
 func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 	const steps, every, killed = 11, 4, 7 // it goes on through another pause
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
-		s, taught := pupil(t, b, nil)
+		s, records := trained(t, b, nil)
 		digests := map[string][32]byte{}
 		remember := func(name string, digest [32]byte) error {
 			if before, ok := digests[name]; ok && before != digest {
@@ -130,8 +128,8 @@ func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 			digests[name] = digest
 			return nil
 		}
-		taught.release.Remember(remember)
-		j := joint(t, s, taught, steps)
+		records.release.Remember(remember)
+		j := joint(t, s, records, steps)
 		j.every = every
 		var saved bytes.Buffer
 		for step := range steps {
@@ -139,7 +137,7 @@ func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 				t.Fatal(err)
 			}
 			if step == every-1 {
-				if err := s.made.Save(&saved, every); err != nil {
+				if err := s.generator.Save(&saved, every); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -155,12 +153,12 @@ func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 				}
 			}
 		}
-		again, way := pupil(t, b, nil)
-		way.release.Remember(remember)
-		if err := again.made.Restore(&saved, every); err != nil {
+		again, guide := trained(t, b, nil)
+		guide.release.Remember(remember)
+		if err := again.generator.Restore(&saved, every); err != nil {
 			t.Fatal(err)
 		}
-		j = joint(t, again, way, steps)
+		j = joint(t, again, guide, steps)
 		j.every = every
 		for step := every; step < steps; step++ {
 			if err := j.step(step); err != nil {
@@ -178,9 +176,9 @@ func TestJoinedStepsGoOnAfterAPause(t *testing.T) {
 func TestJoinedRowsKnowOnlyWhatTheyMet(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
 		for _, exact := range []bool{false, true} {
-			s, taught := pupil(t, b, func(c *Config) { c.kind = &kind{exact: exact} })
-			j := joint(t, s, taught, 1000)
-			_, labels, err := s.draw(3, taught)
+			s, records := trained(t, b, func(c *Config) { c.kind = &kind{exact: exact} })
+			j := joint(t, s, records, 1000)
+			_, labels, err := s.draw(3, records)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,16 +197,14 @@ func TestJoinedRowsKnowOnlyWhatTheyMet(t *testing.T) {
 				if in.err != nil {
 					t.Fatal(in.err)
 				}
-				free(in.on)
-				if in.given, err = taught.look.give(b, labels, real); err != nil {
+				in.fed.Free()
+				if in.fed, err = records.solver.Feed(b, labels, real); err != nil {
 					t.Fatal(err)
 				}
-				if want := trial%5 == 0 || trial == 6; in.empty != want {
-					t.Fatalf("%d rows: empty is %v", real.Len(), in.empty)
-				}
+				empty := trial%5 == 0 || trial == 6
 				j.ahead = make(chan prepared, 1)
 				j.ahead <- in
-				if err := j.look(3, j.passage.Forward); err != nil {
+				if err := j.forward(3, j.passage.Forward); err != nil {
 					t.Fatal(err)
 				}
 				by, count := j.pull.ByX, s.config.Generated*dim
@@ -218,7 +214,7 @@ func TestJoinedRowsKnowOnlyWhatTheyMet(t *testing.T) {
 				if !slices.Equal(others, by[count:]) {
 					t.Fatalf("exact %v: %d real rows moved rows that they never met", exact, real.Len())
 				}
-				if nothing := slices.Max(by[:count]) == 0 && slices.Min(by[:count]) == 0; nothing != in.empty {
+				if nothing := slices.Max(by[:count]) == 0 && slices.Min(by[:count]) == 0; nothing != empty {
 					t.Errorf("exact %v: %d real rows: no pull is %v", exact, real.Len(), nothing)
 				}
 				met = append(met, slices.Clone(by[:count]))
@@ -230,78 +226,14 @@ func TestJoinedRowsKnowOnlyWhatTheyMet(t *testing.T) {
 	})
 }
 
-// Costs that a device computes for exact plans are those of the host to all but the last
-// bits of double precision: single precision would move the plans of a small λ. Of the sizes
-// of 001, with more real rows than there is room for, and with none.
-func TestCostsOfADeviceMakeTheSamePlans(t *testing.T) {
-	const n, room, dim = 50, 53, 784
-	l := Loss{Debiasing: 0.4, Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 150, Tolerance: 1e-3}
-	total, _ := l.Split(n)
-	x := rows(total, dim, 10, 1)
-	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
-		e, err := l.Exact(n, room, dim)
-		if err != nil {
-			t.Fatal(err)
-		}
-		exec, err := NewExec(b.Engine, func(in []*Node) []*Node { return e.behind(in[0], in[1:]) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer exec.Finalize()
-		for _, count := range []int{0, 1, 41, 60} {
-			real := rows(count, dim, 10, 2)
-			if count > 1 {
-				real.Data[3] = float32(math.NaN())
-			}
-			want, err := e.Gradient(x, real)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in, err := e.give(b, x.Labels, real)
-			if err != nil {
-				t.Fatal(err)
-			}
-			made := tensors.FromFlatDataAndDimensions(x.Data, total, dim)
-			out, err := exec.Call(append([]any{made}, arguments(in.on)...)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fetch := func(of *tensors.Tensor) []float32 {
-				numbers := make([]float32, of.Size())
-				if err := backend.Fetch(b, of, numbers); err != nil {
-					t.Fatal(err)
-				}
-				return numbers
-			}
-			packed, back := fetch(out[0]), fetch(out[1])
-			free(append(append(in.on, made), out...))
-			last := len(packed) - 1
-			if packed[last] != 1 || !slices.Equal(back, x.Data) {
-				t.Fatalf("generated rows came back otherwise, finite: %v", packed[last])
-			}
-			got, err := e.unpack(packed[:last], func() ([]float32, error) { return back, nil }, in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var apart, size float64
-			for i, v := range want.ByX {
-				apart, size = max(apart, math.Abs(float64(v-got.ByX[i]))), max(size, math.Abs(float64(v)))
-			}
-			if !(apart <= 1e-6*size) || !(math.Abs(got.Loss-want.Loss) <= 1e-9*math.Abs(want.Loss)) || !(math.Abs(got.MarginalError-want.MarginalError) <= 1e-6) {
-				t.Errorf("%d real rows: gradients of up to %v are %v apart; loss %v, on the host %v; marginal errors %v and %v", count, size, apart, got.Loss, want.Loss, got.MarginalError, want.MarginalError)
-			}
-		}
-	})
-}
-
 // What is no longer finite ends a training with what to do.
 func TestJoinedStepsThatDiverge(t *testing.T) {
 	b, err := backend.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, taught := pupil(t, b, func(c *Config) { c.Optimizer, c.LearningRate = "sgd", 3e38 })
-	j := joint(t, s, taught, 50)
+	s, records := trained(t, b, func(c *Config) { c.Optimizer, c.LearningRate = "sgd", 3e38 })
+	j := joint(t, s, records, 50)
 	for step := range 50 {
 		if err = j.step(step); err != nil {
 			break

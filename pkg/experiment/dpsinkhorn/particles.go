@@ -6,36 +6,37 @@ import (
 
 	"molehill/privacy/noise"
 	"molehill/transport/flow"
+	"molehill/transport/semidebiased"
 )
 
 // byParticles learns from labelled points that may be shown to anybody, such as
 // those made of a release: no step costs anything.
 type byParticles struct {
-	program *Program
-	points  Batch
+	program *semidebiased.Program
+	points  semidebiased.Batch
 	batch   int
 	public  noise.Source
 }
 
-func (t *byParticles) gradient(step int, x Batch) ([]float32, error) {
-	rng := t.public.Stream("particles to learn from", step)
-	rows := make([]int, min(t.batch, t.points.Len()))
+func (g *byParticles) gradient(step int, x semidebiased.Batch) ([]float32, error) {
+	rng := g.public.Stream("particles to learn from", step)
+	rows := make([]int, min(g.batch, g.points.Len()))
 	for i := range rows {
-		rows[i] = rng.IntN(t.points.Len())
+		rows[i] = rng.IntN(g.points.Len())
 	}
-	return t.towards(x, rows)
+	return g.towards(x, rows)
 }
 
 // towards is the gradient against some of the points.
-func (t *byParticles) towards(x Batch, rows []int) ([]float32, error) {
-	p, err := t.program.Gradient(x, t.points.subset(rows))
+func (g *byParticles) towards(x semidebiased.Batch, rows []int) ([]float32, error) {
+	p, err := g.program.Gradient(x, g.points.Subset(rows))
 	if err != nil {
 		return nil, err
 	}
 	return p.ByX, checkFinite(p.ByX)
 }
 
-func (t *byParticles) close() { t.program.Close() }
+func (g *byParticles) close() { g.program.Close() }
 
 // byClasses learns from particles, too, but each step has as many of every class as the
 // generator makes. Where both draw labels, a tenth of the mass or so has to go from one
@@ -47,36 +48,36 @@ type byClasses struct {
 }
 
 // newByClasses learns from the members of some classes; what has none is learned of all.
-func newByClasses(t byParticles, generated int, members [][]int) *byClasses {
+func newByClasses(g byParticles, generated int, members [][]int) *byClasses {
 	for class, of := range members {
 		if len(of) == 0 { // a class that the release has hardly seen
-			members[class] = allOf(t.points.Len())
+			members[class] = allOf(g.points.Len())
 		}
 	}
-	return &byClasses{t, generated, members}
+	return &byClasses{g, generated, members}
 }
 
-// call implements roll.
-func (t *byClasses) call(labels []int) {
+// label implements labeller.
+func (g *byClasses) label(labels []int) {
 	for i := range labels {
-		labels[i] = i % t.generated % len(t.members)
+		labels[i] = i % g.generated % len(g.members)
 	}
 }
 
-func (t *byClasses) gradient(step int, x Batch) ([]float32, error) {
-	rng := t.public.Stream("particles to learn from", step)
-	rows := make([]int, t.batch)
+func (g *byClasses) gradient(step int, x semidebiased.Batch) ([]float32, error) {
+	rng := g.public.Stream("particles to learn from", step)
+	rows := make([]int, g.batch)
 	for i := range rows {
-		of := t.members[i%len(t.members)]
+		of := g.members[i%len(g.members)]
 		rows[i] = of[rng.IntN(len(of))]
 	}
-	return t.towards(x, rows)
+	return g.towards(x, rows)
 }
 
 // clearest returns of each class the particles that the release takes for it rather than
 // for another one, and at least that half of them of which it is surest. Classes overlap:
 // a classifier that has seen a particle where another class is likelier has learned an error.
-func clearest(particles Batch, classes int, guide *flow.Labelled) ([][]int, error) {
+func clearest(particles semidebiased.Batch, classes int, guide *flow.Labelled) ([][]int, error) {
 	classifier, err := guide.Classifier(particles.Points)
 	if err != nil {
 		return nil, err

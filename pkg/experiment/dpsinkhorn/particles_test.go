@@ -7,6 +7,7 @@ import (
 	"molehill/models/backend"
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // Of each class those particles stay that the release takes for it, and at least half.
@@ -29,12 +30,12 @@ func TestClassesMeetAsManyOfTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loss := Loss{Debiasing: 1, LabelScale: 2, Classes: classes, Entropy: 0.05, Iterations: 50, Tolerance: 1e-3}
+	loss := semidebiased.Loss{Debiasing: 1, LabelScale: 2, Classes: classes, Entropy: 0.05, Iterations: 50, Tolerance: 1e-3}
 	program, err := loss.Compile(b, n, n, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, members := Batch{transport.NewPoints(particles, 2), make([]int, particles)}, make([][]int, classes)
+	points, members := semidebiased.Batch{Points: transport.NewPoints(particles, 2), Labels: make([]int, particles)}, make([][]int, classes)
 	for i := range particles {
 		points.Labels[i] = i % classes
 		points.Row(i)[0] = float32(points.Labels[i]) // where its class is
@@ -48,7 +49,7 @@ func TestClassesMeetAsManyOfTheirOwn(t *testing.T) {
 	defer teach.close()
 	total, _ := loss.Split(n)
 	labels := make([]int, total)
-	teach.call(labels)
+	teach.label(labels)
 	for _, half := range [][]int{labels[:n], labels[n:]} {
 		count := make([]int, classes)
 		for _, label := range half {
@@ -58,7 +59,7 @@ func TestClassesMeetAsManyOfTheirOwn(t *testing.T) {
 			t.Fatalf("labels %v of a step", half)
 		}
 	}
-	x := Batch{transport.NewPoints(total, 2), labels} // on the place of its class it is where it should be
+	x := semidebiased.Batch{Points: transport.NewPoints(total, 2), Labels: labels} // on the place of its class it is where it should be
 	for i, label := range labels {
 		x.Row(i)[0] = float32(label)
 	}
@@ -77,7 +78,7 @@ func TestClassesMeetAsManyOfTheirOwn(t *testing.T) {
 
 // A class of which the release has seen nothing is learned of all particles.
 func TestAClassWithoutParticlesLearnsOfAll(t *testing.T) {
-	points := Batch{transport.NewPoints(4, 2), []int{0, 0, 0, 0}}
+	points := semidebiased.Batch{Points: transport.NewPoints(4, 2), Labels: []int{0, 0, 0, 0}}
 	got := newByClasses(byParticles{points: points}, 2, [][]int{{1, 2}, {}})
 	if !slices.Equal(got.members[0], []int{1, 2}) || len(got.members[1]) != 4 {
 		t.Errorf("members %v", got.members)

@@ -9,13 +9,14 @@ import (
 	"molehill/privacy/accountant"
 	"molehill/privacy/clip"
 	"molehill/privacy/sampling"
+	"molehill/transport/semidebiased"
 )
 
-// plan is the promise of a training on noisy gradients, each releasing so many
+// Plan is the promise of a training on noisy gradients, each releasing so many
 // coordinates, and what the paper would claim for the same noise. A training with
 // noise of its own (Config.Noise) is planned to end before the step that would
 // spend more than the budget.
-func (c *Config) plan(records, coordinates int) (privacy.Plan, []privacy.Claim, error) {
+func (c *Config) Plan(records, coordinates int) (privacy.Plan, []privacy.Claim, error) {
 	if c.Batch > records {
 		return privacy.Plan{}, nil, fmt.Errorf("batch is %d of %d private records; draw at most all of them", c.Batch, records)
 	}
@@ -75,16 +76,13 @@ var printed = []struct {
 	rates        []float64
 }{{1.5, 1e-5, 160_000, []float64{1. / 1200}}, {1.9, 1e-5, 280_000, []float64{1. / 1200}}, {1.9, 1e-6, 1_700_000, []float64{0.00038, 50. / 162_770}}}
 
-// papersWay is the claim of what 001's own accounting gives, beside what it has printed.
-const papersWay = "paper's way"
-
 // claims are what 001 says of a plan's noise: it takes 2Δ for the sensitivity,
 // image by image or not, and Rényi divergences.
 func (c *Config) claims(plan privacy.Plan, rate float64) (claims []privacy.Claim, err error) {
 	for _, p := range printed {
 		if math.Abs(plan.NoiseStd-p.noise*c.Bound) < 1e-9*c.Bound && p.steps == plan.Steps && p.delta == c.Delta &&
 			slices.ContainsFunc(p.rates, func(q float64) bool { return math.Abs(rate-q) < 0.02*q }) {
-			claims = append(claims, privacy.Claim{Label: "as published", Accountant: "001 D.4", Epsilon: 10, Note: fmt.Sprintf("for σ = %g over %d steps, q = %.2g", p.noise, p.steps, p.rates[0])})
+			claims = append(claims, privacy.Claim{Label: privacy.AsPublished, Accountant: "001 D.4", Epsilon: 10, Note: fmt.Sprintf("for σ = %g over %d steps, q = %.2g", p.noise, p.steps, p.rates[0])})
 		}
 	}
 	rdp := accountant.RDP{}
@@ -93,8 +91,8 @@ func (c *Config) claims(plan privacy.Plan, rate float64) (claims []privacy.Claim
 		return nil, err
 	}
 	note := "noise in units of 2Δ, as the public code accounts for it"
-	if c.Clipping == PerImage && c.Perturbed == ByImages {
+	if c.Clipping == semidebiased.PerImage && c.Perturbed == ByImages {
 		note = fmt.Sprintf("noise in units of 2Δ, which bounds one image's gradient; that of all %d moves by up to 2Δ·√%[1]d", c.Generated)
 	}
-	return append(claims, privacy.Claim{Label: papersWay, Accountant: rdp.Name(), Epsilon: privacy.Epsilon(result.Epsilon), Note: note}), nil
+	return append(claims, privacy.Claim{Label: privacy.PapersWay, Accountant: rdp.Name(), Epsilon: privacy.Epsilon(result.Epsilon), Note: note}), nil
 }

@@ -9,6 +9,7 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/sampling"
+	"molehill/transport/semidebiased"
 )
 
 // config returns settings of a kind that a test changes.
@@ -26,7 +27,7 @@ func config(t *testing.T, name string, preset experiment.Preset) *Config {
 // image by image it has 0.75/√50, and its statement says so beside what is claimed.
 func TestThePapersTraining(t *testing.T) {
 	whole := config(t, "dp-sinkhorn", experiment.Paper)
-	plan, claims, err := whole.plan(60_000, 50*784)
+	plan, claims, err := whole.Plan(60_000, 50*784)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,20 +43,20 @@ func TestThePapersTraining(t *testing.T) {
 	}
 
 	whole.Batch = 500 // was never published
-	if _, claims, err := whole.plan(60_000, 50*784); err != nil || len(claims) != 1 {
+	if _, claims, err := whole.Plan(60_000, 50*784); err != nil || len(claims) != 1 {
 		t.Errorf("another rate: claims %+v, %v", claims, err)
 	}
 
 	faces := config(t, "dp-sinkhorn", experiment.Paper)
 	faces.Noise, faces.Steps, faces.Delta = 1.9, 1_700_000, 1e-6
 	for _, n := range []int{162_770, 131_579} { // CelebA's, and those of the rate that is printed
-		if _, claims, err := faces.plan(n, 50*3*32*32); err != nil || len(claims) != 2 || claims[0].Label != "as published" || claims[0].Epsilon != 10 {
+		if _, claims, err := faces.Plan(n, 50*3*32*32); err != nil || len(claims) != 2 || claims[0].Label != "as published" || claims[0].Epsilon != 10 {
 			t.Errorf("%d faces: claims %+v, %v", n, claims, err)
 		}
 	}
 
 	each := config(t, "dp-sinkhorn-text", experiment.Paper)
-	if plan, _, err = each.plan(60_000, 50*784); err != nil {
+	if plan, _, err = each.Plan(60_000, 50*784); err != nil {
 		t.Fatal(err)
 	}
 	if m := plan.NoiseMultiplier(); math.Abs(m-0.75/math.Sqrt(50)) > 1e-4 || plan.Steps != 160_000 {
@@ -68,7 +69,7 @@ func TestThePapersTraining(t *testing.T) {
 func TestTheBudgetEndsTheTraining(t *testing.T) {
 	c := config(t, "dp-sinkhorn", experiment.Paper)
 	c.Epsilon = 2
-	plan, _, err := c.plan(60_000, 50*784)
+	plan, _, err := c.Plan(60_000, 50*784)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,15 +84,15 @@ func TestTheBudgetEndsTheTraining(t *testing.T) {
 		t.Errorf("%d steps: ε = %v, one more: %v", plan.Steps, epsilon(plan.Steps), epsilon(plan.Steps+1))
 	}
 	c.Noise = 0.2
-	if _, _, err := c.plan(60_000, 50*784); err == nil || !strings.Contains(err.Error(), "one step alone") {
+	if _, _, err := c.Plan(60_000, 50*784); err == nil || !strings.Contains(err.Error(), "one step alone") {
 		t.Errorf("a budget too small for a step: %v", err)
 	}
 	c.Noise = 0
-	if plan, _, err = c.plan(60_000, 50*784); err != nil || plan.Steps != c.Steps || plan.NoiseStd <= 0 {
+	if plan, _, err = c.Plan(60_000, 50*784); err != nil || plan.Steps != c.Steps || plan.NoiseStd <= 0 {
 		t.Errorf("calibrated: %+v, %v", plan, err)
 	}
 	c.Batch = 60_001
-	if _, _, err := c.plan(60_000, 50*784); err == nil || !strings.Contains(err.Error(), "at most all") {
+	if _, _, err := c.Plan(60_000, 50*784); err == nil || !strings.Contains(err.Error(), "at most all") {
 		t.Errorf("a batch larger than the data: %v", err)
 	}
 }
@@ -99,7 +100,7 @@ func TestTheBudgetEndsTheTraining(t *testing.T) {
 // Without a budget there is no noise, and no claim.
 func TestNoBudgetNoNoise(t *testing.T) {
 	c := config(t, "sinkhorn", experiment.Quick)
-	plan, claims, err := c.plan(1000, 10)
+	plan, claims, err := c.Plan(1000, 10)
 	if err != nil || plan.NoiseStd != 0 || claims != nil {
 		t.Errorf("%+v, %v, %v", plan, claims, err)
 	}
@@ -161,7 +162,7 @@ func pick(name, value string) string {
 // λ comes down from the largest cost by a factor of 4 every ten iterations; fewer
 // than that are refused before anything is paid.
 func TestTooFewIterationsAreRefused(t *testing.T) {
-	l := Loss{Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 80}
+	l := semidebiased.Loss{Absolute: 1, LabelScale: 15, Classes: 10, Entropy: 0.05, Iterations: 80}
 	largest := l.Largest(2*28, 2*784)
 	if want := 4*784. + 2*784 + 450 + 30; largest != want {
 		t.Fatalf("largest cost %v, want %v", largest, want)
@@ -174,7 +175,7 @@ func TestTooFewIterationsAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	// Costs that single precision cannot hold are refused, however many there are.
-	for _, l := range []Loss{{LabelScale: 1e300}, {Absolute: 1e300}, {LabelScale: 1e8}} {
+	for _, l := range []semidebiased.Loss{{LabelScale: 1e300}, {Absolute: 1e300}, {LabelScale: 1e8}} {
 		l.Classes, l.Entropy, l.Iterations = 10, 0.05, 1_000_000
 		largest := l.Largest(56, 1568)
 		for _, err := range []error{l.CheckIterations(largest), l.CheckCosts(largest)} {

@@ -11,15 +11,16 @@ import (
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/run"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // Rows are what a training works on.
 type Rows struct {
-	Private    Batch            // images from −1 to 1, or latents on the unit sphere
-	Test       transport.Points // held-out rows of the same kind
-	Held       *dataset.Dataset // held-out images in [0, 1], as a generator makes them
-	Classes    []string         // what labels name: public
-	Height     int              // of an image
+	Private    semidebiased.Batch // images from −1 to 1, or latents on the unit sphere
+	Test       transport.Points   // held-out rows of the same kind
+	Held       *dataset.Dataset   // held-out images in [0, 1], as a generator makes them
+	Classes    []string           // what labels name: public
+	Height     int                // of an image
 	Width      int
 	Channels   int
 	Origin     string   // where the records came from
@@ -60,7 +61,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 		return nil, err
 	}
 	d := &Rows{
-		Private: Batch{signed(train), train.Labels}, Test: signed(held), Held: held, Classes: train.Classes,
+		Private: semidebiased.Batch{Points: signed(train), Labels: train.Labels}, Test: signed(held), Held: held, Classes: train.Classes,
 		Height: train.Height, Width: train.Width, Channels: train.Channels, Origin: train.Origin, Backend: b,
 	}
 	d.NotCovered = []string{fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset), experiment.ClassesLeftOut(len(d.Classes)), experiment.HalfLeftOut(c.Dataset)}
@@ -77,7 +78,7 @@ func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, er
 	}
 	held := ofSide(latents.Images())
 	d := &Rows{
-		Private: Batch{latents.Private, latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
+		Private: semidebiased.Batch{Points: latents.Private, Labels: latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
 		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: held.Origin, Backend: latents.Backend, latents: latents,
 	}
 	d.NotCovered = append(slices.Clone(latents.NotCovered), experiment.ClassesLeftOut(len(d.Classes)))
@@ -93,7 +94,7 @@ func checkLabels(c *Config, labels []int, classes []string) error {
 	if c.Samples < len(classes) {
 		return fmt.Errorf("samples is %d and %s has %d classes; score at least a row of each", c.Samples, c.Dataset, len(classes))
 	}
-	if err := checkRange(labels, len(classes)); err != nil {
+	if err := semidebiased.CheckLabels(labels, len(classes)); err != nil {
 		return fmt.Errorf("private rows of %s: %w", c.Dataset, err)
 	}
 	return nil

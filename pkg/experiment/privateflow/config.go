@@ -184,9 +184,9 @@ func (c *Config) budget() privacy.Budget {
 // where Published.
 func (c *Config) theirs() string {
 	if c.Published {
-		return "as published"
+		return privacy.AsPublished
 	}
-	return "paper's way"
+	return privacy.PapersWay
 }
 
 // latentDiameter bounds how far two records are apart: latents lie on the unit

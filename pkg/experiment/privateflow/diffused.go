@@ -44,7 +44,7 @@ func diffused(c *Config, dim int, plan privacy.Plan, public noise.Source) (priva
 	}
 	event := accountant.SelfComposed{Count: plan.Steps, Event: plan.Sampler.Event(plan.Records, seen)}
 	result, err := accountant.Tightest{}.Epsilon(event, plan.Sensitivity.Relation, c.Delta)
-	return privacy.Claim{Label: "as proved", Accountant: result.Accountant, Epsilon: privacy.Epsilon(result.Epsilon), Sound: true,
+	return privacy.Claim{Label: privacy.AsProved, Accountant: result.Accountant, Epsilon: privacy.Epsilon(result.Epsilon), Sound: true,
 		Note: "of the particles alone, with their diffusion (docs/diffusion.md): no noisy projection is ever seen"}, err
 }
 

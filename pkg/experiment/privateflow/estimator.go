@@ -188,7 +188,7 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 	var claims []privacy.Claim
 	if c.Published {
 		plan.NoiseStd = paired.Multiplier * lemma
-		claims = append(claims, privacy.Claim{Label: "as published", Accountant: "003 C.5", Epsilon: c.Epsilon,
+		claims = append(claims, privacy.Claim{Label: privacy.AsPublished, Accountant: "003 C.5", Epsilon: c.Epsilon,
 			Note: fmt.Sprintf("on %s, for σ = %g over %d steps", paper.Data, paired.Multiplier, paper.Steps(paired.Epochs))})
 	} else {
 		plan, err = privacy.Calibrate(plan)
@@ -203,7 +203,7 @@ func (resampled) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan,
 		if err != nil {
 			return plan, nil, err
 		}
-		claims = append(claims, privacy.Claim{Label: "paper's way", Accountant: m.Name(), Epsilon: privacy.Epsilon(result.Epsilon),
+		claims = append(claims, privacy.Claim{Label: privacy.PapersWay, Accountant: m.Name(), Epsilon: privacy.Epsilon(result.Epsilon),
 			Note: "Lemma 1's sensitivity, which can fail at every step, and Poisson batches"})
 	}
 	if c.Diffusion > 0 {

@@ -7,12 +7,12 @@ import (
 
 	"molehill/models/backend"
 	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // small are settings of DP-Sinkhorn for a few rows.
@@ -134,7 +134,7 @@ func TestNeighboursAreWithinTheSensitivityOfAStep(t *testing.T) {
 func gradientOf(test *testing.T, t *training.Training, plan privacy.Plan, x transport.Points) []float32 {
 	test.Helper()
 	t.Release = plan.Releaser(noise.Seeded(2))
-	gradient, _, err := t.Gradient(0, dpsinkhorn.Batch{Points: x, Labels: make([]int, x.Len())})
+	gradient, _, err := t.Gradient(0, semidebiased.Batch{Points: x, Labels: make([]int, x.Len())})
 	if err != nil {
 		test.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func (c cell) paperSays() string {
 		return ""
 	}
 	// With the paper's own noise what it prints may stand before what its formulas say.
-	own := max(0, slices.IndexFunc(claims, func(claim privacy.Claim) bool { return claim.Label == "paper's way" }))
+	own := max(0, slices.IndexFunc(claims, func(claim privacy.Claim) bool { return claim.Label == privacy.PapersWay }))
 	return fmt.Sprintf("%.3g", float64(claims[own].Epsilon))
 }
 

@@ -67,7 +67,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	columns := measured(cells)
 	t := viz.Table{
 		Title:  dataset,
-		Header: []string{"method", "proved ε", "paper's way", "sliced W₂", "1-NN", "classes"},
+		Header: []string{"method", "proved ε", privacy.PapersWay, "sliced W₂", "1-NN", "classes"},
 		Caption: "Lower is better; 1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, best at 0.5, of as many of each as there are, 5,000 at most" + aboutClasses +
 			"The paper's way is the ε that its own accounting gives for the same noise; a published FID is for a published ε of that size, with other noise, and on another scale than fid-768. Seconds are the median.",
 	}

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"molehill/models/backend"
-	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/run"
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 const withoutClasses = `{"name": "spots", "images": {"height": 8, "width": 10, "channels": 1, "fit": "crop", "public": true}}`
@@ -120,7 +120,7 @@ func TestNeighboursAreWithinTheSensitivityOfAStep(t *testing.T) {
 	defer m.Close()
 	defer training.Close()
 	// In the middle of white and black, which pull straight away from each other.
-	generated := dpsinkhorn.Batch{Points: transport.NewPoints(1, with.dim()), Labels: []int{1}}
+	generated := semidebiased.Batch{Points: transport.NewPoints(1, with.dim()), Labels: []int{1}}
 	for k := range generated.Data {
 		generated.Data[k] = (x.Row(0)[k] + x.Row(1)[k]) / 2
 	}

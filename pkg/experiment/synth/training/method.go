@@ -10,13 +10,13 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/generator"
-	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // Subject is what a generator learns to make.
@@ -70,8 +70,8 @@ const (
 )
 
 // loss is the semi-debiased Sinkhorn loss (001 Eq. 6).
-func (m *Method) loss() dpsinkhorn.Loss {
-	return dpsinkhorn.Loss{Classes: m.Classes, LabelScale: m.LabelScale, Entropy: m.Entropy, Debiasing: m.Debiasing, Iterations: 200, Tolerance: 1e-3}
+func (m *Method) loss() semidebiased.Loss {
+	return semidebiased.Loss{Classes: m.Classes, LabelScale: m.LabelScale, Entropy: m.Entropy, Debiasing: m.Debiasing, Iterations: 200, Tolerance: 1e-3}
 }
 
 // Plan plans as many steps as the settings say with the least noise that proves ε for

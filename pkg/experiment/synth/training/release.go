@@ -3,9 +3,9 @@ package training
 import (
 	"math"
 
-	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/privacy"
 	"molehill/privacy/clip"
+	"molehill/transport/semidebiased"
 )
 
 // counted is how far a record may move the counts of a step's classes, in units of how
@@ -24,7 +24,7 @@ func (m *Method) counts() bool { return m.Classes > 1 }
 // sensitivity is that of a step: of the clipped gradient by rows that met records, and
 // of the classes of these records.
 func (m *Method) sensitivity() (privacy.Sensitivity, error) {
-	s, err := dpsinkhorn.Whole.Sensitivity(m.Bound, m.Generated, privacy.ReplaceOne)
+	s, err := semidebiased.Whole.Sensitivity(m.Bound, m.Generated, privacy.ReplaceOne)
 	if err == nil && m.counts() {
 		s.Value *= math.Sqrt(1+counted*counted) * (1 + 1e-12)
 		s.Query += ", and the weighted counts of the classes that were drawn"

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // Whoever replaces a record, its class included, moves what a step releases by at most
@@ -29,7 +29,7 @@ func TestNeighboursAreWithinTheSensitivityOfAStep(t *testing.T) {
 				t.Fatalf("%+v", plan.Sensitivity)
 			}
 			for kind := range 2 {
-				x := dpsinkhorn.Batch{Points: transport.NewPoints(m.Generated, 2), Labels: make([]int, m.Generated)}
+				x := semidebiased.Batch{Points: transport.NewPoints(m.Generated, 2), Labels: make([]int, m.Generated)}
 				for i := range x.Data {
 					x.Data[i] = float32(kind) * (2*rng.Float32() - 1)
 				}
@@ -67,7 +67,7 @@ func TestNeighboursAreWithinTheSensitivityOfAStep(t *testing.T) {
 
 // released is what a step releases, gradient and weighted counts, always with the same
 // noise.
-func released(test *testing.T, t *Training, plan privacy.Plan, x dpsinkhorn.Batch) (all []float64) {
+func released(test *testing.T, t *Training, plan privacy.Plan, x semidebiased.Batch) (all []float64) {
 	test.Helper()
 	t.Release = plan.Releaser(noise.Seeded(2))
 	gradient, classes, err := t.Gradient(0, x)
@@ -103,7 +103,7 @@ func TestAStepHasTheStatedNoise(t *testing.T) {
 	if plan.NoiseStd < plan.Sensitivity.Value/10 || plan.Coordinates != 8*2+4 {
 		t.Fatalf("%+v", plan)
 	}
-	x := dpsinkhorn.Batch{Points: transport.NewPoints(8, 2), Labels: make([]int, 8)}
+	x := semidebiased.Batch{Points: transport.NewPoints(8, 2), Labels: make([]int, 8)}
 	var squares float64
 	count := 0
 	for step := range plan.Steps {

@@ -6,11 +6,11 @@ import (
 	"molehill/models/backend"
 	"molehill/models/generator"
 	"molehill/models/train"
-	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // Training is a method at work: a generator that learns from records, step by step.
@@ -19,7 +19,7 @@ type Training struct {
 	// Release is what all that a step sees of records goes through.
 	Release *privacy.Releaser
 
-	program *dpsinkhorn.Program
+	program *semidebiased.Program
 	records Records
 	public  noise.Source
 	steps   int
@@ -62,7 +62,7 @@ func (t *Training) Step(step int) error {
 	z := t.input(classes, t.public.Stream("generator input", step))
 	rate := t.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(t.steps)))
 	return t.made.Step(z, rate, func(made transport.Points) ([]float32, error) {
-		gradient, counts, err := t.Gradient(step, dpsinkhorn.Batch{Points: t.met(made), Labels: classes})
+		gradient, counts, err := t.Gradient(step, semidebiased.Batch{Points: t.met(made), Labels: classes})
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (t *Training) met(made transport.Points) transport.Points {
 // Gradient returns the gradient of the loss by generated rows, [total, dim], and how
 // many of the step's records are of each class, both as they are released. It is the
 // only part of a step that sees records.
-func (t *Training) Gradient(step int, x dpsinkhorn.Batch) (gradient []float32, classes []float64, err error) {
+func (t *Training) Gradient(step int, x semidebiased.Batch) (gradient []float32, classes []float64, err error) {
 	rows, err := t.Release.Draw(step)
 	if err != nil {
 		return nil, nil, err
@@ -111,8 +111,8 @@ func (t *Training) Gradient(step int, x dpsinkhorn.Batch) (gradient []float32, c
 
 // against is the loss of generated rows against some records, and how many of these
 // are of each class, before noise.
-func (t *Training) against(x dpsinkhorn.Batch, rows []int) (dpsinkhorn.Pull, []float64, error) {
-	y := dpsinkhorn.Batch{Points: transport.NewPoints(len(rows), x.Dim), Labels: make([]int, len(rows))}
+func (t *Training) against(x semidebiased.Batch, rows []int) (semidebiased.Pull, []float64, error) {
+	y := semidebiased.Batch{Points: transport.NewPoints(len(rows), x.Dim), Labels: make([]int, len(rows))}
 	classes := make([]float64, t.Classes)
 	for k, i := range rows {
 		class := t.records.Place(y.Row(k), i)

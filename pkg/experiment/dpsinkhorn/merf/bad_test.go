@@ -1,4 +1,4 @@
-package dpsinkhorn
+package merf
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 func TestEmbeddingsThatCannotBe(t *testing.T) {
@@ -20,8 +21,8 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := rows(n, dim, classes, 10)
-	fresh := func(x Batch, classes, features int, scale float64, plan privacy.Plan) error {
-		e, err := NewEmbedding(b, x, classes, features, scale, noise.Seeded(1), plan.Releaser(noise.Seeded(2)))
+	fresh := func(x semidebiased.Batch, classes, features int, scale float64, plan privacy.Plan) error {
+		e, err := New(b, x, classes, features, scale, noise.Seeded(1), plan.Releaser(noise.Seeded(2)))
 		if e != nil {
 			e.Close()
 		}
@@ -34,14 +35,14 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 	sampled.Sampler = sampling.FixedSize{Size: 3}
 	relation.Sensitivity.Relation = privacy.AddRemove
 	e := embedded(t, b, records, classes, features, 1)
-	gradient := func(x Batch) error { _, err := e.Gradient(x); return err }
+	gradient := func(x semidebiased.Batch) error { _, err := e.Gradient(x); return err }
 	for _, c := range []struct {
 		want string
 		err  error
 	}{
-		{"embedding of 0 records", fresh(Batch{}, classes, features, 1, open)},
-		{"n labels", fresh(Batch{records.Points, records.Labels[1:]}, classes, features, 1, open)},
-		{"[n, dim] numbers", fresh(Batch{transport.Points{Dim: 3, Data: records.Data[:11]}, records.Labels[:3]}, classes, features, 1, open)},
+		{"embedding of 0 records", fresh(semidebiased.Batch{}, classes, features, 1, open)},
+		{"n labels", fresh(semidebiased.Batch{Points: records.Points, Labels: records.Labels[1:]}, classes, features, 1, open)},
+		{"[n, dim] numbers", fresh(semidebiased.Batch{Points: transport.Points{Dim: 3, Data: records.Data[:11]}, Labels: records.Labels[:3]}, classes, features, 1, open)},
 		{"at least 1 of each", fresh(records, 0, features, 1, open)},
 		{"at least 1 of each", fresh(records, classes, 0, 1, open)},
 		{"take at most", fresh(records, classes, 1<<40, 1, open)},
@@ -53,11 +54,11 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 		{"state both under one relation", fresh(records, classes, features, 1, relation)},
 		{"plan for the largest release", fresh(records, classes, 2*features, 1, private)},
 		{"plan for the most sensitive query", fresh(records, classes, features, 1, weak)},
-		{"no points", gradient(Batch{})},
+		{"no points", gradient(semidebiased.Batch{})},
 		{"rows of dimension 2", gradient(rows(3, dim+1, classes, 1))},
-		{"each with a label", gradient(Batch{Points: records.Points})},
+		{"each with a label", gradient(semidebiased.Batch{Points: records.Points})},
 		{"the embedding is of 0 to 2", gradient(rows(30, dim, classes+1, 1))},
-		{"point 1 has NaN", gradient(Batch{transport.Points{Dim: 2, Data: []float32{0, 0, 0, float32(math.NaN())}}, []int{0, 0}})},
+		{"point 1 has NaN", gradient(semidebiased.Batch{Points: transport.Points{Dim: 2, Data: []float32{0, 0, 0, float32(math.NaN())}}, Labels: []int{0, 0}})},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("error %v, want one with %q", c.err, c.want)

@@ -2,6 +2,7 @@ package dpsinkhorn
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
+	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // planned is a plan with noise of a given size, whatever that proves.
@@ -25,10 +28,33 @@ func planned(t *testing.T, c *Config, records, coordinates int, rate, std float6
 	return privacy.Plan{Sensitivity: s, Sampler: sampling.Poisson{Rate: rate}, Records: records, Steps: 1000, Budget: c.budget(), NoiseStd: std, Coordinates: coordinates}
 }
 
-func teaching(t *testing.T, b *backend.Backend, c *Config, private Batch, release *privacy.Releaser) byImages {
+// rows are labelled ones, normal.
+func rows(n, dim, classes int, seed uint64) semidebiased.Batch {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	b := semidebiased.Batch{Points: transport.NewPoints(n, dim), Labels: make([]int, n)}
+	for i := range b.Data {
+		b.Data[i] = float32(rng.NormFloat64())
+	}
+	for i := range b.Labels {
+		b.Labels[i] = rng.IntN(classes)
+	}
+	return b
+}
+
+func compiled(t *testing.T, b *backend.Backend, l semidebiased.Loss, n, room, dim int) *semidebiased.Program {
+	t.Helper()
+	p, err := l.Compile(b, n, room, dim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func guiding(t *testing.T, b *backend.Backend, c *Config, private semidebiased.Batch, release *privacy.Releaser) byImages {
 	t.Helper()
 	l := c.loss(3)
-	return byImages{config: c, look: compiled(t, b, l, c.Generated, room(c.Batch)*c.Multiplicity, private.Dim), rows: &Rows{Private: private}, public: noise.Seeded(4), release: release}
+	return byImages{config: c, solver: compiled(t, b, l, c.Generated, room(c.Batch)*c.Multiplicity, private.Dim), rows: &Rows{Private: private}, public: noise.Seeded(4), release: release}
 }
 
 func tiny(t *testing.T) *Config {
@@ -49,12 +75,12 @@ func TestEveryStepHasItsNoise(t *testing.T) {
 		for _, rate := range []float64{0, 0.1, 1} {
 			const std = 2.
 			plan := planned(t, c, private.Len(), c.Generated*dim, rate, std)
-			taught := teaching(t, b, c, private, plan.Releaser(noise.Seeded(3)))
+			guide := guiding(t, b, c, private, plan.Releaser(noise.Seeded(3)))
 			x := rows(9, dim, 3, 2)
 			var squares float64
 			count := 0
 			for step := range 60 {
-				g, err := taught.gradient(step, x)
+				g, err := guide.gradient(step, x)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -91,7 +117,7 @@ func TestNeighboursMoveParametersByTheSensitivity(t *testing.T) {
 	const size = 30
 	plan := planned(t, c, 40, size, 1, 1e-6)
 	release := plan.Releaser(noise.Seeded(3))
-	taught := byParameters{byImages{config: c, release: release}}
+	guide := byParameters{byImages{config: c, release: release}}
 	largest := 0.
 	for step := range 300 {
 		// Whatever the gradient was, and however a record changed it.
@@ -106,10 +132,10 @@ func TestNeighboursMoveParametersByTheSensitivity(t *testing.T) {
 		if step%7 == 0 {
 			b.Data[3] = float32(math.Inf(1))
 		}
-		if err := taught.sanitise(2*step, a.Data); err != nil {
+		if err := guide.sanitise(2*step, a.Data); err != nil {
 			t.Fatal(err)
 		}
-		if err := taught.sanitise(2*step+1, b.Data); err != nil {
+		if err := guide.sanitise(2*step+1, b.Data); err != nil {
 			t.Fatal(err)
 		}
 		var moved float64
@@ -138,8 +164,8 @@ func TestAStepAnswersOnce(t *testing.T) {
 	x := rows(9, 4, 3, 2)
 	var first []float32
 	for range 2 { // two processes
-		taught := teaching(t, b, c, private, plan.Releaser(noise.Seeded(3)))
-		g, err := taught.gradient(5, x)
+		guide := guiding(t, b, c, private, plan.Releaser(noise.Seeded(3)))
+		g, err := guide.gradient(5, x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +177,7 @@ func TestAStepAnswersOnce(t *testing.T) {
 				t.Fatalf("coordinate %d: %v, then %v", i, first[i], g[i])
 			}
 		}
-		if _, err := taught.gradient(5, rows(9, 4, 3, 20)); err == nil {
+		if _, err := guide.gradient(5, rows(9, 4, 3, 20)); err == nil {
 			t.Error("another gradient got the noise of the same step")
 		}
 	}
@@ -180,8 +206,8 @@ func TestALossThatOverflows(t *testing.T) {
 				x.Data[i] = 1e30 // whose squares are no float32
 			}
 			plan := planned(t, c, private.Len(), c.Generated*dim, 0.5, 2)
-			taught := teaching(t, b, c, private, plan.Releaser(noise.Seeded(3)))
-			_, err := taught.gradient(0, x)
+			guide := guiding(t, b, c, private, plan.Releaser(noise.Seeded(3)))
+			_, err := guide.gradient(0, x)
 			if open := math.IsInf(epsilon, 1); open != (err != nil) || open && !strings.Contains(err.Error(), "no longer finite; train with a smaller learning rate") {
 				t.Errorf("ε = %v: %v", epsilon, err)
 			}

@@ -1,4 +1,4 @@
-package dpsinkhorn
+package semidebiased
 
 import (
 	"fmt"
@@ -44,13 +44,13 @@ func compiled(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Progr
 	return p
 }
 
-type compiler func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) look
+type compiler func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) Solver
 
 // eachWay runs a test on programs that solve the terms one by one, and at once, and both
 // with as many iterations as there may be, and on exact plans.
 func eachWay(t *testing.T, test func(t *testing.T, compiled compiler)) {
 	t.Run("exact", func(t *testing.T) {
-		test(t, func(t *testing.T, _ *backend.Backend, l Loss, n, room, dim int) look {
+		test(t, func(t *testing.T, _ *backend.Backend, l Loss, n, room, dim int) Solver {
 			t.Helper()
 			e, err := l.Exact(n, room, dim)
 			if err != nil {
@@ -61,7 +61,7 @@ func eachWay(t *testing.T, test func(t *testing.T, compiled compiler)) {
 	})
 	for _, how := range []solving{{}, {atOnce: true}, {atOnce: true, fixed: true}} {
 		t.Run(fmt.Sprintf("%+v", how), func(t *testing.T) {
-			test(t, func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) look {
+			test(t, func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) Solver {
 				t.Helper()
 				p, err := l.compile(b, n, room, dim, how)
 				if err != nil {
@@ -206,7 +206,7 @@ func realRowsMoveTheGradientByItsSensitivityAtMost(t *testing.T, compiled compil
 				real.Data[i] *= float32(1 + trial%40)
 			}
 			with := sanitised(x, real)
-			less := Batch{real.Subset(upTo(0, real.Len()-1)), real.Labels[:real.Len()-1]}
+			less := real.Subset(upTo(0, real.Len()-1))
 			other := rows(1, dim, l.Classes, 5000+trial)
 			for i := range other.Data {
 				other.Data[i] *= -100
@@ -315,12 +315,12 @@ func batchesOfAnySizeAndContent(t *testing.T, compiled compiler) {
 		return g.ByX
 	}
 	full := rows(7, dim, l.Classes, 2)
-	if first := (Batch{full.Subset(upTo(0, room)), full.Labels[:room]}); !slices.Equal(gradient(full), gradient(first)) {
+	if first := full.Subset(upTo(0, room)); !slices.Equal(gradient(full), gradient(first)) {
 		t.Error("rows beyond the room were looked at")
 	}
-	broken := Batch{full.Subset([]int{0, 1, 2}), slices.Clone(full.Labels[:3])}
+	broken := full.Subset([]int{0, 1, 2})
 	broken.Data[4] = float32(math.NaN())
-	if whole := (Batch{full.Subset([]int{0, 2}), []int{full.Labels[0], full.Labels[2]}}); !near(gradient(broken), gradient(whole)) {
+	if whole := full.Subset([]int{0, 2}); !near(gradient(broken), gradient(whole)) {
 		t.Error("a row with NaN is not as none")
 	}
 	broken.Labels[0] = 17

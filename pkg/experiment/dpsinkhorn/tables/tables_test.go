@@ -1,4 +1,4 @@
-package dpsinkhorn
+package tables
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
@@ -24,11 +25,7 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 			var rows []experiment.Row
 			seen := map[string]bool{}
 			for _, q := range s.Requests(preset, 2) {
-				e, err := experiment.Registry.Lookup(q.Experiment)
-				if err != nil {
-					t.Fatal(err)
-				}
-				c := e.Config(preset).(*Config)
+				c := config(t, q.Experiment, preset)
 				if err := experiment.Apply(c, q.Settings); err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +43,7 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 				seen[key] = true
 				rows = append(rows, experiment.Row{Run: key, Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
 					Metrics: run.Values{"logistic accuracy": 0.5 + float64(q.Seed)/100, "steps": 7},
-					Claims:  []privacy.Claim{{Epsilon: 3, Sound: true}, {Label: papersWay, Epsilon: 2}}})
+					Claims:  []privacy.Claim{{Epsilon: 3, Sound: true}, {Label: privacy.PapersWay, Epsilon: 2}}})
 			}
 			report, err := s.Report(rows, func(experiment.Row) (viz.Images, bool) { return viz.Images{}, true })
 			if err != nil {
@@ -94,22 +91,18 @@ func TestTablesSpendTheirBudgets(t *testing.T) {
 			continue
 		}
 		for _, l := range s.lines(experiment.Paper) {
-			e, err := experiment.Registry.Lookup(l.experiment)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := e.Config(experiment.Paper).(*Config)
+			c := config(t, l.experiment, experiment.Paper)
 			if err := experiment.Apply(c, l.settings); err != nil {
 				t.Fatal(err)
 			}
-			if !c.kind.noisy || c.Perturbed == ByParameters || !c.budget().Private() {
+			if !strings.HasPrefix(l.experiment, "dp-sinkhorn") || c.Perturbed == dpsinkhorn.ByParameters || math.IsInf(float64(c.Epsilon), 1) {
 				continue
 			}
 			n := map[string]int{"celeba": 162_770}[c.Dataset]
 			if n == 0 {
 				n = 60_000
 			}
-			if c.Space == Latents {
+			if c.Space == dpsinkhorn.Latents {
 				n /= 2
 			}
 			theirs := strings.Contains(l.label, "001's noise") || strings.HasPrefix(l.label, "dp-sinkhorn-text") || strings.HasPrefix(l.label, "dp-sinkhorn-code")
@@ -125,11 +118,11 @@ func TestTablesSpendTheirBudgets(t *testing.T) {
 				continue
 			}
 			planned[same] = true
-			plan, _, err := c.plan(n, 10)
+			plan, _, err := c.Plan(n, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
-			spent, err := accountant.Tightest{}.Epsilon(composed(float64(c.Batch)/float64(n), plan.NoiseMultiplier(), plan.Steps), privacy.AddRemove, c.Delta)
+			spent, err := accountant.Tightest{}.Epsilon(plan.Event(), privacy.AddRemove, c.Delta)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,6 +131,15 @@ func TestTablesSpendTheirBudgets(t *testing.T) {
 			}
 		}
 	}
+}
+
+func config(t *testing.T, name string, preset experiment.Preset) *dpsinkhorn.Config {
+	t.Helper()
+	e, err := experiment.Registry.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Config(preset).(*dpsinkhorn.Config)
 }
 
 // A row with other settings is of no line.
@@ -171,7 +173,7 @@ func TestATableOfOneRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		report, err := table1.Report([]experiment.Row{{Experiment: c.experiment, Config: text, Metrics: run.Values{"logistic accuracy": 0.5},
-			Claims: []privacy.Claim{{Epsilon: privacy.Epsilon(c.epsilon), Sound: true}, {Label: "as published", Epsilon: 10}, {Label: papersWay, Epsilon: 3.48}}}}, nil)
+			Claims: []privacy.Claim{{Epsilon: privacy.Epsilon(c.epsilon), Sound: true}, {Label: privacy.AsPublished, Epsilon: 10}, {Label: privacy.PapersWay, Epsilon: 3.48}}}}, nil)
 		if err != nil || len(report.Tables) != 1 || report.Tables[0].Rows[0][1] != c.shown || report.Tables[0].Rows[0][2] != "3.48" || len(report.Figures) != c.figures {
 			t.Errorf("%s at %v: %+v, %v; want %s and %d figures", c.experiment, c.epsilon, report, err, c.shown, c.figures)
 		}

@@ -1,4 +1,4 @@
-package dpsinkhorn
+package tables
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/privacy"
 	"molehill/viz"
 )
@@ -18,7 +19,7 @@ import (
 // measured is a line with the runs of it that are there, one a seed.
 type measured struct {
 	line
-	config Config // of the first
+	config dpsinkhorn.Config // of the first
 	rows   []experiment.Row
 }
 
@@ -32,16 +33,16 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 				return nil, err
 			}
 			want := e.Config(request.Preset)
-			before := *want.(*Config)
+			before := *want.(*dpsinkhorn.Config)
 			if err := experiment.Apply(want, request.Settings); err != nil {
 				return nil, err
 			}
 			m := measured{line: l}
 			for _, row := range rows {
-				if same, err := equal(row, l.experiment, *want.(*Config), before); err != nil {
+				if same, err := equal(row, l.experiment, *want.(*dpsinkhorn.Config), before); err != nil {
 					return nil, err
 				} else if same {
-					m.config, m.rows = *want.(*Config), append(m.rows, row)
+					m.config, m.rows = *want.(*dpsinkhorn.Config), append(m.rows, row)
 				}
 			}
 			parts, err := experiment.Parts(m.rows)
@@ -63,7 +64,7 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 // equal reports whether a row is of an experiment with these settings, but for what
 // is pinned when a run starts. Settings that the row's program did not have yet are as
 // in the preset.
-func equal(row experiment.Row, name string, want, preset Config) (bool, error) {
+func equal(row experiment.Row, name string, want, preset dpsinkhorn.Config) (bool, error) {
 	if row.Experiment != name {
 		return false, nil
 	}
@@ -109,14 +110,14 @@ func columns(all []measured) (columns []column) {
 		for _, row := range m.rows {
 			for _, further := range row.Measured {
 				for name := range further.Values {
-					if _, drawn := further.Values[biasAt(1)]; !drawn && !further.NonPrivate {
+					if _, drawn := further.Values[dpsinkhorn.BiasAt(1)]; !drawn && !further.NonPrivate {
 						found[column{name, further.Rows}] = true
 					}
 				}
 			}
 		}
 	}
-	columns = []column{{"logistic accuracy", 0}, {"logistic accuracy" + darkened, 0}, {"sliced W₂", 0}}
+	columns = []column{{"logistic accuracy", 0}, {"logistic accuracy" + dpsinkhorn.Darkened, 0}, {"sliced W₂", 0}}
 	return append(columns, slices.SortedFunc(maps.Keys(found), func(a, b column) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.count, b.count))
 	})...)
@@ -150,7 +151,7 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 				break
 			}
 			if grid, ok := samples(m.rows[0]); ok {
-				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.statement().Epsilon()), perClass, 1
+				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.statement().Epsilon()), dpsinkhorn.PerClass, 1
 				if t.along != "epsilon" {
 					name, _, _ := strings.Cut(t.axis, ",")
 					grid.Title += fmt.Sprintf(", %s = %v", name, m.number(t.along))
@@ -184,7 +185,7 @@ func (t table) file(m measured) string {
 // of is the table of a data set's lines.
 func (t table) of(dataset string, all []measured) viz.Table {
 	measures := columns(all)
-	table := viz.Table{Title: dataset, Header: []string{"method", t.axis, papersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
+	table := viz.Table{Title: dataset, Header: []string{"method", t.axis, privacy.PapersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
 	if t.along != "epsilon" {
 		table.Header = slices.Insert(table.Header, 2, "ε, proved")
 	}
@@ -195,7 +196,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		table.Header = append(table.Header, c.String())
 	}
 	if slices.ContainsFunc(table.Header, func(name string) bool { return strings.HasPrefix(name, "fid") }) {
-		table.Caption += " Our FID is beside as many held-out images, the first of the file; fid-768 is of another network than published FIDs, on another scale."
+		table.Caption += " Our FID is beside as many held-out images, the first of the file, or all that there are; fid-768 is of another network than published FIDs, on another scale."
 	}
 	if slices.ContainsFunc(all, func(m measured) bool { return len(m.rows) > 1 }) {
 		table.Caption += " ± is the standard deviation over seeds, and what is without it was measured for one."
@@ -203,7 +204,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps made", "seeds", "seconds")
 	for _, m := range all {
 		theirs := ""
-		if k := slices.IndexFunc(m.rows[0].Claims, func(c privacy.Claim) bool { return c.Label == papersWay }); k >= 0 {
+		if k := slices.IndexFunc(m.rows[0].Claims, func(c privacy.Claim) bool { return c.Label == privacy.PapersWay }); k >= 0 {
 			theirs = m.rows[0].Claims[k].Epsilon.String()
 		}
 		line := []any{m.label}
@@ -255,9 +256,10 @@ func (m measured) number(name string) float64 {
 		return m.config.Noise
 	case "steps":
 		return float64(m.config.Steps)
-	default:
+	case "debiasing":
 		return m.config.Debiasing
 	}
+	panic("tables: no table goes along " + name)
 }
 
 // curve is the accuracy of logistic regression along the table's setting.

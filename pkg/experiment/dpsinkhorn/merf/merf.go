@@ -1,4 +1,6 @@
-package dpsinkhorn
+// Package merf is the mean embedding of labelled records, released once, and the gradient
+// towards it (DP-MERF, Harder, Adamczewski & Park 2021).
+package merf
 
 import (
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"molehill/privacy/clip"
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // Embedding guides labelled rows along the gradient of the maximum mean discrepancy
@@ -24,7 +27,7 @@ import (
 //
 // in a table with a row for each class. Beside its features a record adds a 1 to
 // its class, so that the classes' shares are released, too: that is free (see
-// EmbeddingSensitivity). It is for one goroutine.
+// Sensitivity). It is for one goroutine.
 type Embedding struct {
 	Frequencies transport.Points // ω, [features, dim]: public
 	// Released is Σ_i e_{y_i}·(φ(x_i), 1)ᵀ/n with noise, [classes, 2·features + 1]:
@@ -36,10 +39,10 @@ type Embedding struct {
 	gradient            *Exec
 }
 
-// EmbeddingSize is how many numbers an Embedding releases.
-func EmbeddingSize(classes, features int) int { return classes * (2*features + 1) }
+// Size is how many numbers an Embedding releases.
+func Size(classes, features int) int { return classes * (2*features + 1) }
 
-// EmbeddingSensitivity is that of NewEmbedding's release of n records: 2/n when one
+// Sensitivity is that of New's release of n records: 2/n when one
 // of them is replaced, n being public. A record adds (φ, 1)/n to the row of its
 // class, with ‖φ‖ ≤ 1. The neighbours' difference is
 //
@@ -57,9 +60,9 @@ func EmbeddingSize(classes, features int) int { return classes * (2*features + 1
 // numbers of these are added without rounding, up to 2³⁰ records. So a record's part
 // does not depend on the others, and is within the bound whatever the backend made of
 // it. The margin pays for the last rounding of the sums.
-func EmbeddingSensitivity(n int) (privacy.Sensitivity, error) {
+func Sensitivity(n int) (privacy.Sensitivity, error) {
 	if n < 1 || n > mostRecords {
-		return privacy.Sensitivity{}, fmt.Errorf("dpsinkhorn: the mean embedding of %d records; take 1 to %d", n, mostRecords)
+		return privacy.Sensitivity{}, fmt.Errorf("merf: the mean embedding of %d records; take 1 to %d", n, mostRecords)
 	}
 	return privacy.Sensitivity{
 		Value:    2 / float64(n),
@@ -77,20 +80,20 @@ const (
 	leastEvenShare = 0.1     // of an even share, to which a class is scaled up at most
 )
 
-// checkEmbedding says what is wrong with the settings of an embedding.
-func checkEmbedding(dim, classes, features int, scale float64) error {
+// Check says what is wrong with the settings of an embedding of rows of dimension dim.
+func Check(dim, classes, features int, scale float64) error {
 	switch {
 	case features < 1 || classes < 1:
-		return fmt.Errorf("dpsinkhorn: %d features of %d classes; take at least 1 of each", features, classes)
+		return fmt.Errorf("merf: %d features of %d classes; take at least 1 of each", features, classes)
 	case features > largestTable/(dim+1) || classes > largestTable/(2*features+1):
-		return fmt.Errorf("dpsinkhorn: %d features of dimension %d for %d classes; take at most %d numbers", features, dim, classes, largestTable)
+		return fmt.Errorf("merf: %d features of dimension %d for %d classes; take at most %d numbers", features, dim, classes, largestTable)
 	case !(scale >= 0x1p-64 && scale <= 0x1p64):
-		return fmt.Errorf("dpsinkhorn: features of length scale %v; take a finite one above 0, about the distance of two rows", scale)
+		return fmt.Errorf("merf: features of length scale %v; take a finite one above 0, about the distance of two rows", scale)
 	}
 	return nil
 }
 
-// NewEmbedding releases the embedding of labelled records of so many classes, with
+// New releases the embedding of labelled records of so many classes, with
 // m = features pairs of a cosine and a sine, once, at step 0. The frequencies are
 // drawn from public. A record with a number that is not finite, or one whose label
 // is out of range, contributes nothing.
@@ -101,16 +104,16 @@ func checkEmbedding(dim, classes, features int, scale float64) error {
 // count alike. The publication divides by noisy counts of a release of their own
 // (Section 4.2). A class of less than a tenth of an even share is divided by that,
 // and keeps less weight, lest the noise be all there is to it.
-func NewEmbedding(b *backend.Backend, records Batch, classes, features int, scale float64, public noise.Source, release *privacy.Releaser) (*Embedding, error) {
+func New(b *backend.Backend, records semidebiased.Batch, classes, features int, scale float64, public noise.Source, release *privacy.Releaser) (*Embedding, error) {
 	n := records.Len()
-	sensitivity, err := EmbeddingSensitivity(n)
+	sensitivity, err := Sensitivity(n)
 	if err != nil {
 		return nil, err
 	}
 	if records.Dim*n != len(records.Data) || len(records.Labels) != n {
-		return nil, fmt.Errorf("dpsinkhorn: %d records of dimension %d in %d numbers, with %d labels; give [n, dim] numbers and n labels", n, records.Dim, len(records.Data), len(records.Labels))
+		return nil, fmt.Errorf("merf: %d records of dimension %d in %d numbers, with %d labels; give [n, dim] numbers and n labels", n, records.Dim, len(records.Data), len(records.Labels))
 	}
-	if err := checkEmbedding(records.Dim, classes, features, scale); err != nil {
+	if err := Check(records.Dim, classes, features, scale); err != nil {
 		return nil, err
 	}
 	rows, err := release.Draw(0)
@@ -118,7 +121,7 @@ func NewEmbedding(b *backend.Backend, records Batch, classes, features int, scal
 		return nil, err
 	}
 	if len(rows) != n {
-		return nil, fmt.Errorf("dpsinkhorn: a plan that draws %d of %d records; this release looks at all", len(rows), n)
+		return nil, fmt.Errorf("merf: a plan that draws %d of %d records; this release looks at all", len(rows), n)
 	}
 	e := &Embedding{Frequencies: transport.NewPoints(features, records.Dim), classes: classes}
 	rng := public.Stream("frequencies", 0)
@@ -135,7 +138,7 @@ func NewEmbedding(b *backend.Backend, records Batch, classes, features int, scal
 	}
 	if err != nil {
 		e.Close()
-		return nil, fmt.Errorf("dpsinkhorn: on %s: %w", b, err)
+		return nil, fmt.Errorf("merf: on %s: %w", b, err)
 	}
 	return e, nil
 }
@@ -161,7 +164,7 @@ func featuresOf(x, frequencies *Node) (cos, sin *Node) {
 // table is what is released of the records before its noise. A record has the same
 // place on the backend whatever the others are, and so the same features to the
 // last bit.
-func (e *Embedding) table(b *backend.Backend, records Batch) ([]float64, error) {
+func (e *Embedding) table(b *backend.Backend, records semidebiased.Batch) ([]float64, error) {
 	n, dim, width := records.Len(), records.Dim, 2*e.Frequencies.Len()
 	exec, err := NewExec(b.Engine, func(x, frequencies *Node) *Node {
 		cos, sin := featuresOf(x, frequencies)
@@ -183,7 +186,7 @@ func (e *Embedding) table(b *backend.Backend, records Batch) ([]float64, error) 
 		for i := range min(atOnce, n-first) {
 			label, row := records.Labels[first+i], features[i*width:(i+1)*width]
 			factor := clip.Factor(clip.Norm(row), 1) // 0 where phases overflow
-			if label < 0 || label >= e.classes || !finite(records.Row(first+i)) || factor == 0 {
+			if label < 0 || label >= e.classes || !transport.Finite(records.Row(first+i)) || factor == 0 {
 				continue
 			}
 			sum := sums[label*(width+1) : (label+1)*(width+1)]
@@ -198,10 +201,6 @@ func (e *Embedding) table(b *backend.Backend, records Batch) ([]float64, error) 
 		table[i] = float64(s) * unit / float64(n)
 	}
 	return table, nil
-}
-
-func finite(row []float32) bool {
-	return !slices.ContainsFunc(row, func(v float32) bool { return v-v != 0 })
 }
 
 // balanced is the table of features that generated rows are to have: the released
@@ -241,30 +240,38 @@ func (e *Embedding) descent(x, labels, frequencies, target *Node) *Node {
 // Gradient returns that of ‖B − T(x)‖²_F by the rows of x, [n, dim], where B is the
 // released table, balanced, and T(x) = Σ_i e_{y_i}·φ(x_i)ᵀ/n is that of x. It asks
 // the records nothing. A batch of another size compiles again.
-func (e *Embedding) Gradient(x Batch) ([]float32, error) {
+func (e *Embedding) Gradient(x semidebiased.Batch) ([]float32, error) {
 	dim := e.Frequencies.Dim
 	if err := x.Check(); err != nil {
-		return nil, fmt.Errorf("dpsinkhorn: generated rows: %w", err)
+		return nil, fmt.Errorf("merf: generated rows: %w", err)
 	}
 	if x.Dim != dim || len(x.Labels) != x.Len() {
-		return nil, fmt.Errorf("dpsinkhorn: %d generated rows of dimension %d with %d labels; the embedding is of rows of dimension %d, each with a label", x.Len(), x.Dim, len(x.Labels), dim)
+		return nil, fmt.Errorf("merf: %d generated rows of dimension %d with %d labels; the embedding is of rows of dimension %d, each with a label", x.Len(), x.Dim, len(x.Labels), dim)
 	}
 	if slices.Min(x.Labels) < 0 || slices.Max(x.Labels) >= e.classes {
-		return nil, fmt.Errorf("dpsinkhorn: generated rows with labels from %d to %d; the embedding is of 0 to %d", slices.Min(x.Labels), slices.Max(x.Labels), e.classes-1)
+		return nil, fmt.Errorf("merf: generated rows with labels from %d to %d; the embedding is of 0 to %d", slices.Min(x.Labels), slices.Max(x.Labels), e.classes-1)
+	}
+	labels := make([]int32, x.Len())
+	for i, label := range x.Labels {
+		labels[i] = int32(label)
 	}
 	g, err := call(e.gradient, []*tensors.Tensor{tensors.FromFlatDataAndDimensions(x.Data, x.Len(), dim),
-		tensors.FromFlatDataAndDimensions(int32s(x.Labels), x.Len())}, e.frequencies, e.target)
+		tensors.FromFlatDataAndDimensions(labels, x.Len())}, e.frequencies, e.target)
 	if err != nil {
-		return nil, fmt.Errorf("dpsinkhorn: %w", err)
+		return nil, fmt.Errorf("merf: %w", err)
 	}
 	return g, nil
 }
 
 // call returns the numbers of a program's only result. It releases its inputs but for
 // those that are kept.
-func call(exec *Exec, inputs []*tensors.Tensor, kept ...any) ([]float32, error) {
-	out, err := exec.Call1(append(arguments(inputs), kept...)...)
-	free(inputs)
+func call(exec *Exec, inputs []*tensors.Tensor, kept ...*tensors.Tensor) ([]float32, error) {
+	defer backend.Free(inputs)
+	var all []any
+	for _, t := range slices.Concat(inputs, kept) {
+		all = append(all, t)
+	}
+	out, err := exec.Call1(all...)
 	if err != nil {
 		return nil, err
 	}

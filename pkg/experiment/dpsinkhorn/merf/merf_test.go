@@ -1,4 +1,4 @@
-package dpsinkhorn
+package merf
 
 import (
 	"math"
@@ -14,27 +14,41 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
+	"molehill/transport/semidebiased"
 )
 
 // oneRelease is a plan for the embedding of n records; without noise at ε = ∞.
 func oneRelease(t *testing.T, n, classes, features int, epsilon float64) privacy.Plan {
 	t.Helper()
-	s, err := EmbeddingSensitivity(n)
+	s, err := Sensitivity(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: s, Records: n, Steps: 1,
-		Budget: privacy.Budget{Epsilon: epsilon, Delta: 1e-5}, Coordinates: EmbeddingSize(classes, features)})
+		Budget: privacy.Budget{Epsilon: epsilon, Delta: 1e-5}, Coordinates: Size(classes, features)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return plan
 }
 
+// rows are labelled ones, normal.
+func rows(n, dim, classes int, seed uint64) semidebiased.Batch {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	b := semidebiased.Batch{Points: transport.NewPoints(n, dim), Labels: make([]int, n)}
+	for i := range b.Data {
+		b.Data[i] = float32(rng.NormFloat64())
+	}
+	for i := range b.Labels {
+		b.Labels[i] = rng.IntN(classes)
+	}
+	return b
+}
+
 // embedded is the embedding of records without noise.
-func embedded(t *testing.T, b *backend.Backend, records Batch, classes, features int, scale float64) *Embedding {
+func embedded(t *testing.T, b *backend.Backend, records semidebiased.Batch, classes, features int, scale float64) *Embedding {
 	t.Helper()
-	e, err := NewEmbedding(b, records, classes, features, scale, noise.Seeded(1),
+	e, err := New(b, records, classes, features, scale, noise.Seeded(1),
 		oneRelease(t, records.Len(), classes, features, math.Inf(1)).Releaser(noise.Seeded(2)))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +58,7 @@ func embedded(t *testing.T, b *backend.Backend, records Batch, classes, features
 }
 
 // tableOf is Σ_i e_{y_i}·(φ(x_i), 1)ᵀ/n in double precision, [classes, 2·features + 1].
-func tableOf(frequencies transport.Points, x Batch, classes int) []float64 {
+func tableOf(frequencies transport.Points, x semidebiased.Batch, classes int) []float64 {
 	features := frequencies.Len()
 	width := 2*features + 1
 	table := make([]float64, classes*width)
@@ -66,7 +80,7 @@ func tableOf(frequencies transport.Points, x Batch, classes int) []float64 {
 
 // discrepancy is ‖B − T(x)‖² in double precision: of even shares, whatever those
 // of the released table are.
-func discrepancy(e *Embedding, x Batch, classes int) (squared float64) {
+func discrepancy(e *Embedding, x semidebiased.Batch, classes int) (squared float64) {
 	width := 2*e.Frequencies.Len() + 1
 	own := tableOf(e.Frequencies, x, classes)
 	for class := range classes {
@@ -133,7 +147,7 @@ func TestEmbeddingReleasesTheTableAndNoise(t *testing.T) {
 		}
 		var made [2]*Embedding
 		for i := range made {
-			e, err := NewEmbedding(b, records, classes, features, 0.7, noise.Seeded(1), plan.Releaser(noise.Seeded(2)))
+			e, err := New(b, records, classes, features, 0.7, noise.Seeded(1), plan.Releaser(noise.Seeded(2)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +163,7 @@ func TestEmbeddingReleasesTheTableAndNoise(t *testing.T) {
 		}
 		// Of 4,002 squares the root's relative standard error is 1.1 %; at 5 of them a
 		// false alarm is one in 10⁶, and noise of 0.9 or 1.1 is caught.
-		if std := math.Sqrt(squares / float64(EmbeddingSize(classes, features))); math.Abs(std/plan.NoiseStd-1) > 0.056 {
+		if std := math.Sqrt(squares / float64(Size(classes, features))); math.Abs(std/plan.NoiseStd-1) > 0.056 {
 			t.Errorf("noise of standard deviation %v, planned %v", std, plan.NoiseStd)
 		}
 		// ω are N(0, 1/scale²): 3,000 of them, a relative standard error of 1.3 %.
@@ -168,7 +182,7 @@ func TestEmbeddingReleasesTheTableAndNoise(t *testing.T) {
 // meant to reach it do, with more features than dimensions, too.
 func TestNoNeighbourPassesTheEmbeddingSensitivity(t *testing.T) {
 	const n, classes = 5, 3
-	s, err := EmbeddingSensitivity(n)
+	s, err := Sensitivity(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,11 +190,11 @@ func TestNoNeighbourPassesTheEmbeddingSensitivity(t *testing.T) {
 		// moves is how far the table goes, in units of the sensitivity, when the first
 		// record is replaced.
 		tables := map[int][]float64{} // of the records as they are, by features
-		moves := func(records Batch, by []float32, label, features int) float64 {
+		moves := func(records semidebiased.Batch, by []float32, label, features int) float64 {
 			if tables[features] == nil {
 				tables[features] = embedded(t, b, records, classes, features, 1).Released
 			}
-			neighbour := Batch{records.Clone(), slices.Clone(records.Labels)}
+			neighbour := semidebiased.Batch{Points: records.Clone(), Labels: slices.Clone(records.Labels)}
 			copy(neighbour.Row(0), by)
 			neighbour.Labels[0] = label
 			return floats.Distance(tables[features], embedded(t, b, neighbour, classes, features, 1).Released, 2) / s.Value
@@ -245,17 +259,17 @@ func TestBadRecordsAddNothingToTheEmbedding(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
 		good := rows(n, dim, classes, 6)
-		without := func(spoil func(Batch)) []float64 {
-			records := Batch{good.Clone(), slices.Clone(good.Labels)}
+		without := func(spoil func(semidebiased.Batch)) []float64 {
+			records := semidebiased.Batch{Points: good.Clone(), Labels: slices.Clone(good.Labels)}
 			spoil(records)
 			return embedded(t, b, records, classes, features, 1).Released
 		}
-		want := without(func(x Batch) { x.Labels[7] = -1 })
-		for what, spoil := range map[string]func(Batch){
-			"a label that is too large": func(x Batch) { x.Labels[7] = classes },
-			"NaN":                       func(x Batch) { x.Row(7)[4] = nan },
-			"infinity":                  func(x Batch) { x.Row(7)[0] = -inf },
-			"phases that overflow": func(x Batch) { // |Σω| > 1 in one of 16, as good as surely
+		want := without(func(x semidebiased.Batch) { x.Labels[7] = -1 })
+		for what, spoil := range map[string]func(semidebiased.Batch){
+			"a label that is too large": func(x semidebiased.Batch) { x.Labels[7] = classes },
+			"NaN":                       func(x semidebiased.Batch) { x.Row(7)[4] = nan },
+			"infinity":                  func(x semidebiased.Batch) { x.Row(7)[0] = -inf },
+			"phases that overflow": func(x semidebiased.Batch) { // |Σω| > 1 in one of 16, as good as surely
 				for c := range x.Row(7) {
 					x.Row(7)[c] = math.MaxFloat32
 				}
@@ -273,7 +287,7 @@ func TestBadRecordsAddNothingToTheEmbedding(t *testing.T) {
 		if math.Abs(shares-(n-1.)/n) > 1e-12 {
 			t.Errorf("shares sum to %v, want %v", shares, (n-1.)/n)
 		}
-		if slices.Equal(want, without(func(Batch) {})) {
+		if slices.Equal(want, without(func(semidebiased.Batch) {})) {
 			t.Error("a good record adds nothing")
 		}
 	})
@@ -289,8 +303,8 @@ func TestRowsFollowTheEmbedding(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(7, 0))
 	centre := [classes][2]float64{{1, -1}, {-0.5, 0.5}}
-	draw := func(n int, at func(i int) (label int)) Batch {
-		x := Batch{transport.NewPoints(n, 2), make([]int, n)}
+	draw := func(n int, at func(i int) (label int)) semidebiased.Batch {
+		x := semidebiased.Batch{Points: transport.NewPoints(n, 2), Labels: make([]int, n)}
 		for i := range n {
 			x.Labels[i] = at(i)
 			for c := range 2 {
@@ -300,12 +314,12 @@ func TestRowsFollowTheEmbedding(t *testing.T) {
 		return x
 	}
 	records := draw(2000, func(i int) int { return min(i%10, 1) }) // a tenth are of class 0
-	e, err := NewEmbedding(b, records, classes, 200, 1, noise.Seeded(8), oneRelease(t, 2000, classes, 200, 10).Releaser(noise.Seeded(9)))
+	e, err := New(b, records, classes, 200, 1, noise.Seeded(8), oneRelease(t, 2000, classes, 200, 10).Releaser(noise.Seeded(9)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	x := Batch{transport.NewPoints(n, 2), make([]int, n)}
+	x := semidebiased.Batch{Points: transport.NewPoints(n, 2), Labels: make([]int, n)}
 	for i := range n {
 		x.Labels[i] = i % classes
 		x.Row(i)[0], x.Row(i)[1] = float32(0.3*rng.NormFloat64()), float32(0.3*rng.NormFloat64())

@@ -1,4 +1,4 @@
-package dpsinkhorn
+package semidebiased
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 // rows.
 type Exact struct {
 	sizes
-	sums [2][]float64 // a look's, of both terms
+	sums [2][]float64 // of both terms, for the next gradient
 }
 
 // Exact returns the loss of n generated rows beside real ones of the same dimension, of
@@ -95,7 +95,7 @@ func (e *Exact) pull(x func() (transport.Points, error), real Batch, met, apart 
 	}
 	other.Wait()
 	if errs[0] != nil {
-		return Pull{}, fmt.Errorf("dpsinkhorn: generated rows: %w", errs[0])
+		return Pull{}, fmt.Errorf("semidebiased: generated rows: %w", errs[0])
 	}
 	toMade, toReal := terms[0], terms[1]
 	pull := Pull{ByX: make([]float32, total*e.dim), MarginalError: toMade.solution.MarginalError}
@@ -141,10 +141,10 @@ func (e *Exact) solve(t *term, x func() (transport.Points, error)) error {
 	return nil
 }
 
-// behind is the part of the look for which a device is better, as the head of a generator's
+// Head is the part of the gradient for which a device is better, as the head of a generator's
 // graph (train.Head): costs in double precision, [n, room] and [n, n], and what the generator
 // has made. The plans of a small λ tell costs apart by less than single precision does.
-func (e *Exact) behind(x *Node, more []*Node) []*Node {
+func (e *Exact) Head(x *Node, more []*Node) []*Node {
 	labelled := func(points, labels *Node) *Node {
 		return ConvertDType(graph.Labelled(points, labels, e.loss.Classes, e.loss.LabelScale), dtypes.Float64)
 	}
@@ -155,9 +155,9 @@ func (e *Exact) behind(x *Node, more []*Node) []*Node {
 	return []*Node{packed(x, halves(cost(first, labelled(more[1], more[2]))), halves(cost(first, others))), x}
 }
 
-// unpack computes the gradient from what behind has made: plans while generated rows are on
+// Unpack computes the gradient from what Head has made: plans while generated rows are on
 // their way.
-func (e *Exact) unpack(packed []float32, rest func() ([]float32, error), in given) (Pull, error) {
+func (e *Exact) Unpack(packed []float32, rest func() ([]float32, error), in Fed) (Pull, error) {
 	read := func(from, m, stride int) func() ([]float64, error) { // m columns of so many
 		return func() ([]float64, error) {
 			c := make([]float64, 0, e.n*m)

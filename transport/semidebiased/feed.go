@@ -1,4 +1,4 @@
-package dpsinkhorn
+package semidebiased
 
 import (
 	"slices"
@@ -7,21 +7,26 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"molehill/models/backend"
+	"molehill/transport"
 )
 
-// given is what a look's graph takes beside generated rows, on the device, and what of it
-// the host has to remember.
-type given struct {
-	on    []*tensors.Tensor // labels of generated rows; real rows, [room, dim], their labels, and weights
-	real  Batch             // those that count
-	empty bool              // none does
+// Fed is what a Head takes beside generated rows, on the device, and what of it the host has
+// to remember.
+type Fed struct {
+	// Tensors are labels of generated rows; real rows, [room, dim], their labels, and weights.
+	Tensors []*tensors.Tensor
+	real    Batch // those that count
+	empty   bool  // none does
 }
 
-// give puts on a device what stands beside generated rows with labels. Where no real row
+// Free releases the tensors.
+func (f Fed) Free() { backend.Free(f.Tensors) }
+
+// Feed puts on a device what stands beside generated rows with labels. Where no real row
 // counts, one of zeros stands for them, whose pull is to be taken back.
-func (s sizes) give(on *backend.Backend, labels []int, real Batch) (in given, err error) {
+func (s sizes) Feed(on *backend.Backend, labels []int, real Batch) (in Fed, err error) {
 	if err := s.checkReal(real); err != nil {
-		return given{}, err
+		return Fed{}, err
 	}
 	in.real = s.counting(real)
 	in.empty = in.real.Len() == 0
@@ -34,10 +39,10 @@ func (s sizes) give(on *backend.Backend, labels []int, real Batch) (in given, er
 	} {
 		t, err := put()
 		if err != nil {
-			free(in.on)
-			return given{}, err
+			in.Free()
+			return Fed{}, err
 		}
-		in.on = append(in.on, t)
+		in.Tensors = append(in.Tensors, t)
 	}
 	return in, nil
 }
@@ -47,14 +52,14 @@ func (s sizes) give(on *backend.Backend, labels []int, real Batch) (in given, er
 func (s sizes) counting(real Batch) Batch {
 	some := make([]int, 0, s.room)
 	for i := range min(real.Len(), s.room) {
-		if finite(real.Row(i)) {
+		if transport.Finite(real.Row(i)) {
 			some = append(some, i)
 		}
 	}
 	if len(some) == real.Len() {
 		return real
 	}
-	return real.subset(some)
+	return real.Subset(some)
 }
 
 // pad puts real rows into their fixed shape, with weight 1, or one of zeros where there are
@@ -77,21 +82,6 @@ func packed(x *Node, results ...*Node) *Node {
 		results[i] = Reshape(r, r.Shape().Size())
 	}
 	return Concatenate(results, 0)
-}
-
-// free releases tensors on the backend, whose memory the garbage collector does not see.
-func free(all []*tensors.Tensor) {
-	for _, t := range all {
-		t.MustFinalizeAll()
-	}
-}
-
-// arguments are tensors as a program takes them.
-func arguments(all []*tensors.Tensor) (out []any) {
-	for _, t := range all {
-		out = append(out, t)
-	}
-	return out
 }
 
 func int32s(values []int) []int32 {

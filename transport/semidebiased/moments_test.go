@@ -1,4 +1,4 @@
-package dpsinkhorn
+package semidebiased
 
 import (
 	"errors"

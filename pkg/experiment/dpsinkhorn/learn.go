@@ -1,0 +1,158 @@
+package dpsinkhorn
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"molehill/models/backend"
+	"molehill/pkg/run"
+	"molehill/transport/semidebiased"
+	"molehill/transport/sliced"
+)
+
+// stage is so many steps with a guide.
+type stage struct {
+	open  func() (guide, error)
+	steps int
+}
+
+// learn makes the steps of stages from the last checkpoint on. Each begins with an
+// optimiser that remembers nothing.
+func learn(ctx context.Context, r *run.Run, t *training, stages ...stage) error {
+	done, _, err := r.Restore(func(done int, from io.Reader) error { return t.generator.Restore(from, done) })
+	if err != nil {
+		return err
+	}
+	p := &progress{Run: r, began: time.Now(), saved: time.Now(), first: done, every: run.Interval(checkpointEvery)}
+	for _, s := range stages {
+		p.total += s.steps
+	}
+	for _, s := range stages {
+		if done < t.before+s.steps {
+			if done == t.before && done > 0 {
+				if err := t.restart(); err != nil {
+					return err
+				}
+			}
+			if err := t.run(ctx, p, s, done-t.before); err != nil {
+				return err
+			}
+			done = t.before + s.steps
+		}
+		t.before += s.steps
+	}
+	return nil
+}
+
+// run makes the steps of a stage from one on.
+func (t *training) run(ctx context.Context, p *progress, s stage, from int) error {
+	g, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	advance, every, end, err := t.stepper(g, s.steps)
+	if err != nil {
+		return err
+	}
+	defer end()
+	for step := from; step < s.steps; step++ {
+		done := t.before + step + 1
+		if err := ctx.Err(); err != nil {
+			return cmp.Or(p.rest(t, done-1), err)
+		}
+		if err := advance(step); err != nil {
+			return fmt.Errorf("step %d: %w", done, err)
+		}
+		if err := p.tell(t, g, done); err != nil {
+			return err
+		}
+		if done%every == 0 && p.due() || done == p.total {
+			if err := p.save(t, done); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// joins says whether steps on a backend are joined; tests have others join, too.
+var joins = func(b *backend.Backend) bool { return !b.OnCPU() }
+
+// stepper is how steps of a stage are made, and every how many the training may be saved.
+func (t *training) stepper(g guide, steps int) (advance func(step int) error, every int, end func(), err error) {
+	if g, ok := g.(*byImages); ok && joins(t.rows.Backend) {
+		j, err := t.join(g, steps)
+		return j.step, j.every, j.close, err
+	}
+	return func(step int) error { return t.step(g, step, steps) }, 1, func() {}, nil
+}
+
+// progress is what a run tells, shows and keeps of its steps.
+type progress struct {
+	*run.Run
+	began, saved, shown time.Time
+	first, total        int // steps
+	every               time.Duration
+}
+
+func (p *progress) tell(t *training, g guide, done int) error {
+	event := run.Event{Step: done, Total: p.total, Rate: float64(done-p.first) / time.Since(p.began).Seconds()}
+	if done%max(1, p.total/20) == 0 || done == p.total {
+		made, err := t.generate(min(progressRows, t.config.Samples)) // no more than in the end
+		if err != nil {
+			return err
+		}
+		distance, err := t.distance(made, p.Spec.Seed)
+		if err != nil {
+			return err
+		}
+		event.Values = run.Values{"sliced W₂": distance}
+		if looked, ok := g.(observer); ok && (p.Spec.Research || !t.config.budget().Private()) {
+			event.Values["marginal error, non-private"] = looked.marginalError()
+		}
+		if time.Since(p.shown) > previewEvery && done < p.total {
+			if err := preview(p.Run, t, made); err != nil {
+				return err
+			}
+			p.shown = time.Now()
+		}
+	}
+	return p.Emit(event)
+}
+
+// due says whether it is time to save the training.
+func (p *progress) due() bool { return time.Since(p.saved) > p.every }
+
+func (p *progress) save(t *training, done int) error {
+	err := p.Checkpoint(done, func(to io.Writer) error { return t.generator.Save(to, done) })
+	p.saved = time.Now()
+	return err
+}
+
+// rest saves the training as it is when a run is told to stop: no step is made twice then,
+// whose numbers another device might round otherwise.
+func (p *progress) rest(t *training, done int) error {
+	if done == 0 {
+		return nil
+	}
+	return p.Rest(done, func(to io.Writer) error { return t.generator.Save(to, done) })
+}
+
+const (
+	progressRows  = 1000            // generated for the distance that is shown on the way
+	distanceLines = 128             // directions of it
+	previewEvery  = 2 * time.Second // between images of what is learned, for those who watch
+)
+
+// distance is the sliced W₂ between generated and as many held-out rows, in their space.
+func (t *training) distance(made semidebiased.Batch, seed uint64) (float64, error) {
+	test := t.rows.Test
+	test.Data = test.Data[:min(made.Len(), test.Len())*test.Dim]
+	d, err := sliced.SW2(t.rows.place(made.Points), test, sliced.Uniform(test.Dim, distanceLines, rand.New(rand.NewPCG(seed, 0x736c6963))))
+	return d.Value, err
+}

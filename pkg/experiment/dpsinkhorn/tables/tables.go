@@ -1,0 +1,101 @@
+// Package tables are the tables and figures of 001 and 002: what private generators of
+// labelled images are good for, with more methods and at proved ε.
+package tables
+
+import (
+	"maps"
+
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
+)
+
+// line is a training that a table asks for.
+type line struct {
+	label      string // what tells it from others of the table
+	experiment string
+	settings   map[string]string
+	// published is what 001 or 002 print for it: FID (of the whole network), and the
+	// accuracies of the three classifiers; "" for what they leave out.
+	published quoted
+}
+
+type quoted struct{ fid, logistic, mlp, cnn string }
+
+// quote is a method that is not run here.
+type quote struct {
+	method string
+	quoted
+}
+
+// table is a sweep with a row for each line, and a figure of the accuracy along one
+// of the settings.
+type table struct {
+	plugin.Info
+	lines func(experiment.Preset) []line
+	// others are the methods that 001 has beside its own, by data set.
+	others map[string][]quote
+	along  string // a setting
+	axis   string // what that is
+	log    bool
+	note   string
+}
+
+var tables = []table{table1, ablation, settings, debiasing, robustness, steps, celeba}
+
+func init() {
+	for _, t := range tables {
+		experiment.Sweeps.Register(t)
+	}
+}
+
+// Describe implements plugin.Plugin.
+func (t table) Describe() plugin.Info { return t.Info }
+
+// Requests implements experiment.Sweep.
+func (t table) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
+	for seed := 1; seed <= seeds; seed++ {
+		for _, l := range t.lines(preset) {
+			requests = append(requests, experiment.Request{Experiment: l.experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: l.settings})
+		}
+	}
+	return requests
+}
+
+// with returns settings and more of them.
+func with(settings map[string]string, more ...string) map[string]string {
+	all := maps.Clone(settings)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		all[more[i]] = more[i+1]
+	}
+	return all
+}
+
+// textOf are the text's settings for a data set (001 D.4), where they are not those
+// of MNIST.
+func textOf(dataset string, preset experiment.Preset) map[string]string {
+	s := map[string]string{"dataset": dataset}
+	if dataset == "fashion-mnist" {
+		s["absolute"] = "3"
+		if preset == experiment.Paper {
+			s["learning_rate"] = "1e-5"
+		}
+	}
+	return s
+}
+
+// noisy are those of its private trainings.
+func noisy(dataset string, preset experiment.Preset) map[string]string {
+	s := textOf(dataset, preset)
+	if dataset == "fashion-mnist" && preset == experiment.Paper {
+		s["noise"], s["steps"] = "1.9", "280000"
+	}
+	return s
+}
+
+// spending gives a training the least noise that proves its ε for all its steps: with
+// the papers' σ it would end with a third of ε spent, and be no peer of one that
+// spends all of it.
+func spending(s map[string]string) map[string]string { return with(s, "noise", "0") }
