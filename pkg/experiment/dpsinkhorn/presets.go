@@ -19,14 +19,19 @@ func pixels(preset experiment.Preset) Config {
 		Debiasing: 0.4, Absolute: 1, LabelScale: 15, Entropy: 0.05, Iterations: 150, Tolerance: 1e-3,
 		Batch: 50, Multiplicity: 1, Generated: 50, Clipping: semidebiased.Whole, Bound: 0.5, Perturbed: ByImages, Noise: 1.5, Steps: 160_000,
 		Optimizer: train.Adam, LearningRate: 1e-4, Schedule: Constant, WeightDecay: 2e-5,
-		Architecture: generator.DCGANText, Latent: 12, Embedding: 4, Width: 64,
 		Samples: 60_000,
 	}
+	c.generates(generator.MNISTText)
 	if preset == experiment.Quick {
 		c.Noise, c.Steps, c.LearningRate, c.Schedule = 0, 2000, 1e-3, Cosine
 		c.Width, c.Samples = 16, 10_000
 	}
 	return c
+}
+
+// generates has a training learn one of the papers' networks.
+func (c *Config) generates(g generator.Images) {
+	c.Architecture, c.Latent, c.Embedding, c.Width = g.Architecture, g.Latent, g.Embedding, g.Width
 }
 
 func text(preset experiment.Preset) Config {
@@ -38,9 +43,11 @@ func text(preset experiment.Preset) Config {
 // code are the settings of the public code, which are not those of its text.
 func code(preset experiment.Preset) Config {
 	c := pixels(preset)
-	c.Architecture, c.Latent, c.Embedding = generator.DCGANCode, 16, 8
+	c.generates(generator.MNISTCode)
 	c.Debiasing, c.WeightDecay = 0.2, 1e-5
-	if preset == experiment.Paper {
+	if preset == experiment.Quick {
+		c.Width = 16
+	} else {
 		c.Noise, c.LearningRate = 2.2, 1e-5 // its multiplier of 1.1, of the sensitivity 2Δ
 	}
 	return c
@@ -85,11 +92,11 @@ func sketch(preset experiment.Preset) Config {
 func embedding(preset experiment.Preset) Config {
 	c := pixels(preset)
 	c.Noise, c.Debiasing = 0, 0
-	c.Architecture, c.Latent, c.Embedding = generator.DCGANCode, 16, 8
+	c.generates(generator.MNISTCode)
 	c.Generated, c.Features, c.LearningRate, c.Schedule, c.WeightDecay = 500, 10_000, 1e-3, Cosine, 0
 	c.Steps = 5000
 	if preset == experiment.Quick {
-		c.Generated, c.Features, c.Steps = 100, 1000, 1000
+		c.Generated, c.Features, c.Steps, c.Width = 100, 1000, 1000, 16
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"molehill/models/generator"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
+	"strconv"
 )
 
 // celeba is 001's Table 3 and 002's Table 6: two generators of faces, told the sex.
@@ -13,8 +14,8 @@ var celeba = table{
 	note: "sinkhorn-sketch protects the half of the training images that has not trained its autoencoder, under replace-one; dp-merf-images protects all of them under replace-one, dp-sinkhorn and 001 under add-remove. 001 has all of CelebA; the origin in results.json tells which images were here.",
 	lines: func(preset experiment.Preset) (lines []line) {
 		ours := map[string]string{"dataset": "celeba", "label": "Male", "delta": "1e-6"}
-		faces := with(ours, "absolute", "0", "entropy", "5", "latent", "32", "embedding", "4")
-		steps, large := "1700000", []string{"architecture", generator.BigGAN}
+		faces := with(ours, "absolute", "0", "entropy", "5", "latent", strconv.Itoa(generator.CelebABigGAN.Latent), "embedding", strconv.Itoa(generator.CelebABigGAN.Embedding))
+		steps, large := "1700000", []string{"architecture", generator.CelebABigGAN.Architecture}
 		if preset == experiment.Quick { // a step of a quarter of BigGAN's channels takes seconds on two cores
 			steps, large = "500", append(large, "width", "8")
 			faces["steps"] = steps
@@ -22,7 +23,7 @@ var celeba = table{
 			faces["learning_rate"] = "1e-5"
 		}
 		private := spending(with(faces, "epsilon", "10", "steps", steps))
-		small := []string{"architecture", generator.DCGANText}
+		small := []string{"architecture", generator.CelebADCGAN.Architecture}
 		biggan, dcgan := quoted{"168.4", "", "76.18", "75.79"}, quoted{"156.7", "", "74.96", "74.62"}
 		if preset == experiment.Paper { // the paper's σ comes to another ε
 			theirs := with(private, "noise", "1.9", "published", "true")
