@@ -1,5 +1,5 @@
 // Package merf is the mean embedding of labelled records, released once, and the gradient
-// towards it (DP-MERF, Harder, Adamczewski & Park 2021).
+// towards it: DP-MERF (Harder, Adamczewski & Park 2021).
 package merf
 
 import (
