@@ -12,7 +12,7 @@ import (
 	_ "molehill/pkg/experiment/dpsinkhorn/tables"
 	_ "molehill/pkg/experiment/fair/tables"
 	_ "molehill/pkg/experiment/privateflow/table1"
-	_ "molehill/pkg/experiment/swae"
+	_ "molehill/pkg/experiment/swae/tables"
 )
 
 var write = flag.Bool("write", false, "write what tables say now")

@@ -34,7 +34,7 @@ import (
 	_ "molehill/pkg/experiment/dpsinkhorn/tables"
 	_ "molehill/pkg/experiment/fair/tables"
 	_ "molehill/pkg/experiment/privateflow/table1"
-	_ "molehill/pkg/experiment/swae"
+	_ "molehill/pkg/experiment/swae/tables"
 	_ "molehill/pkg/experiment/toy"
 	_ "molehill/pkg/experiment/train"
 	_ "molehill/privacy/ledger/postgres"

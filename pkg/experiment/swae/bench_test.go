@@ -44,7 +44,7 @@ func BenchmarkStep(b *testing.B) {
 				return err
 			}
 			if name == "public" {
-				start := &beginner{training: t, images: images}
+				start := &pretraining{training: t, images: images}
 				if start.trainer, err = newTrainer(t); err != nil {
 					b.Fatal(err)
 				}

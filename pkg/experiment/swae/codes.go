@@ -22,8 +22,8 @@ import (
 
 // Names of artefacts that a report draws again.
 const (
-	codesName          = "codes"
-	interpolationsName = "interpolations"
+	CodesName          = "codes"
+	InterpolationsName = "interpolations"
 	classesFile        = "classes.json"
 	drawnFile          = "drawn.npy"
 )
@@ -45,7 +45,7 @@ type Codes struct {
 // numbers.
 func CodesOf(r *run.Run) (c Codes, err error) {
 	width := 0
-	if c.Table, width, err = r.Table(codesName + ".npy"); err != nil {
+	if c.Table, width, err = r.Table(CodesName + ".npy"); err != nil {
 		return c, err
 	}
 	c.Dim, c.Seed = width-1, r.Spec.Seed
@@ -74,7 +74,7 @@ func CodesOf(r *run.Run) (c Codes, err error) {
 	for i := 0; i < len(c.Table); i += c.Dim + 1 {
 		class := float64(c.Table[i+c.Dim])
 		if !(class >= 0 && class < 1000) || class != math.Trunc(class) {
-			return c, fmt.Errorf("swae: %s.npy of %s: row %d is of class %v; expected a number from 0", codesName, r.ID, i/(c.Dim+1), class)
+			return c, fmt.Errorf("swae: %s.npy of %s: row %d is of class %v; expected a number from 0", CodesName, r.ID, i/(c.Dim+1), class)
 		}
 		for len(c.Classes) <= int(class) {
 			c.Classes = append(c.Classes, strconv.Itoa(len(c.Classes)))
@@ -201,12 +201,12 @@ func finite(x []float32, dim, k int) (plane plotter.XYs) {
 // Interpolations draws, of a run, images along the lines between codes (004, Figures 7
 // and 11).
 func Interpolations(r *run.Run) (viz.Images, error) {
-	x, width, err := r.Table(interpolationsName + ".npy")
+	x, width, err := r.Table(InterpolationsName + ".npy")
 	if err != nil {
 		return viz.Images{}, err
 	}
 	if width != pixels {
-		return viz.Images{}, fmt.Errorf("swae: %s.npy of %s has images of %d pixels; expected %d", interpolationsName, r.ID, width, pixels)
+		return viz.Images{}, fmt.Errorf("swae: %s.npy of %s has images of %d pixels; expected %d", InterpolationsName, r.ID, width, pixels)
 	}
 	return lines(x), nil
 }

@@ -14,11 +14,14 @@ import (
 	"molehill/privacy/noise"
 )
 
-// Names of metrics.
+// Names of metrics. Accuracies are marked with what they are of, if not of generated images
+// as they are with labels that were learned.
 const (
-	labelAccuracy = "label accuracy"
-	through       = " through the autoencoder"
-	byNeighbours  = ", labels by private neighbours"
+	Reconstruction     = "reconstruction loss"
+	ToPrior            = "sliced W₂"
+	LabelAccuracy      = "label accuracy"
+	ThroughAutoencoder = " through the autoencoder"
+	ByNeighbours       = ", labels by private neighbours"
 )
 
 // finish measures and draws what the autoencoder has learned by gradients with noise of a
@@ -36,7 +39,7 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 		if err := r.Emit(run.Event{Message: "drawing points that lie as codes do"}); err != nil {
 			return result, err
 		}
-		if result.Metrics[toPrior], err = t.toLaw(ctx, codes); err != nil {
+		if result.Metrics[ToPrior], err = t.toLaw(ctx, codes); err != nil {
 			return result, err
 		}
 	}
@@ -44,7 +47,7 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	if err != nil {
 		return result, err
 	}
-	result.Metrics[labelAccuracy] = metric.Agreement(found, held.Labels).Value
+	result.Metrics[LabelAccuracy] = metric.Agreement(found, held.Labels).Value
 	result.Metrics["steps"] = float64(t.config.Steps)
 	told, err := matching.TellNoise(result.Metrics, std, t.learner.Parameters())
 	if err != nil {
@@ -68,7 +71,7 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 		result.Metrics[name] = value
 	}
 	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and what images are generated from; %s of their codes; %s",
-		held.Len(), made.Len(), reconstruction, toPrior, labelAccuracy, told)
+		held.Len(), made.Len(), Reconstruction, ToPrior, LabelAccuracy, told)
 	return result, nil
 }
 
@@ -92,7 +95,7 @@ func (t *training) generate(ctx context.Context, count int, label classify) (*da
 
 // reconstruct returns a data set as the autoencoder makes it again.
 func (t *training) reconstruct(d *dataset.Dataset) (*dataset.Dataset, error) {
-	x, err := t.again(d.X)
+	x, err := t.autoencode(d.X)
 	again := *d
 	again.X = x
 	return &again, err
@@ -117,7 +120,7 @@ func (t *training) judge(ctx context.Context, name string, made *dataset.Dataset
 		return nil, err
 	}
 	values := run.Values{}
-	for suffix, on := range map[string]*dataset.Dataset{"": t.data.held, through: again} {
+	for suffix, on := range map[string]*dataset.Dataset{"": t.data.held, ThroughAutoencoder: again} {
 		accuracy, err := utility.Accuracy(model, on)
 		if err != nil {
 			return nil, err
@@ -182,7 +185,7 @@ func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Con
 	case "knn":
 		accuracies, err := t.judge(ctx, "mlp", made, r.Spec.Seed, say)
 		for metric, value := range accuracies {
-			found.Values[metric+byNeighbours] = value
+			found.Values[metric+ByNeighbours] = value
 		}
 		return found, err
 	}

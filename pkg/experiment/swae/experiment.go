@@ -65,7 +65,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := t.all(ctx, r, pay, release, plan.Sensitivity); err != nil {
+	if err := t.run(ctx, r, pay, release, plan.Sensitivity); err != nil {
 		return result, err
 	}
 	paid, err := pay() // what a run that had made all those steps has paid

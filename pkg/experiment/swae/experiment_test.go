@@ -141,7 +141,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 			t.Errorf("interrupted, the training ended with another %s", name)
 		}
 	}
-	for name, want := range map[string][2]int{"samples.npy": {20 + generated*columns, pixels}, "interpolations.npy": {45 * between, pixels}, "codes.npy": {100, 3}} {
+	for name, want := range map[string][2]int{"samples.npy": {20 + generated*Columns, pixels}, "interpolations.npy": {45 * between, pixels}, "codes.npy": {100, 3}} {
 		values, width, err := whole.Table(name)
 		if err != nil || width != want[1] || len(values) != want[0]*width {
 			t.Errorf("%s: %d values of %d columns, %v; want %v", name, len(values), width, err, want)
@@ -162,7 +162,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{reconstruction, toPrior, labelAccuracy, "mlp accuracy", "mlp accuracy" + through} {
+	for _, name := range []string{Reconstruction, ToPrior, LabelAccuracy, "mlp accuracy", "mlp accuracy" + ThroughAutoencoder} {
 		if v, ok := result.Metrics[name]; !ok || !(v >= 0) {
 			t.Errorf("%s is %v", name, v)
 		}
@@ -193,7 +193,7 @@ func TestSupervisionNeedsNoLabeller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{reconstruction, labelAccuracy, "mlp accuracy", "mlp accuracy" + through} {
+	for _, name := range []string{Reconstruction, LabelAccuracy, "mlp accuracy", "mlp accuracy" + ThroughAutoencoder} {
 		if v, ok := result.Metrics[name]; !ok || !(v >= 0) {
 			t.Errorf("%s is %v", name, v)
 		}
@@ -267,7 +267,7 @@ func TestItLearns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return result.Metrics[reconstruction], result.Metrics[toPrior]
+		return result.Metrics[Reconstruction], result.Metrics[ToPrior]
 	}
 	loss, distance := quality(settings)
 	if !(loss < 0.45) || !(distance < 0.3) { // log 2 = 0.69 and √(1/8) = 0.354, untrained
@@ -276,8 +276,8 @@ func TestItLearns(t *testing.T) {
 	told := maps.Clone(settings)
 	told["supervision"], told["labels"] = "100", "0"
 	result, err := computeHere(t, told, 0).Result()
-	if err != nil || !(result.Metrics[labelAccuracy] > 0.5) { // of ten classes
-		t.Errorf("with supervision labels are right on %v of codes, %v", result.Metrics[labelAccuracy], err)
+	if err != nil || !(result.Metrics[LabelAccuracy] > 0.5) { // of ten classes
+		t.Errorf("with supervision labels are right on %v of codes, %v", result.Metrics[LabelAccuracy], err)
 	}
 	settings["epsilon"] = "0.01"
 	if noisy, _ := quality(settings); !(noisy > loss+0.05) {
@@ -298,7 +298,7 @@ func TestDiagnosticsAreOfResearchOnly(t *testing.T) {
 	if err := experiment.Compute(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	if text := events(t, r); strings.Contains(text, word) || !strings.Contains(text, reconstruction) {
+	if text := events(t, r); strings.Contains(text, word) || !strings.Contains(text, Reconstruction) {
 		t.Error("events tell of records, or nothing of held-out ones")
 	}
 }

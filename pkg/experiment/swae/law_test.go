@@ -211,7 +211,7 @@ func TestALawIsReleasedOnce(t *testing.T) {
 		}
 	}
 	result, err := whole.Result()
-	if err != nil || !(result.Metrics[toPrior] >= 0) {
+	if err != nil || !(result.Metrics[ToPrior] >= 0) {
 		t.Fatalf("%v, %v", result.Metrics, err)
 	}
 	again, err := experiment.Measure(t.Context(), whole, "mlp", 100, func(run.Event) {})

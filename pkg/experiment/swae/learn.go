@@ -119,18 +119,18 @@ func follow(l *matching.Learner, gradient []float64, release *privacy.Releaser, 
 // checkpointEvery is how much time a killed training may have to compute again.
 const checkpointEvery = 20 * time.Second
 
-// all makes the steps from the last checkpoint on, public ones first, and pays before
+// run makes the steps from the last checkpoint on, public ones first, and pays before
 // the first of the others.
-func (t *training) all(ctx context.Context, r *run.Run, pay func() (experiment.Payment, error), release *privacy.Releaser, s privacy.Sensitivity) error {
+func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.Payment, error), release *privacy.Releaser, s privacy.Sensitivity) error {
 	c := t.config
-	var start *beginner
+	var start *pretraining
 	defer func() {
 		if start != nil {
 			start.trainer.Close()
 		}
 	}()
 	begin := func() (err error) {
-		start, err = newBeginner(ctx, t, func(e run.Event) { _ = r.Emit(e) })
+		start, err = newPretraining(ctx, t, func(e run.Event) { _ = r.Emit(e) })
 		return err
 	}
 	done, found, err := r.Restore(func(done int, from io.Reader) error {
@@ -227,11 +227,8 @@ func expect(done, steps int) error {
 	return nil
 }
 
-const (
-	progressImages = 500 // held out, for what is shown on the way
-	reconstruction = "reconstruction loss"
-	toPrior        = "sliced W₂"
-)
+// progressImages are held out, for what is shown on the way.
+const progressImages = 500
 
 // quality is, on the first held-out images, the cross-entropy of a pixel as it is
 // reconstructed, and, if there is a prior, the sliced W₂ between codes and as many points
@@ -251,14 +248,14 @@ func (t *training) quality(count int) (run.Values, error) {
 		return nil, fmt.Errorf("the loss is no longer finite; train with a smaller learning_rate than %v", t.config.LearningRate)
 	}
 	if t.law != nil { // which is not known yet
-		return run.Values{reconstruction: loss}, nil
+		return run.Values{Reconstruction: loss}, nil
 	}
 	dim, rng := t.config.Latent, t.public.Stream("prior for the distance", 0)
 	distance, err := metric.SlicedW2{Stacks: metric.DefaultStacks}.Measure(points(codes, dim), prior(len(codes)/dim, dim, rng), rng)
 	if err != nil {
 		return nil, err
 	}
-	return run.Values{reconstruction: loss, toPrior: math.Max(0, distance.Value)}, nil
+	return run.Values{Reconstruction: loss, ToPrior: math.Max(0, distance.Value)}, nil
 }
 
 // perPixel is the mean cross-entropy of pixels in [0, 1] under log odds; see
@@ -294,8 +291,8 @@ func (t *training) images(codes []float32) ([]float32, error) {
 	return shade(odds), err
 }
 
-// again are images as the autoencoder makes them again.
-func (t *training) again(x []float32) ([]float32, error) {
+// autoencode returns images as the autoencoder makes them again.
+func (t *training) autoencode(x []float32) ([]float32, error) {
 	codes, err := t.learner.Inner(x)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // What a run shows.
 const (
-	columns   = 10   // of a grid of images
+	Columns   = 10   // of a grid of images
 	generated = 6    // rows of generated images
 	scattered = 2000 // codes
 	between   = 10   // images of an interpolation, its ends among them
@@ -28,7 +28,7 @@ const (
 func (t *training) picture(ctx context.Context, r *run.Run, codes []float32) error {
 	earliest := t.earliest()
 	originals := rows(t.data.held, earliest)
-	again, err := t.again(originals)
+	again, err := t.autoencode(originals)
 	if err != nil {
 		return err
 	}
@@ -36,12 +36,12 @@ func (t *training) picture(ctx context.Context, r *run.Run, codes []float32) err
 	if err != nil {
 		return err
 	}
-	made, err := t.images(drawn.Data[:generated*columns*t.config.Latent])
+	made, err := t.images(drawn.Data[:generated*Columns*t.config.Latent])
 	if err != nil {
 		return err
 	}
 	grid := append(append(originals, again...), made...)
-	if err := save(r, "samples", grid, pixels, viz.Images{X: grid, Height: side, Width: side, Cols: columns,
+	if err := save(r, "samples", grid, pixels, viz.Images{X: grid, Height: side, Width: side, Cols: Columns,
 		Title: "Held-out images, the same reconstructed, and generated ones"}); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (t *training) picture(ctx context.Context, r *run.Run, codes []float32) err
 	if err != nil {
 		return err
 	}
-	if err := save(r, interpolationsName, along, pixels, lines(along)); err != nil {
+	if err := save(r, InterpolationsName, along, pixels, lines(along)); err != nil {
 		return err
 	}
 	if err := t.tellClasses(r); err != nil {
@@ -122,7 +122,7 @@ func (t *training) scatter(r *run.Run, codes, drawn []float32) error {
 	}
 	figure, ok := all.Figure()
 	if !ok { // one coordinate has no plane
-		return r.WriteTable(codesName+".npy", table, dim+1)
+		return r.WriteTable(CodesName+".npy", table, dim+1)
 	}
-	return save(r, codesName, table, dim+1, figure)
+	return save(r, CodesName, table, dim+1, figure)
 }

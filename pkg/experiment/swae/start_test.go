@@ -18,7 +18,7 @@ func TestAPublicStartIsHandedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for alpha, metric := range map[float64]string{0: reconstruction, 1: toPrior} {
+	for alpha, metric := range map[float64]string{0: Reconstruction, 1: ToPrior} {
 		c := config(experiment.Quick)
 		c.Alpha, c.Start, c.StartSteps, c.Batch, c.Projections, c.LearningRate = alpha, "nobodys-glyphs", 20, 10, 6, 0.01
 		tr := untrained(t, &c, &data{backend: goBackend(t), held: splits.Test})
@@ -26,7 +26,7 @@ func TestAPublicStartIsHandedOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := newBeginner(t.Context(), tr, func(run.Event) {})
+		b, err := newPretraining(t.Context(), tr, func(run.Event) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestAStartOfOtherClassesIsRefused(t *testing.T) {
 	c := config(experiment.Quick)
 	c.Supervision, c.Labels, c.Start, c.StartSteps = 30, 0, "nobodys-glyphs", 4
 	tr := untrained(t, &c, &data{backend: goBackend(t), private: &dataset.Dataset{Classes: make([]string, 3)}})
-	_, err := newBeginner(t.Context(), tr, func(run.Event) {})
+	_, err := newPretraining(t.Context(), tr, func(run.Event) {})
 	if err == nil || !strings.Contains(err.Error(), "which has 10 classes, and mnist has 3") {
 		t.Errorf("error %v", err)
 	}

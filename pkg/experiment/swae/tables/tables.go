@@ -1,4 +1,6 @@
-package swae
+// Package tables are the tables and figures of 004's private autoencoder, with better
+// settings than the paper's.
+package tables
 
 import (
 	"maps"
@@ -7,6 +9,7 @@ import (
 	"strconv"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/swae"
 	"molehill/pkg/plugin"
 )
 
@@ -31,6 +34,11 @@ type table struct {
 	metric string // of the figure
 	others bool   // whether 004's other methods stand below
 	note   string
+}
+
+// config are the settings of a preset.
+func config(preset experiment.Preset) swae.Config {
+	return *swae.Experiment{}.Config(preset).(*swae.Config)
 }
 
 var tables = []table{table1, ablation, better}
@@ -129,7 +137,7 @@ var quotes = map[string][]struct {
 // ablation is 004's Figure 6.
 var ablation = table{
 	Info: plugin.Info{Name: "swae-ablation", Version: "1", Source: "004, Figure 6", Summary: "dp-swae on MNIST at ε = 5 with one setting scaled, the noise going with it"},
-	axis: "scale", log: true, metric: reconstruction,
+	axis: "scale", log: true, metric: swae.Reconstruction,
 	note: "004 prints a figure of the training loss without its numbers; here the losses are of held-out images.",
 	lines: func(preset experiment.Preset) (lines []line) {
 		base, c := at("mnist", "5"), config(preset)
@@ -162,7 +170,7 @@ var better = table{
 		c := config(preset)
 		// From a public start 700 steps come near what the paper has after 5,000, and
 		// more steps of a smaller rate come nearer; the paper preset adds larger batches.
-		sharp := []string{"exact", "true", "jacobian", "1", "alpha", "0.3", "gain", "2.45", "reduction", Sum, "schedule", Cosine, "start", "glyphs"}
+		sharp := []string{"exact", "true", "jacobian", "1", "alpha", "0.3", "gain", "2.45", "reduction", swae.Sum, "schedule", swae.Cosine, "start", "glyphs"}
 		short := append([]string{"start_steps", "600", "steps", "700", "learning_rate", "3e-3", "labels", "100"}, sharp...)
 		long := append([]string{"start_steps", "1000", "steps", "3000", "learning_rate", "2e-3", "labels", "400"}, sharp...)
 		// Classes in the loss tell codes apart that would lie together otherwise. And as

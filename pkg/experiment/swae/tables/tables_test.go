@@ -1,6 +1,7 @@
-package swae
+package tables
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/swae"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/viz"
@@ -38,12 +41,12 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 				}
 				seen[string(text)] = true
 				rows = append(rows, experiment.Row{Run: string(text), Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
-					Metrics:  run.Values{"mlp accuracy": 0.5 + float64(q.Seed)/100, reconstruction: 0.1},
-					Measured: []experiment.Measured{{Values: run.Values{"mlp accuracy" + byNeighbours: 0.7}, Rows: 9, NonPrivate: true}, {Values: run.Values{"exact copies": 1}, Rows: 9, NonPrivate: true}},
+					Metrics:  run.Values{"mlp accuracy": 0.5 + float64(q.Seed)/100, swae.Reconstruction: 0.1},
+					Measured: []experiment.Measured{{Values: run.Values{"mlp accuracy" + swae.ByNeighbours: 0.7}, Rows: 9, NonPrivate: true}, {Values: run.Values{"exact copies": 1}, Rows: 9, NonPrivate: true}},
 					Claims:   []privacy.Claim{{Epsilon: 3, Sound: true}, {Epsilon: 2}}})
 			}
 			report, err := s.Report(rows, func(experiment.Row) (viz.Images, bool) {
-				return viz.Images{X: make([]float32, pixels), Height: side, Width: side}, true
+				return viz.Images{X: make([]float32, 28*28), Height: 28, Width: 28}, true
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -116,6 +119,40 @@ func TestOtherRunsAreLeftOut(t *testing.T) {
 	report, err := table1.Report([]experiment.Row{{Experiment: "dp-swae", Config: text}}, nil)
 	if err != nil || len(report.Tables) != 0 {
 		t.Errorf("%v, %v", report, err)
+	}
+}
+
+// A report shows what a run that is at hand has left of its codes, and of which line.
+func TestCodesOfARunAreShown(t *testing.T) {
+	r := experimenttest.Acquired(t, experiment.Request{Experiment: "dp-swae", Preset: experiment.Quick, Seed: 1, Research: true, Settings: map[string]string{"dataset": "glyphs", "latent": "2"}})
+	if err := cmp.Or(r.WriteTable(swae.CodesName+".npy", []float32{0, 0, 1, 0.5, 0.5, 0}, 3),
+		r.WriteTable(swae.InterpolationsName+".npy", make([]float32, 10*28*28), 28*28), r.Finish(run.Result{})); err != nil {
+		t.Fatal(err)
+	}
+	row, err := experiment.Finished(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config(experiment.Quick)
+	if err := json.Unmarshal(row.Config, &c); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]viz.Figure{}
+	if err := table1.looks(found, measured{line: line{label: "ours"}, config: c, rows: []experiment.Row{row}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"glyphs-ours-at-e-10-codes.png": "codes", "glyphs-ours-at-e-10-interpolations.png": "interpolations"} {
+		f, ok := found[name]
+		if !ok || !strings.HasPrefix(f.Heading(), "glyphs, ours at ε = 10: "+want) {
+			t.Errorf("figures %v; want %s", found, name)
+			continue
+		}
+		if err := f.PNG(discard{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(found) != 2 {
+		t.Errorf("%d figures", len(found))
 	}
 }
 

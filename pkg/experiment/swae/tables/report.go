@@ -1,4 +1,4 @@
-package swae
+package tables
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/swae"
 	"molehill/privacy"
 	"molehill/viz"
 )
@@ -16,7 +17,7 @@ import (
 // measured is a line with the runs of it that are there, one a seed.
 type measured struct {
 	line
-	config Config // of the first
+	config swae.Config // of the first
 	rows   []experiment.Row
 }
 
@@ -30,7 +31,7 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 			}
 			m := measured{line: l, config: want}
 			for _, row := range rows {
-				got := Config{}
+				got := swae.Config{}
 				if err := json.Unmarshal(row.Config, &got); err != nil {
 					return nil, fmt.Errorf("%s: %w", row.Run, err)
 				}
@@ -74,7 +75,7 @@ func (c column) metric() experiment.Metric {
 
 // own are the metrics that every run has.
 var own = []column{
-	{name: "mlp accuracy"}, {name: "mlp accuracy" + through}, {name: labelAccuracy}, {name: reconstruction}, {name: toPrior}, {name: "noise"}, {name: "noise norm"},
+	{name: "mlp accuracy"}, {name: "mlp accuracy" + swae.ThroughAutoencoder}, {name: swae.LabelAccuracy}, {name: swae.Reconstruction}, {name: swae.ToPrior}, {name: "noise"}, {name: "noise norm"},
 }
 
 // columnsIn are the metrics that rows have, those of the runs themselves first.
@@ -86,7 +87,7 @@ func columnsIn(all []measured) []column {
 				for name := range found.Values {
 					c := column{name, fmt.Sprintf("%s (%d)", name, found.Rows), found.Rows}
 					if found.NonPrivate {
-						if !strings.Contains(name, byNeighbours) {
+						if !strings.Contains(name, swae.ByNeighbours) {
 							continue // for the keeper of the records
 						}
 						c.head += ", non-private"
@@ -136,7 +137,7 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 				if !ok {
 					continue
 				}
-				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset, t.name(m)), columns, 1
+				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset, t.name(m)), swae.Columns, 1
 				grid.Caption = "Held-out images, the same reconstructed, and generated ones."
 				r.Figures[file(dataset, t.name(m), "samples")] = grid
 				break
@@ -160,22 +161,22 @@ func (t table) looks(figures map[string]viz.Figure, m measured) error {
 	}
 	one, _ := m.rows[at].Opened()
 	title := fmt.Sprintf("%s, %s", m.config.Dataset, t.name(m))
-	codes, err := CodesOf(one)
+	codes, err := swae.CodesOf(one)
 	if err != nil {
 		return err
 	}
 	if f, ok := codes.Figure(); ok {
 		f.Caption = f.Title + ". 004's Figures 3 and 9 show such codes."
 		f.Title = title + ": codes"
-		figures[file(m.config.Dataset, t.name(m), codesName)] = f
+		figures[file(m.config.Dataset, t.name(m), swae.CodesName)] = f
 	}
-	f, err := Interpolations(one)
+	f, err := swae.Interpolations(one)
 	if err != nil {
 		return err
 	}
 	f.Caption = f.Title + ", along the line between their codes (004, Figures 7 and 11)."
 	f.Title = title + ": interpolations"
-	figures[file(m.config.Dataset, t.name(m), interpolationsName)] = f
+	figures[file(m.config.Dataset, t.name(m), swae.InterpolationsName)] = f
 	return nil
 }
 
@@ -285,7 +286,7 @@ func claims(row experiment.Row) (proved, published string) {
 
 // figure is the table's metric along its axis, or dots where it has none.
 func (t table) figure(dataset string, all []measured) viz.Figure {
-	title := map[string]string{reconstruction: "How near reconstructions come, "}[t.metric]
+	title := map[string]string{swae.Reconstruction: "How near reconstructions come, "}[t.metric]
 	if title == "" {
 		title = "What generated images teach, "
 	}
@@ -294,8 +295,8 @@ func (t table) figure(dataset string, all []measured) viz.Figure {
 	}
 	f := viz.Curves{Title: title + dataset, X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: t.metric}, Height: 420}
 	names := []string{t.metric}
-	if t.metric != reconstruction {
-		names, f.Y.Max = append(names, t.metric+through), 1
+	if t.metric != swae.Reconstruction {
+		names, f.Y.Max = append(names, t.metric+swae.ThroughAutoencoder), 1
 	}
 	for _, m := range all {
 		for _, name := range names {
