@@ -29,7 +29,7 @@ func (l *Learner) Gradient(b Batch, c Clipping) (*Gradient, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	seen, err := l.see(b, n, c)
+	seen, err := l.evaluate(b, n, c)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (l *Learner) Gradient(b Batch, c Clipping) (*Gradient, error) {
 }
 
 // weights returns what each record's loss counts in the sum, [n].
-func (s *look) weights(alpha float64, c Clipping, g *Gradient) []float64 {
+func (s *evaluation) weights(alpha float64, c Clipping, g *Gradient) []float64 {
 	w := make([]float64, s.n)
 	for i := range s.losses {
 		if s.bad[i] {
@@ -68,7 +68,7 @@ func factor(squares, rounding, bound float64) float64 {
 
 // pulls returns what each output of φ counts in the sum, [n, d]: the derivative of the
 // second term of the loss by clipped outputs, times what clipping leaves of Jacobians.
-func (s *look) pulls(b Batch, c Clipping, g *Gradient) ([]float64, error) {
+func (s *evaluation) pulls(b Batch, c Clipping, g *Gradient) ([]float64, error) {
 	v := make([]float64, s.n*s.d)
 	if b.Alpha == 0 || len(b.Pairs) == 0 {
 		return v, nil
@@ -111,10 +111,10 @@ func doubles(x []float32) []float64 {
 	return wide
 }
 
-func (s *look) row(i int) []float64 { return s.outputs[i*s.d : (i+1)*s.d] }
+func (s *evaluation) row(i int) []float64 { return s.outputs[i*s.d : (i+1)*s.d] }
 
 // gather returns the outputs of rows.
-func (s *look) gather(rows []int) []float64 {
+func (s *evaluation) gather(rows []int) []float64 {
 	x := make([]float64, 0, len(rows)*s.d)
 	for _, i := range rows {
 		x = append(x, s.row(i)...)
@@ -124,7 +124,7 @@ func (s *look) gather(rows []int) []float64 {
 
 // scatter writes share times derivatives by outputs of rows, through what clipping
 // leaves of Jacobians, to where the rows stand in v.
-func (s *look) scatter(v []float64, rows []int, by []float64, share float64, c Clipping, g *Gradient) {
+func (s *evaluation) scatter(v []float64, rows []int, by []float64, share float64, c Clipping, g *Gradient) {
 	for k, i := range rows {
 		to, from := v[i*s.d:(i+1)*s.d], by[k*s.d:(k+1)*s.d]
 		if s.bad[i] || s.products == nil { // φ may have no parameters, and so no Jacobians
@@ -142,7 +142,7 @@ func (s *look) scatter(v []float64, rows []int, by []float64, share float64, c C
 // clipJacobian turns v into what J_iᵀ has to be applied to so that the result is that
 // of the clipped Jacobian on v: P·v with clipped Jacobian P·J_i, and reports whether
 // there was anything to clip.
-func (s *look) clipJacobian(v []float64, i int, c Clipping) (clipped bool) {
+func (s *evaluation) clipJacobian(v []float64, i int, c Clipping) (clipped bool) {
 	rounding := s.rounding[i*s.d : (i+1)*s.d]
 	if !c.Exact {
 		for e := range v {

@@ -43,7 +43,7 @@ type Learner struct {
 	on                           *backend.Backend
 	trainer                      *train.Trainer
 	follow                       *train.Follow
-	look                         map[bool]*train.Program // outputs and gradients of a batch, by whether Jacobians are among them
+	passes                       map[bool]*train.Program // outputs and gradients of a batch, by whether Jacobians are among them
 	norms                        map[bool]*train.Program // of these gradients, by whether clipping is exact
 	sum                          *train.Program          // of these gradients, weighted
 	inner, outer, output, losses *train.Program
@@ -58,7 +58,7 @@ func New(on *backend.Backend, m Model, start layer.Params, o train.Optimizer) (*
 	if err := m.apart(); err != nil {
 		return nil, err
 	}
-	l := &Learner{model: m, on: on, look: map[bool]*train.Program{}, norms: map[bool]*train.Program{}, perRecord: map[bool]int{}}
+	l := &Learner{model: m, on: on, passes: map[bool]*train.Program{}, norms: map[bool]*train.Program{}, perRecord: map[bool]int{}}
 	var err error
 	if l.trainer, err = train.NewWith(on, m.Network(), start, o); err != nil {
 		return nil, fmt.Errorf("matching: %w", err)
@@ -75,7 +75,7 @@ func (l *Learner) compile() (err error) {
 		return err
 	}
 	for _, yes := range []bool{false, true} {
-		if l.look[yes], err = l.trainer.Inspect(func(weights, inputs []*graph.Node) []*graph.Node {
+		if l.passes[yes], err = l.trainer.Inspect(func(weights, inputs []*graph.Node) []*graph.Node {
 			return l.model.records(weights, inputs, yes)
 		}); err != nil {
 			return err

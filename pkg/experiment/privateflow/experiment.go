@@ -56,11 +56,11 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	public := noise.Seeded(r.Spec.Seed)
-	look := e.look
+	guided := e.promised
 	if c.Release != "" {
-		look = e.again
+		guided = e.again
 	}
-	guide, plan, paid, err := look(ctx, r, c, data)
+	guide, plan, paid, err := guided(ctx, r, c, data)
 	if err != nil {
 		return result, err
 	}
@@ -89,8 +89,8 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	return result, paid.Commit(ctx)
 }
 
-// look plans, pays, and makes the guide through the plan's releaser.
-func (e Experiment) look(ctx context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
+// promised plans, pays, and makes the guide through the plan's releaser.
+func (e Experiment) promised(ctx context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
 	public := noise.Seeded(r.Spec.Seed)
 	records, err := c.records(data)
 	if err != nil {

@@ -57,7 +57,7 @@ func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensi
 	clipping := labelClipping(l.limit)
 	for k := range t.config.Labels {
 		step := t.config.Steps + k
-		at, codes, err := t.look(release, step)
+		at, codes, err := t.drawCodes(release, step)
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensi
 	return nil
 }
 
-// look returns the records that a step draws, and their codes.
-func (t *training) look(release *privacy.Releaser, step int) (at []int, codes []float32, err error) {
+// drawCodes returns the records that a step draws, and their codes.
+func (t *training) drawCodes(release *privacy.Releaser, step int) (at []int, codes []float32, err error) {
 	if at, err = release.Draw(step); err == nil {
 		codes, err = t.learner.Inner(rows(t.data.private, at))
 	}

@@ -28,12 +28,12 @@ type law struct {
 	basis       *harmonic.Basis
 	sensitivity privacy.Sensitivity // of what a step releases
 	scale       float64             // of that: a batch's means have the plan's sensitivity by it
-	told        told
+	kept        keptLaw
 	density     *harmonic.Density // nil before it is asked for
 }
 
-// told is what a run keeps of a law.
-type told struct {
+// keptLaw is what a run keeps of a law.
+type keptLaw struct {
 	Basis  string    `json:"basis"` // coordinates: those of earlier versions drew theirs
 	Degree int       `json:"degree"`
 	Std    float64   `json:"std"`   // of the noise of means; that records are drawn is not counted
@@ -56,7 +56,7 @@ func newLaw(c *Config, plan privacy.Plan) (*law, error) {
 	}
 	l := &law{scale: plan.Sensitivity.Value / s.Value * (1 - 1e-12), sensitivity: s}
 	l.sensitivity.Value *= l.scale
-	l.told = told{Basis: coordinates, Degree: degree, Std: plan.NoiseStd / l.scale / many}
+	l.kept = keptLaw{Basis: coordinates, Degree: degree, Std: plan.NoiseStd / l.scale / many}
 	l.basis, err = harmonic.NewBasis(c.Latent, degree)
 	return l, err
 }
@@ -81,7 +81,7 @@ func (l *law) learn(t *training, release *privacy.Releaser, say func(done int) e
 	means := make([]float64, l.basis.Size())
 	for k := range c.Law {
 		step := c.Steps + c.Labels + k
-		_, codes, err := t.look(release, step)
+		_, codes, err := t.drawCodes(release, step)
 		if err != nil {
 			return err
 		}
@@ -99,13 +99,13 @@ func (l *law) learn(t *training, release *privacy.Releaser, say func(done int) e
 			return err
 		}
 	}
-	l.told.Means = means
+	l.kept.Means = means
 	return nil
 }
 
-// save keeps what was told in a run, and readLaw finds it there.
+// save keeps the law in a run, and readLaw finds it there.
 func (l *law) save(r *run.Run) error {
-	return r.WriteFile(lawFile, func(to io.Writer) error { return json.NewEncoder(to).Encode(l.told) })
+	return r.WriteFile(lawFile, func(to io.Writer) error { return json.NewEncoder(to).Encode(l.kept) })
 }
 
 func (t *training) readLaw(r *run.Run) (*law, error) {
@@ -115,17 +115,17 @@ func (t *training) readLaw(r *run.Run) (*law, error) {
 	}
 	defer file.Close()
 	l := &law{}
-	if err := json.NewDecoder(file).Decode(&l.told); err != nil {
+	if err := json.NewDecoder(file).Decode(&l.kept); err != nil {
 		return nil, fmt.Errorf("swae: %s of %s: %w", lawFile, r.ID, err)
 	}
-	if l.told.Basis != coordinates {
+	if l.kept.Basis != coordinates {
 		return nil, fmt.Errorf("swae: %s of %s is of an earlier version of molehill, whose harmonics were others; delete the run and begin anew", lawFile, r.ID)
 	}
-	if l.basis, err = harmonic.NewBasis(t.config.Latent, l.told.Degree); err != nil {
+	if l.basis, err = harmonic.NewBasis(t.config.Latent, l.kept.Degree); err != nil {
 		return nil, err
 	}
-	if got, want := len(l.told.Means), l.basis.Size(); got != want {
-		return nil, fmt.Errorf("swae: %s of %s has %d means; up to degree %d there are %d", lawFile, r.ID, got, l.told.Degree, want)
+	if got, want := len(l.kept.Means), l.basis.Size(); got != want {
+		return nil, fmt.Errorf("swae: %s of %s has %d means; up to degree %d there are %d", lawFile, r.ID, got, l.kept.Degree, want)
 	}
 	return l, nil
 }
@@ -142,8 +142,8 @@ const (
 func (l *law) draw(ctx context.Context, t *training, count int) (transport.Points, error) {
 	dim := t.config.Latent
 	if l.density == nil {
-		sketch := harmonic.Sketch{Basis: l.basis, Weights: harmonic.Weights(dim, l.told.Degree), Records: t.config.Law * t.config.Batch, Means: l.told.Means}
-		l.density = sketch.Density(l.told.Std, t.public.Stream("atoms", 0))
+		sketch := harmonic.Sketch{Basis: l.basis, Weights: harmonic.Weights(dim, l.kept.Degree), Records: t.config.Law * t.config.Batch, Means: l.kept.Means}
+		l.density = sketch.Density(l.kept.Std, t.public.Stream("atoms", 0))
 	}
 	target := &flow.Spherical{Density: l.density, Directions: flow.Directions{Count: lawBases * dim, Stack: true, Random: t.public}}
 	f := flow.Flow{StepSize: 0.75 * float64(dim), Random: t.public}

@@ -115,7 +115,7 @@ func TestTheLawKnowsItsNoise(t *testing.T) {
 	if err := l.learn(tr, release, func(done int) error { said = done; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	exact := make([]float64, len(l.told.Means))
+	exact := make([]float64, len(l.kept.Means))
 	for k := range c.Law {
 		at, err := release.Draw(c.Steps + c.Labels + k)
 		if err != nil {
@@ -134,11 +134,11 @@ func TestTheLawKnowsItsNoise(t *testing.T) {
 		}
 	}
 	var squares float64
-	for i, v := range l.told.Means {
+	for i, v := range l.kept.Means {
 		squares += math.Pow(v-exact[i], 2) / float64(len(exact))
 	}
-	if off := math.Abs(math.Sqrt(squares)/l.told.Std - 1); !(off < 6/math.Sqrt(2*float64(len(exact)))) || len(exact) < 50 || said != c.Law {
-		t.Errorf("noise of %v on %d numbers after %d steps, want %v", math.Sqrt(squares), len(exact), said, l.told.Std)
+	if off := math.Abs(math.Sqrt(squares)/l.kept.Std - 1); !(off < 6/math.Sqrt(2*float64(len(exact)))) || len(exact) < 50 || said != c.Law {
+		t.Errorf("noise of %v on %d numbers after %d steps, want %v", math.Sqrt(squares), len(exact), said, l.kept.Std)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestWhatIsDrawnLiesAsCodesDo(t *testing.T) {
 	}
 	l := tr.law
 	for _, v := range exact {
-		l.told.Means = append(l.told.Means, v/l.scale+l.told.Std*rng.NormFloat64())
+		l.kept.Means = append(l.kept.Means, v/l.scale+l.kept.Std*rng.NormFloat64())
 	}
 	near, err := tr.toLaw(t.Context(), codes.Data)
 	if err != nil {
@@ -179,11 +179,11 @@ func TestWhatIsDrawnLiesAsCodesDo(t *testing.T) {
 	}
 	c.Epsilon = privacy.Epsilon(math.Inf(1)) // no noise, and a law all the same
 	free, _ := equipped(t, c)
-	if exact, err = free.law.query(codes.Data); err != nil || free.law.told.Std != 0 {
-		t.Fatalf("without a budget the law has noise %v, %v", free.law.told.Std, err)
+	if exact, err = free.law.query(codes.Data); err != nil || free.law.kept.Std != 0 {
+		t.Fatalf("without a budget the law has noise %v, %v", free.law.kept.Std, err)
 	}
 	for _, v := range exact {
-		free.law.told.Means = append(free.law.told.Means, v/free.law.scale)
+		free.law.kept.Means = append(free.law.kept.Means, v/free.law.scale)
 	}
 	if nearer, err := free.toLaw(t.Context(), codes.Data); err != nil || !(nearer < near) {
 		t.Errorf("without noise drawn points are %v from codes, with %v, %v", nearer, near, err)

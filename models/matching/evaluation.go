@@ -13,8 +13,8 @@ import (
 	"molehill/models/ghost"
 )
 
-// look is what a batch's outputs and gradients are like.
-type look struct {
+// evaluation is what a batch's outputs and gradients are like.
+type evaluation struct {
 	n, d                      int
 	outputs                   []float64 // [n, d]
 	losses                    []float32 // [n], or nil
@@ -90,24 +90,24 @@ func (l *Learner) cut(n int, jacobians bool) (blocks []block, err error) {
 	return blocks, nil
 }
 
-// see looks at a batch of n records.
-func (l *Learner) see(b Batch, n int, c Clipping) (*look, error) {
+// evaluate looks at a batch of n records.
+func (l *Learner) evaluate(b Batch, n int, c Clipping) (*evaluation, error) {
 	blocks, err := l.cut(n, b.Alpha > 0)
 	if err != nil {
 		return nil, err
 	}
-	s := &look{n: n, d: l.model.Outputs, bad: make([]bool, n), blocks: blocks}
+	s := &evaluation{n: n, d: l.model.Outputs, bad: make([]bool, n), blocks: blocks}
 	var seen [][]float32
 	var norms [][]float64
 	for i := range s.blocks {
-		told, measured, err := l.seeBlock(b, &s.blocks[i], c)
+		told, measured, err := l.evaluateBlock(b, &s.blocks[i], c)
 		if err != nil {
 			s.release()
 			return nil, err
 		}
 		seen, norms = extend(seen, told), extend(norms, measured)
 	}
-	s.note(seen, norms)
+	s.fill(seen, norms)
 	return s, nil
 }
 
@@ -122,8 +122,8 @@ func extend[T any](all, more [][]T) [][]T {
 	return all
 }
 
-func (l *Learner) seeBlock(b Batch, at *block, c Clipping) (told [][]float32, norms [][]float64, err error) {
-	_, out, err := l.look[b.Alpha > 0].Run(0, l.records(b, at.first, at.last)...)
+func (l *Learner) evaluateBlock(b Batch, at *block, c Clipping) (told [][]float32, norms [][]float64, err error) {
+	_, out, err := l.passes[b.Alpha > 0].Run(0, l.records(b, at.first, at.last)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("matching: %w", err)
 	}
@@ -142,13 +142,13 @@ func (l *Learner) seeBlock(b Batch, at *block, c Clipping) (told [][]float32, no
 	return told, norms, err
 }
 
-// note fills in what has been seen and measured.
-func (s *look) note(seen [][]float32, norms [][]float64) {
+// fill fills in what has been seen and measured.
+func (s *evaluation) fill(seen [][]float32, norms [][]float64) {
 	for _, values := range seen {
-		spoil(s.bad, values)
+		markBad(s.bad, values)
 	}
 	for _, values := range norms {
-		spoil(s.bad, values)
+		markBad(s.bad, values)
 	}
 	s.outputs = doubles(seen[0])
 	for i, bad := range s.bad {
@@ -166,8 +166,8 @@ func (s *look) note(seen [][]float32, norms [][]float64) {
 	}
 }
 
-// spoil marks records as bad that have values, as many each, which are not finite.
-func spoil[F float32 | float64](bad []bool, values []F) {
+// markBad marks records as bad that have values, as many each, which are not finite.
+func markBad[F float32 | float64](bad []bool, values []F) {
 	for k, x := range values {
 		if x-x != 0 {
 			bad[k/(len(values)/len(bad))] = true
@@ -176,7 +176,7 @@ func spoil[F float32 | float64](bad []bool, values []F) {
 }
 
 // release gives back what is held.
-func (s *look) release() {
+func (s *evaluation) release() {
 	for _, block := range s.blocks {
 		for _, t := range block.gradients {
 			t.MustFinalizeAll()
@@ -186,7 +186,7 @@ func (s *look) release() {
 
 // add returns the sum of what is held with weights v, [n, d], of Jacobians' rows, and w,
 // [n], of losses' gradients: by all parameters.
-func (l *Learner) add(s *look, v, w []float64) (sum []float64, err error) {
+func (l *Learner) add(s *evaluation, v, w []float64) (sum []float64, err error) {
 	for _, at := range s.blocks {
 		weights := []*tensors.Tensor{tensor(part(v, at.first, at.last, s.d), []int{s.d}), tensor(w[at.first:at.last], []int{1})}
 		out, err := l.sum.Look(append(slices.Clip(at.gradients), weights...)...)
