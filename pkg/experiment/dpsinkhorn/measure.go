@@ -87,23 +87,14 @@ func accuracies(ctx context.Context, name string, images, held *dataset.Dataset,
 	return nil
 }
 
-// measureFID measures FID to as many held-out images, or to all of them where more were
-// generated.
+// measureFID measures FID of images, as they are and darkened.
 func measureFID(ctx context.Context, r *run.Run, found *experiment.Measured, rows *Rows, images *dataset.Dataset, say func(run.Event)) error {
 	score, err := fid.Open(ctx, rows.Backend, say)
 	if err != nil {
 		return err
 	}
-	real, err := score.Cached(ctx, fid.First(rows.Held, images.Len()), "held-out images")
-	if err != nil {
-		return err
-	}
 	for mark, of := range scored(images) {
-		made, err := score.Generated(ctx, r, of, strings.ReplaceAll(mark, " ", "-"))
-		if err != nil {
-			return err
-		}
-		value, err := score.Between(made, real)
+		value, err := score.Distance(ctx, r, of, rows.Held, strings.ReplaceAll(mark, " ", "-"))
 		if err != nil {
 			return err
 		}

@@ -85,6 +85,20 @@ func (s *Score) Generated(ctx context.Context, r *run.Run, images *dataset.Datas
 	return made, r.WriteFile(fmt.Sprintf("measures/%s%s-%d.npz", s.Name(), which, images.Len()), made.Save)
 }
 
+// Distance is that of images that a run has generated to as many held-out ones, the first,
+// or to all where there are fewer. which is Generated's.
+func (s *Score) Distance(ctx context.Context, r *run.Run, images, held *dataset.Dataset, which string) (metric.Value, error) {
+	real, err := s.Cached(ctx, First(held, images.Len()), "held-out images")
+	if err != nil {
+		return metric.Value{}, err
+	}
+	made, err := s.Generated(ctx, r, images, which)
+	if err != nil {
+		return metric.Value{}, err
+	}
+	return s.Between(made, real)
+}
+
 // Between is the distance of two samples, with a note on what biases it.
 func (s *Score) Between(a, b *metric.Statistics) (metric.Value, error) {
 	return metric.Frechet{Features: s.network.Dim()}.Between(a, b)

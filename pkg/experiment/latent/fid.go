@@ -14,27 +14,28 @@ import (
 // computed is on what latents are measured.
 func (d *Data) computed() run.Provenance { return run.Provenance{Backend: d.Backend.String()} }
 
-// FID measures images decoded from latents against as many held-out ones. The
-// real ones' value is that of reconstructions of the held-out images themselves,
+// FID measures images decoded from latents against as many held-out ones, or all where
+// there are fewer. The real ones' value is that of reconstructions of the held-out images themselves,
 // which no flow of latents can be expected to be below.
 func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func(run.Event)) (experiment.Measured, error) {
 	score, err := fid.Open(ctx, d.Backend, say)
 	if err != nil {
 		return experiment.Measured{}, err
 	}
-	name, count := score.Name(), min(x.Len(), d.Test.Len())
-	measured := experiment.Measured{Values: run.Values{}, Rows: count, Computed: d.computed()}
-	held := d.images(count)
+	name, test := score.Name(), d.Test
+	test.Data = test.Data[:min(x.Len(), test.Len())*test.Dim]
+	measured := experiment.Measured{Values: run.Values{}, Rows: x.Len(), Computed: d.computed()}
+	held := d.images(test.Len())
 	decoded := func(latents transport.Points) (*dataset.Dataset, error) {
 		images := *held
-		images.X, err = d.Decode(latents.Data[:count*latents.Dim])
+		images.X, err = d.Decode(latents.Data)
 		return &images, err
 	}
 	real, err := score.Cached(ctx, held, "held-out images")
 	if err != nil {
 		return measured, err
 	}
-	rebuilt, err := decoded(d.Test)
+	rebuilt, err := decoded(test)
 	if err != nil {
 		return measured, err
 	}

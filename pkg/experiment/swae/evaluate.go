@@ -239,23 +239,13 @@ func read(r *run.Run, name string, of *matching.Learner, steps int) error {
 	return restore(of, file, steps)
 }
 
-// distance is the FID to as many held-out images.
+// distance is the FID.
 func distance(ctx context.Context, r *run.Run, found experiment.Measured, d *data, images *dataset.Dataset, say func(run.Event)) (experiment.Measured, error) {
 	score, err := fid.Open(ctx, d.backend, say)
 	if err != nil {
 		return found, err
 	}
-	found.Rows = min(images.Len(), d.held.Len())
-	images = fid.First(images, found.Rows)
-	real, err := score.Cached(ctx, fid.First(d.held, found.Rows), "held-out images")
-	if err != nil {
-		return found, err
-	}
-	made, err := score.Generated(ctx, r, images, "")
-	if err != nil {
-		return found, err
-	}
-	value, err := score.Between(made, real)
+	value, err := score.Distance(ctx, r, images, d.held, "")
 	found.Values[score.Name()], found.Note = value.Value, value.Note
 	return found, err
 }
