@@ -34,16 +34,6 @@ func small(p float64) Loss {
 	return Loss{Debiasing: p, Absolute: 0.7, LabelScale: 2, Classes: 3, Entropy: 1, Iterations: 500, Tolerance: 1e-6}
 }
 
-func compiled(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) *Program {
-	t.Helper()
-	p, err := l.Compile(b, n, room, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	return p
-}
-
 type compiler func(t *testing.T, b *backend.Backend, l Loss, n, room, dim int) Solver
 
 // eachWay runs a test on programs that solve the terms one by one, and at once, and both
