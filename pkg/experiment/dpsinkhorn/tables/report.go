@@ -2,7 +2,6 @@ package tables
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -27,31 +26,13 @@ type measured struct {
 func (t table) found(rows []experiment.Row) (all []measured, err error) {
 	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
 		for _, l := range t.lines(preset) {
-			request := experiment.Request{Experiment: l.experiment, Preset: preset, Settings: l.settings}
-			e, err := experiment.Registry.Lookup(l.experiment)
-			if err != nil {
-				return nil, err
-			}
-			want := e.Config(request.Preset)
-			before := *want.(*dpsinkhorn.Config)
-			if err := experiment.Apply(want, request.Settings); err != nil {
-				return nil, err
-			}
-			m := measured{line: l}
-			for _, row := range rows {
-				if same, err := equal(row, l.experiment, *want.(*dpsinkhorn.Config), before); err != nil {
-					return nil, err
-				} else if same {
-					m.config, m.rows = *want.(*dpsinkhorn.Config), append(m.rows, row)
-				}
-			}
-			parts, err := experiment.Parts(m.rows)
+			config, parts, err := l.asks().Find(preset, rows, "inputs", "weights")
 			if err != nil {
 				return nil, err
 			}
 			for _, part := range parts {
-				one := m
-				if one.rows = part.Rows; part.Unlike != "" {
+				one := measured{l, *config.(*dpsinkhorn.Config), part.Rows}
+				if part.Unlike != "" {
 					one.label += " (" + part.Unlike + ")"
 				}
 				all = append(all, one)
@@ -59,21 +40,6 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 		}
 	}
 	return all, nil
-}
-
-// equal reports whether a row is of an experiment with these settings, but for what
-// is pinned when a run starts. Settings that the row's program did not have yet are as
-// in the preset.
-func equal(row experiment.Row, name string, want, preset dpsinkhorn.Config) (bool, error) {
-	if row.Experiment != name {
-		return false, nil
-	}
-	got := preset
-	if err := json.Unmarshal(row.Config, &got); err != nil {
-		return false, fmt.Errorf("%s: %w", row.Run, err)
-	}
-	got.Inputs, got.Weights = want.Inputs, want.Weights
-	return got == want, nil
 }
 
 func (m measured) over(metric experiment.Metric) (mean, deviation float64) {

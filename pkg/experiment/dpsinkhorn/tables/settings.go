@@ -27,7 +27,7 @@ var ablation = table{
 			{"by images, L1 + L2", "1", nil, quoted{"86.0", "", "68.7", "66.7"}},
 			{"by images, L1 + L2", "0.4", nil, quoted{"48.4", "", "82.7", "83.2"}},
 		} {
-			lines = append(lines, line{l.label, "dp-sinkhorn", spending(with(map[string]string{"debiasing": l.debiasing}, l.settings...)), l.published})
+			lines = append(lines, line{l.label, "dp-sinkhorn", spending(experiment.With(map[string]string{"debiasing": l.debiasing}, l.settings...)), l.published})
 		}
 		return lines
 	},
@@ -66,7 +66,7 @@ var settings = table{
 			{"fashion-mnist", "1.9", "0.5", "0.4", "3", quoted{"128.3", "75.1", "74.6", "71.1"}},
 		} {
 			label := fmt.Sprintf("Δ = %s, p = %s, m = %s", l.bound, l.debiasing, l.absolute)
-			s := with(noisy(l.dataset, preset), "noise", l.noise, "bound", l.bound, "debiasing", l.debiasing, "absolute", l.absolute)
+			s := experiment.With(noisy(l.dataset, preset), "noise", l.noise, "bound", l.bound, "debiasing", l.debiasing, "absolute", l.absolute)
 			lines = append(lines, line{label, "dp-sinkhorn", s, l.published})
 		}
 		return lines
@@ -81,7 +81,7 @@ var debiasing = table{
 	lines: func(preset experiment.Preset) (lines []line) {
 		for _, dataset := range []string{"mnist", "fashion-mnist"} {
 			for _, p := range dpsinkhorn.Mixtures {
-				lines = append(lines, line{label: "dp-sinkhorn", experiment: "dp-sinkhorn", settings: spending(with(noisy(dataset, preset), "debiasing", strconv.FormatFloat(p, 'g', -1, 64)))})
+				lines = append(lines, line{label: "dp-sinkhorn", experiment: "dp-sinkhorn", settings: spending(experiment.With(noisy(dataset, preset), "debiasing", strconv.FormatFloat(p, 'g', -1, 64)))})
 			}
 		}
 		return lines
@@ -120,7 +120,7 @@ var steps = table{
 		for _, count := range counts {
 			s := map[string]string{"steps": count}
 			if preset == experiment.Paper {
-				s = with(spending(s), "learning_rate", "5e-4", "schedule", dpsinkhorn.Cosine, "samples", "10000")
+				s = experiment.With(spending(s), "learning_rate", "5e-4", "schedule", dpsinkhorn.Cosine, "samples", "10000")
 			}
 			lines = append(lines, line{label: "dp-sinkhorn", experiment: "dp-sinkhorn", settings: s})
 		}

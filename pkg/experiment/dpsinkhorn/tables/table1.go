@@ -33,10 +33,10 @@ var table1 = table{
 					}
 					quote := published[dataset+" "+m.name+" "+epsilon]
 					if m.name == "dp-sinkhorn" && epsilon == "10" && preset == experiment.Paper { // the paper's σ comes to another ε
-						lines = append(lines, line{"dp-sinkhorn with 001's noise", m.name, with(noisy(dataset, preset), "published", "true"), quote})
+						lines = append(lines, line{"dp-sinkhorn with 001's noise", m.name, experiment.With(noisy(dataset, preset), "published", "true"), quote})
 						quote = quoted{}
 					}
-					lines = append(lines, line{m.name, m.name, with(s, "epsilon", epsilon), quote})
+					lines = append(lines, line{m.name, m.name, experiment.With(s, "epsilon", epsilon), quote})
 				}
 			}
 			for _, epsilon := range []string{"10", "1"} { // half the length scale, chosen on MNIST's test images

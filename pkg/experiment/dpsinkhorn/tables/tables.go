@@ -3,8 +3,6 @@
 package tables
 
 import (
-	"maps"
-
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 )
@@ -17,6 +15,11 @@ type line struct {
 	// published is what 001 or 002 print for it: FID (of the whole network), and the
 	// accuracies of the three classifiers; "" for what they leave out.
 	published quoted
+}
+
+// asks is what the table asks for.
+func (l line) asks() experiment.Line {
+	return experiment.Line{Label: l.label, Experiment: l.experiment, Settings: l.settings}
 }
 
 type quoted struct{ fid, logistic, mlp, cnn string }
@@ -55,22 +58,10 @@ func (t table) Describe() plugin.Info { return t.Info }
 func (t table) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		for _, l := range t.lines(preset) {
-			requests = append(requests, experiment.Request{Experiment: l.experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: l.settings})
+			requests = append(requests, l.asks().Request(preset, seed))
 		}
 	}
 	return requests
-}
-
-// with returns settings and more of them.
-func with(settings map[string]string, more ...string) map[string]string {
-	all := maps.Clone(settings)
-	if all == nil {
-		all = map[string]string{}
-	}
-	for i := 0; i+1 < len(more); i += 2 {
-		all[more[i]] = more[i+1]
-	}
-	return all
 }
 
 // textOf are the text's settings for a data set (001 D.4), where they are not those
@@ -98,4 +89,4 @@ func noisy(dataset string, preset experiment.Preset) map[string]string {
 // spending gives a training the least noise that proves its ε for all its steps: with
 // the papers' σ it would end with a third of ε spent, and be no peer of one that
 // spends all of it.
-func spending(s map[string]string) map[string]string { return with(s, "noise", "0") }
+func spending(s map[string]string) map[string]string { return experiment.With(s, "noise", "0") }

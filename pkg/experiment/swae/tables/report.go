@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -25,27 +24,13 @@ type measured struct {
 func (t table) found(rows []experiment.Row) (all []measured, err error) {
 	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
 		for _, l := range t.lines(preset) {
-			want := config(preset)
-			if err := experiment.Apply(&want, l.settings); err != nil {
-				return nil, err
-			}
-			m := measured{line: l, config: want}
-			for _, row := range rows {
-				got := swae.Config{}
-				if err := json.Unmarshal(row.Config, &got); err != nil {
-					return nil, fmt.Errorf("%s: %w", row.Run, err)
-				}
-				if got.Inputs = want.Inputs; row.Experiment == "dp-swae" && got == want { // inputs are pinned when a run starts
-					m.rows = append(m.rows, row)
-				}
-			}
-			parts, err := experiment.Parts(m.rows)
+			config, parts, err := l.asks().Find(preset, rows, "inputs")
 			if err != nil {
 				return nil, err
 			}
 			for _, part := range parts {
-				one := m
-				if one.rows = part.Rows; part.Unlike != "" {
+				one := measured{l, *config.(*swae.Config), part.Rows}
+				if part.Unlike != "" {
 					one.label += " (" + part.Unlike + ")"
 				}
 				all = append(all, one)

@@ -3,7 +3,6 @@
 package tables
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -19,6 +18,11 @@ type line struct {
 	x         float64 // its place along the table's axis
 	settings  map[string]string
 	published quoted
+}
+
+// asks is what the table asks for.
+func (l line) asks() experiment.Line {
+	return experiment.Line{Label: l.label, Experiment: "dp-swae", Settings: l.settings}
 }
 
 // quoted is what 004 prints (Tables 1 and 2): FID, and the accuracies of the MLP in
@@ -56,19 +60,10 @@ func (t table) Describe() plugin.Info { return t.Info }
 func (t table) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		for _, l := range t.lines(preset) {
-			requests = append(requests, experiment.Request{Experiment: "dp-swae", Preset: preset, Seed: uint64(seed), Research: true, Settings: l.settings})
+			requests = append(requests, l.asks().Request(preset, seed))
 		}
 	}
 	return requests
-}
-
-// with returns settings and more of them.
-func with(settings map[string]string, more ...string) map[string]string {
-	all := maps.Clone(settings)
-	for i := 0; i+1 < len(more); i += 2 {
-		all[more[i]] = more[i+1]
-	}
-	return all
 }
 
 // at are the settings of a data set and a budget.
@@ -154,7 +149,7 @@ var ablation = table{
 				if s.whole {
 					value = math.Round(value)
 				}
-				lines = append(lines, line{s.label, scale, with(base, s.name, strconv.FormatFloat(value, 'g', -1, 64)), quoted{}})
+				lines = append(lines, line{s.label, scale, experiment.With(base, s.name, strconv.FormatFloat(value, 'g', -1, 64)), quoted{}})
 			}
 		}
 		return append([]line{{"as they are", 1, base, quoted{}}}, lines...)
@@ -196,7 +191,7 @@ var better = table{
 		for _, v := range variants {
 			for _, dataset := range []string{"mnist", "fashion-mnist"} {
 				for _, epsilon := range []string{"10", "1"} {
-					lines = append(lines, line{v.label, parse(epsilon), with(at(dataset, epsilon), slices.Concat(v.settings...)...), published[dataset+" "+epsilon]})
+					lines = append(lines, line{v.label, parse(epsilon), experiment.With(at(dataset, epsilon), slices.Concat(v.settings...)...), published[dataset+" "+epsilon]})
 				}
 			}
 		}

@@ -1,0 +1,69 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+)
+
+// Line is a run that a table asks for, whatever its seed.
+type Line struct {
+	Label      string // what tells it from others of the table
+	Experiment string
+	Settings   map[string]string
+}
+
+// With returns settings and more of them: names, each before its value.
+func With(settings map[string]string, more ...string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, settings)
+	for i := 0; i+1 < len(more); i += 2 {
+		all[more[i]] = more[i+1]
+	}
+	return all
+}
+
+// Request asks for the run of a seed, which its noise comes from, too.
+func (l Line) Request(preset Preset, seed int) Request {
+	return Request{Experiment: l.Experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: l.Settings}
+}
+
+// Find returns a line's settings, and the rows that are of it, by what else tells them
+// apart (Parts). Settings that a row's program did not have yet are as in the preset; those
+// that are pinned when a run starts are not compared.
+func (l Line) Find(preset Preset, rows []Row, pinned ...string) (Config, []Part, error) {
+	e, err := lookup(l.Experiment)
+	if err != nil {
+		return nil, nil, err
+	}
+	want := e.Config(preset)
+	if err := Apply(want, l.Settings); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", l.Label, err)
+	}
+	wanted, err := fieldsOf(want)
+	if err != nil {
+		return nil, nil, err
+	}
+	var found []Row
+	for _, row := range rows {
+		if row.Experiment != l.Experiment {
+			continue
+		}
+		config := e.Config(preset)
+		if err := json.Unmarshal(row.Config, config); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", row.Run, err)
+		}
+		fields, err := fieldsOf(config)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, name := range pinned {
+			fields[name] = wanted[name]
+		}
+		if maps.EqualFunc(fields, wanted, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
+			found = append(found, row)
+		}
+	}
+	parts, err := Parts(found)
+	return want, parts, err
+}
