@@ -37,11 +37,11 @@ func (e *MismatchError) Error() string {
 
 // checkPrints compares parameters with the prints. path is for the error.
 func checkPrints(params layer.Params, path string) error {
-	type print struct{ norm, probe float64 }
-	known := map[string]print{}
+	type fingerprint struct{ norm, probe float64 }
+	known := map[string]fingerprint{}
 	for line := range strings.Lines(prints) {
 		var name string
-		var p print
+		var p fingerprint
 		if _, err := fmt.Sscan(line, &name, &p.norm, &p.probe); err != nil {
 			return fmt.Errorf("inception: prints.txt: %w", err)
 		}

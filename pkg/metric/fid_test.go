@@ -102,7 +102,7 @@ func TestFrechetOfCovariancesThatDoNotCommute(t *testing.T) {
 	}
 }
 
-// generated are the points of testdata/golden_fid.py.
+// generatedPoints are those of testdata/golden_fid.py.
 func generatedPoints(seed uint32, n, dim int, scale, shift float64) transport.Points {
 	state := seed
 	x := make([]float64, n*dim)

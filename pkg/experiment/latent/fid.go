@@ -6,7 +6,6 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fid"
-	"molehill/pkg/metric"
 	"molehill/pkg/run"
 	"molehill/transport"
 )
@@ -28,18 +27,11 @@ func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func
 	held := d.images(test.Len())
 	decoded := func(latents transport.Points) (*dataset.Dataset, error) {
 		images := *held
-		images.X, err = d.Decode(latents.Data)
+		pixels, err := d.Decode(latents.Data)
+		images.X = pixels
 		return &images, err
 	}
-	real, err := score.Cached(ctx, held, "held-out images")
-	if err != nil {
-		return measured, err
-	}
 	rebuilt, err := decoded(test)
-	if err != nil {
-		return measured, err
-	}
-	floor, err := score.Cached(ctx, rebuilt, "reconstructed images")
 	if err != nil {
 		return measured, err
 	}
@@ -47,19 +39,14 @@ func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func
 	if err != nil {
 		return measured, err
 	}
-	made, err := score.Generated(ctx, r, generated, "")
+	value, err := score.Distance(ctx, r, generated, held, "")
 	if err != nil {
 		return measured, err
 	}
-	for metricName, statistics := range map[string]*metric.Statistics{name: made, name + " of reconstructions": floor} {
-		value, err := score.Between(statistics, real)
-		if err != nil {
-			return measured, err
-		}
-		measured.Values[metricName] = value.Value
-		if metricName == name {
-			measured.Note = value.Note
-		}
+	floor, err := score.Floor(ctx, rebuilt, held)
+	if err != nil {
+		return measured, err
 	}
+	measured.Values[name], measured.Values[name+" of reconstructions"], measured.Note = value.Value, floor.Value, value.Note
 	return measured, nil
 }

@@ -168,16 +168,16 @@ func picturesOf(dataset string, cells []cell, samples experiment.Samples) (viz.P
 	found := false
 	for _, method := range methods {
 		row := make([]viz.Figure, len(budgets))
-		any := false
+		shown := false
 		for _, c := range cells {
 			if c.method != method || c.published {
 				continue
 			}
 			if grid, ok := samples(c.rows[0]); ok {
-				row[slices.Index(budgets, c.epsilon)], any = some(grid), true
+				row[slices.Index(budgets, c.epsilon)], shown = some(grid), true
 			}
 		}
-		if any {
+		if shown {
 			f.Rows, f.Cells, found = append(f.Rows, method), append(f.Cells, row...), true
 		}
 	}
