@@ -21,8 +21,8 @@
 // (Nodes, Held): whatever float32 lost on the way to them, what is clipped is what is
 // added up.
 //
-// It needs memory for the batch's activations, and never for the batch times the
-// parameters.
+// It needs memory for the batch's activations, and not for the batch times the parameters,
+// but where convolutions with few weights are multiplied out (Part).
 package ghost
 
 import (

@@ -103,7 +103,7 @@ func (c *Config) frame(done int) (int, bool) {
 func (c *Config) frameStep(i int) int { return i * c.Steps / (c.Frames - 1) }
 
 // published are the settings of 004 D.2 but for the steps and ε, which it has in its
-// figures alone, and the optimiser. The quick ones have a tenth of the records and
+// figures alone, and the optimiser. The quick ones have a fifth of the records and
 // batches.
 func published(preset experiment.Preset) Config {
 	c := Config{
