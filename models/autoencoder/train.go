@@ -138,6 +138,9 @@ func NewTraining(a *Autoencoder, b *backend.Backend, images []float32, c TrainCo
 	return t, nil
 }
 
+// Total is how many steps there are to make, in all.
+func (t *Training) Total() int { return t.total }
+
 // Done says whether all steps are made.
 func (t *Training) Done() bool { return t.step >= t.total }
 

@@ -39,13 +39,14 @@ func (m Model) checkBatch(b Batch) (int, error) {
 		if pair.Points != nil && (pair.B != nil || len(pair.Points)%m.Outputs != 0) {
 			return 0, fmt.Errorf("matching: pair %d has %d rows as B and %d numbers as points; give either, points of %d numbers each", k, len(pair.B), len(pair.Points), m.Outputs)
 		}
-		for side, rows := range map[string][]int{"A": pair.A, "B": pair.B} {
-			if len(rows) == 0 && (side == "A" || len(pair.Points) == 0) {
-				return 0, fmt.Errorf("matching: sample %s of pair %d has no records; each sample must have at least one: leave out the pair, or merge groups that a batch may lack", side, k)
+		for side, rows := range [][]int{pair.A, pair.B} {
+			name := string(rune('A' + side))
+			if len(rows) == 0 && (side == 0 || len(pair.Points) == 0) {
+				return 0, fmt.Errorf("matching: sample %s of pair %d has no records; each sample must have at least one: leave out the pair, or merge groups that a batch may lack", name, k)
 			}
 			for _, i := range rows {
 				if i < 0 || i >= n {
-					return 0, fmt.Errorf("matching: sample %s of pair %d has record %d; the batch has records 0 to %d", side, k, i, n-1)
+					return 0, fmt.Errorf("matching: sample %s of pair %d has record %d; the batch has records 0 to %d", name, k, i, n-1)
 				}
 				if taken[i] {
 					return 0, fmt.Errorf("matching: record %d is in two samples; it could move the gradient twice as far as is accounted for", i)

@@ -158,6 +158,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"no pairs of samples":                 func(b *matching.Batch, _ *matching.Clipping) { b.Pairs = nil },
 		"sample B of pair 1 has no records":   func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[1].B = nil },
 		"sample A of pair 0 has record 12; the batch has records 0 to 11": func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[0].A[0] = 12 },
+		"sample A of pair 1 has record -1; the batch has records 0 to 11": func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[1].A[0], b.Pairs[1].B[0] = -1, 12 }, // the first of two mistakes
 		"record 4 is in two samples":                                      func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[1].A[0] = 4 },
 		"7 numbers as points": func(b *matching.Batch, _ *matching.Clipping) {
 			b.Pairs[0] = matching.Pair{A: []int{0}, Points: make([]float32, 7)}

@@ -28,7 +28,6 @@ func open(t *testing.T) *backend.Backend {
 }
 
 // settings are a training that takes a moment.
-
 func settings(preset string) *Config {
 	c := Experiment{kinds[slices.IndexFunc(kinds, func(k *kind) bool { return k.Name == preset })]}.Config(experiment.Quick).(*Config)
 	c.Records, c.Batch, c.Steps, c.Frames, c.Projections = 400, 100, 6, 3, 6
@@ -44,11 +43,8 @@ func request(name string, more map[string]string) experiment.Request {
 }
 
 // The radius is ¾ for each point, and the angle uniform: bounds on its first two
-
 // Fourier coefficients are five standard errors, exceeded by chance with probability
-
 // 6e-7 each.
-
 func TestPointsLieOnTheirCircle(t *testing.T) {
 	const n = 10_000
 	p := Points(n, noise.Seeded(1), "Z")
@@ -76,31 +72,18 @@ func TestPointsLieOnTheirCircle(t *testing.T) {
 }
 
 // steep are parameters whose outputs reach beyond M.
-
 // What is spent grows from frame to frame, ends at the budget for the side that is
-
 // protected, and is more for X, a record of which moves the gradient more.
-
 // One record of X or of Z, whichever it is and wherever it goes, moves the gradient
-
 // by no more than the sensitivity of its side: each in turn is put to places far out
-
 // and near by, and any two of them compared. Those of Z come to a third of
-
 // the bound and more, which that of X would make less of.
-
 // The velocity is −n times the derivative of the mean squared difference of sorted
-
 // projections, with the noise of the step held: central differences of it.
-
 // The one release has the noise of its plan: of 4,000 numbers the deviation from
-
 // projections without is within 6 % of it, five standard errors and more (√(1/8000) =
-
 // 1.1 %). Without a budget there is none.
-
 // A gradient beyond 4ML is cut to that, any other is as it was.
-
 func compute(t *testing.T, q experiment.Request, interrupt int) *run.Run {
 	t.Helper()
 	t.Setenv("GOMLX_BACKEND", "go")
@@ -108,7 +91,6 @@ func compute(t *testing.T, q experiment.Request, interrupt int) *run.Run {
 }
 
 // A training that was interrupted goes on to the same network and the same pictures.
-
 func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 	t.Setenv(run.IntervalVariable, "0s")
 	for _, k := range kinds {
@@ -123,9 +105,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 }
 
 // A run has its pictures at the steps that its settings say, with ε of both sides, and
-
 // a sweep has them in a table.
-
 func TestReport(t *testing.T) {
 	var rows []experiment.Row
 	for _, k := range kinds {
@@ -206,7 +186,5 @@ func TestBadSettingsAreRefused(t *testing.T) {
 }
 
 // By noisy projections X gives 0 always and X̃ never; a noisy gradient keeps what
-
 // (ε, δ) allows. Its advantage is a mean of 4,000 draws a side: five standard errors
-
 // are 0.06.

@@ -181,7 +181,7 @@ func (c *Config) leftOut(spent [2]privacy.Epsilon) []string {
 	}
 	return append(lines,
 		"how many records there are, and how many of them a step looks at",
-		"the choice of settings, made on public data and earlier runs")
+		experiment.SettingsLeftOut)
 }
 
 // learn makes the steps from the last checkpoint on, with pictures between them. Those
@@ -192,40 +192,28 @@ func (t *training) learn(ctx context.Context, r *run.Run) error {
 	if err != nil {
 		return err
 	}
-	began, saved, first, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
-	for {
-		event := run.Event{Step: done, Total: c.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}
-		if i, ok := c.frame(done); ok && i == len(t.pictures) {
-			if event.Values, err = t.picture(done); err != nil {
-				return err
-			}
-		}
-		if done > first || done == 0 { // else it has been told
-			if err := r.Emit(event); err != nil {
-				return err
-			}
-		}
-		if done > first && (time.Since(saved) > every || done == c.Steps) {
-			if err := r.Checkpoint(done, func(to io.Writer) error { return t.keep(to, done) }); err != nil {
-				return err
-			}
-			saved = time.Now()
-		}
-		if done == c.Steps {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
+	if done == 0 {
+		values, err := t.picture(0)
+		if err != nil {
 			return err
 		}
-		if err := t.step(done); err != nil {
-			return fmt.Errorf("step %d: %w", done+1, err)
+		if err := r.Emit(run.Event{Total: c.Steps, Values: values}); err != nil {
+			return err
 		}
-		done++
 	}
+	return run.Loop{Total: c.Steps, Every: checkpointEvery, Save: t.keep, Step: func(done int) (run.Values, error) {
+		if err := t.step(done); err != nil {
+			return nil, err
+		}
+		return t.picture(done + 1)
+	}}.Run(ctx, r, done)
 }
 
-// picture adds one to those there are.
+// picture adds one to those there are, if there is to be one after so many steps.
 func (t *training) picture(done int) (run.Values, error) {
+	if i, ok := t.config.frame(done); !ok || i != len(t.pictures) {
+		return nil, nil
+	}
 	made, err := t.apply(t.source)
 	if err != nil {
 		return nil, err

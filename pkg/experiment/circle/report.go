@@ -78,10 +78,7 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 			mean, _ := over(name)
 			return privacy.Epsilon(mean).String()
 		}
-		published := ""
-		if claim, ok := (privacy.Statement{Claims: c.rows[0].Claims}).Published(); ok {
-			published = claim.Epsilon.String()
-		}
+		_, published := experiment.Claims(c.rows)
 		t.Add(c.experiment, epsilon("ε of Z"), epsilon("ε of X"), published, viz.Spread(over("noise")), viz.Spread(over("noise norm")), viz.Spread(over("distance")),
 			c.config.Steps, len(c.rows), math.Round(experiment.MedianSeconds(c.rows)))
 		one, ok := c.rows[0].Opened()

@@ -121,33 +121,16 @@ func (t *training) learn(ctx context.Context, r *run.Run, tell bool) error {
 	if err != nil {
 		return err
 	}
-	began, saved, first, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
-	for done < t.config.Steps {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return run.Loop{Total: t.config.Steps, Every: checkpointEvery, Save: t.save, Step: func(done int) (run.Values, error) {
 		g, err := t.step(done)
-		if err != nil {
-			return fmt.Errorf("step %d: %w", done+1, err)
+		if err != nil || !tell {
+			return nil, err
 		}
-		done++
-		event := run.Event{Step: done, Total: t.config.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}
-		if tell {
-			alpha := t.config.Alpha
-			event.Values = run.Values{"loss": (1-alpha)*g.Loss + alpha*g.Distance, "task loss": g.Loss}
-			if alpha > 0 { // else nobody has computed it
-				event.Values["distance"] = g.Distance
-			}
+		alpha := t.config.Alpha
+		values := run.Values{"loss": (1-alpha)*g.Loss + alpha*g.Distance, "task loss": g.Loss}
+		if alpha > 0 { // else nobody has computed it
+			values["distance"] = g.Distance
 		}
-		if err := r.Emit(event); err != nil {
-			return err
-		}
-		if time.Since(saved) > every || done == t.config.Steps {
-			if err := r.Checkpoint(done, func(to io.Writer) error { return t.save(to, done) }); err != nil {
-				return err
-			}
-			saved = time.Now()
-		}
-	}
-	return nil
+		return values, nil
+	}}.Run(ctx, r, done)
 }

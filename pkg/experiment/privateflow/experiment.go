@@ -188,45 +188,34 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 	if err != nil {
 		return transport.Points{}, err
 	}
-	began, saved, shown, took := time.Now(), time.Now(), time.Time{}, time.Duration(0) // of previews, the last and what it took
-	first, every := done, run.Interval(checkpointEvery)
-	for done < c.Steps {
-		if err := ctx.Err(); err != nil {
-			return transport.Points{}, err
-		}
+	shown, took := time.Time{}, time.Duration(0) // of previews, the last and what it took
+	step := func(done int) (run.Values, error) {
 		if err := l.step(done); err != nil {
-			return transport.Points{}, fmt.Errorf("step %d: %w", done+1, err)
+			return nil, err
 		}
-		done++
-		event := run.Event{Step: done, Total: c.Steps, Rate: float64(done-first) / time.Since(began).Seconds()}
-		if done%max(1, c.Steps/looks) == 0 || done == c.Steps {
-			x, err := l.points()
-			if err != nil {
-				return transport.Points{}, err
-			}
-			d, err := data.Distance(c.place(x), progressStacks, r.Spec.Seed)
-			if err != nil {
-				return transport.Points{}, err
-			}
-			event.Values = run.Values{"sliced W₂": d.Value}
-			// Decoded particles are of the releases alone, as those at the end are.
-			if time.Since(shown) > max(previewEvery, 20*took) && done < c.Steps {
-				start := time.Now()
-				if err := preview(r, data, c.place(x), labelsOf(guide, x.Len())); err != nil {
-					return transport.Points{}, err
-				}
-				shown, took = time.Now(), time.Since(start)
-			}
+		if done++; done%max(1, c.Steps/looks) != 0 && done != c.Steps {
+			return nil, nil
 		}
-		if err := r.Emit(event); err != nil {
-			return transport.Points{}, err
+		x, err := l.points()
+		if err != nil {
+			return nil, err
 		}
-		if time.Since(saved) > every || done == c.Steps {
-			if err := r.Checkpoint(done, func(to io.Writer) error { return l.save(to, done) }); err != nil {
-				return transport.Points{}, err
+		d, err := data.Distance(c.place(x), progressStacks, r.Spec.Seed)
+		if err != nil {
+			return nil, err
+		}
+		// Decoded particles are of the releases alone, as those at the end are.
+		if time.Since(shown) > max(previewEvery, 20*took) && done < c.Steps {
+			start := time.Now()
+			if err := preview(r, data, c.place(x), labelsOf(guide, x.Len())); err != nil {
+				return nil, err
 			}
-			saved = time.Now()
+			shown, took = time.Now(), time.Since(start)
 		}
+		return run.Values{"sliced W₂": d.Value}, nil
+	}
+	if err := (run.Loop{Total: c.Steps, Every: checkpointEvery, Step: step, Save: l.save}).Run(ctx, r, done); err != nil {
+		return transport.Points{}, err
 	}
 	return l.points()
 }

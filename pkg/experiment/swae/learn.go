@@ -1,7 +1,6 @@
 package swae
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -150,58 +149,38 @@ func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.P
 	if err != nil {
 		return err
 	}
-	steps, total := c.StartSteps+c.Steps, c.StartSteps+c.Steps+c.Labels+c.Law
-	save := func(to io.Writer) error {
+	save := func(to io.Writer, done int) error {
 		if start != nil {
 			return start.save(to, done)
 		}
 		return t.learner.Save(to, done)
 	}
-	began, saved, from, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
-	for done < steps {
-		if err := ctx.Err(); err != nil {
-			if done > 0 { // no step is made twice, whose numbers another device might round otherwise
-				err = cmp.Or(r.Rest(done, save), err)
-			}
-			return err
+	step := func(done int) (run.Values, error) {
+		if start != nil && done < c.StartSteps {
+			return nil, start.learn(done)
 		}
-		if start != nil && done == c.StartSteps {
+		if start != nil {
 			if err := start.hand(t); err != nil {
-				return err
+				return nil, err
 			}
 			start.trainer.Close()
 			start = nil
 		}
-		var g *matching.Gradient
-		if start != nil {
-			err = start.learn(done)
-		} else if _, err = pay(); err == nil {
-			g, err = t.learn(release, s, done-c.StartSteps)
+		if _, err := pay(); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			return fmt.Errorf("step %d: %w", done+1, err)
+		private := done - c.StartSteps
+		g, err := t.learn(release, s, private)
+		if private++; err != nil || private%max(1, c.Steps/25) != 0 && private != c.Steps && private != 1 {
+			return nil, err
 		}
-		done++
-		event := run.Event{Step: done, Total: total, Rate: float64(done-from) / time.Since(began).Seconds()}
-		if private := done - c.StartSteps; start == nil && (private%max(1, c.Steps/25) == 0 || done == steps || private == 1) {
-			if event.Values, err = t.quality(progressImages); err != nil {
-				return fmt.Errorf("step %d: %w", done, err)
-			}
-			if r.Spec.Research || !c.budget().Private() {
-				diagnose(event.Values, g)
-			}
+		values, err := t.quality(progressImages)
+		if err == nil && (r.Spec.Research || !c.budget().Private()) {
+			diagnose(values, g)
 		}
-		if err := r.Emit(event); err != nil {
-			return err
-		}
-		if time.Since(saved) > every || done == steps {
-			if err := r.Checkpoint(done, save); err != nil {
-				return err
-			}
-			saved = time.Now()
-		}
+		return values, err
 	}
-	return nil
+	return run.Loop{Total: c.StartSteps + c.Steps, Later: c.Labels + c.Law, Every: checkpointEvery, Step: step, Save: save}.Run(ctx, r, done)
 }
 
 // diagnose adds what a batch of records was like. Nothing pays for that, so it is told

@@ -235,7 +235,7 @@ func (c *Config) notCovered(t *table.Table, name string) []string {
 		fmt.Sprintf("other runs on the same people: `molehill budget status %s` tells what all of them cost together", name),
 		"what the keeper of the rows looks at to judge the result (" + keeperFolder + "): it is not private",
 		experiment.TimeLeftOut,
-		"the choice of settings, made on public data",
+		experiment.SettingsLeftOut,
 	}
 }
 

@@ -98,30 +98,17 @@ func fit(ctx context.Context, r *run.Run, b *backend.Backend, model *autoencoder
 		return err
 	}
 	defer training.Close()
-	if _, _, err := r.Restore(func(_ int, from io.Reader) error { return training.Restore(from) }); err != nil {
+	done, _, err := r.Restore(func(_ int, from io.Reader) error { return training.Restore(from) })
+	if err != nil {
 		return err
 	}
-	began, saved, steps, every := time.Now(), time.Now(), 0, run.Interval(checkpointEvery)
-	for !training.Done() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	step := func(int) (run.Values, error) {
 		last, err := training.Step()
-		if err != nil {
-			return err
-		}
-		steps++
-		event := run.Event{Step: last.Step, Total: last.Total, Rate: float64(steps) / time.Since(began).Seconds(), Values: run.Values{"loss": last.Loss}}
-		if err := r.Emit(event); err != nil {
-			return err
-		}
-		// After the last step too: the curve is complete with it.
-		if time.Since(saved) > every || training.Done() {
-			if err := r.Checkpoint(last.Step, training.Save); err != nil {
-				return err
-			}
-			saved = time.Now()
-		}
+		return run.Values{"loss": last.Loss}, err
+	}
+	save := func(to io.Writer, _ int) error { return training.Save(to) }
+	if err := (run.Loop{Total: training.Total(), Every: checkpointEvery, Step: step, Save: save}).Run(ctx, r, done); err != nil {
+		return err
 	}
 	return training.Commit()
 }

@@ -62,6 +62,14 @@ func Odds(decisions []bool, group, outcome []int, k int) (float64, error) {
 	if len(outcome) != len(decisions) {
 		return 0, fmt.Errorf("fairness: %d outcomes of %d decisions; give one each", len(outcome), len(decisions))
 	}
+	for i, y := range outcome {
+		if y != 0 && y != 1 {
+			return 0, fmt.Errorf("fairness: row %d has outcome %d; there are the outcomes 0 and 1: recode the column, or drop the row", i, y)
+		}
+	}
+	if k != 0 && k != 1 {
+		return 0, fmt.Errorf("fairness: odds of outcome %d; there are the outcomes 0 and 1", k)
+	}
 	s, err := shares(group, len(decisions), fmt.Sprintf("rows with outcome %d", k), func(i int) bool { return outcome[i] == k }, func(i int) bool { return decisions[i] })
 	return s[0] / s[1], err
 }

@@ -93,9 +93,11 @@ func TestBadInputNamesTheGroup(t *testing.T) {
 		"group 0 has no rows, so that nothing can be said of it; bring at least one of them, or leave":                                 second(DisparateImpact([]bool{true}, []int{1})),
 		"row 1 is of group 2; there are the groups 0 and 1: recode the column, or drop the row":                                        second(ParityGap([]bool{true, true}, []int{0, 2})),
 		"groups of 1 rows for 2": second(ParityGap([]bool{true, true}, []int{0})),
-		"give one each":          second(Odds([]bool{true}, []int{0}, nil, 1)),
-		"empty sample":           second(KolmogorovSmirnov(nil, []float64{1})),
-		"has NaN":                second(KolmogorovSmirnov([]float64{1, math.NaN()}, []float64{1})),
+		"row 1 has outcome 2; there are the outcomes 0 and 1: recode the column, or drop the row": second(Odds([]bool{true, true}, []int{0, 1}, []int{1, 2}, 1)),
+		"odds of outcome -1": second(Odds([]bool{true, true}, []int{0, 1}, []int{1, 0}, -1)),
+		"give one each":      second(Odds([]bool{true}, []int{0}, nil, 1)),
+		"empty sample":       second(KolmogorovSmirnov(nil, []float64{1})),
+		"has NaN":            second(KolmogorovSmirnov([]float64{1, math.NaN()}, []float64{1})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want it to say %q", err, want)

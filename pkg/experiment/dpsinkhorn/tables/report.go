@@ -46,8 +46,11 @@ func (m measured) over(metric experiment.Metric) (mean, deviation float64) {
 	return experiment.OverSeeds(m.rows, metric)
 }
 
-// statement has the claims of a line's first run, which those of other seeds share.
-func (m measured) statement() privacy.Statement { return privacy.Statement{Claims: m.rows[0].Claims} }
+// proved is the ε that is proved of a line's runs.
+func (m measured) proved() privacy.Epsilon {
+	proved, _ := experiment.Claims(m.rows)
+	return proved
+}
 
 // column is a metric of a table.
 type column struct {
@@ -117,7 +120,7 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 				break
 			}
 			if grid, ok := samples(m.rows[0]); ok {
-				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.statement().Epsilon()), dpsinkhorn.PerClass, 1
+				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.proved()), dpsinkhorn.PerClass, 1
 				if t.along != "epsilon" {
 					name, _, _ := strings.Cut(t.axis, ",")
 					grid.Title += fmt.Sprintf(", %s = %v", name, m.number(t.along))
@@ -177,7 +180,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		if t.along != "epsilon" {
 			line = append(line, strconv.FormatFloat(m.number(t.along), 'g', -1, 64))
 		}
-		line = append(line, m.statement().Epsilon().String(), theirs)
+		line = append(line, m.proved().String(), theirs)
 		for _, c := range measures {
 			line = append(line, viz.Spread(m.over(c.metric())))
 		}
@@ -215,7 +218,7 @@ func (q quoted) accuracies() string {
 func (m measured) number(name string) float64 {
 	switch name {
 	case "epsilon":
-		return float64(m.statement().Epsilon())
+		return float64(m.proved())
 	case "learning_rate":
 		return m.config.LearningRate
 	case "noise":

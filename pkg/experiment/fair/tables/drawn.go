@@ -1,8 +1,6 @@
 package tables
 
 import (
-	"molehill/pkg/experiment/fair"
-
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fair"
 	"molehill/pkg/run"
 	"molehill/viz"
 )

@@ -1,8 +1,6 @@
 package tables
 
 import (
-	"molehill/pkg/experiment/fair"
-
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,8 +10,8 @@ import (
 	"strings"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fair"
 	"molehill/pkg/plugin"
-	"molehill/privacy"
 	"molehill/viz"
 )
 
@@ -77,20 +75,6 @@ func settingsOf(row experiment.Row) (settings any, err error) {
 	return settings, nil
 }
 
-// published is ε as 004 would count the noise of rows of one cell, "" where it claims none.
-func published(rows []experiment.Row) string {
-	if claim, ok := (privacy.Statement{Claims: rows[0].Claims}).Published(); ok {
-		return claim.Epsilon.String()
-	}
-	return ""
-}
-
-// proved is the least ε that is proved of rows with the same settings.
-func proved(rows []experiment.Row) privacy.Epsilon {
-	statement := privacy.Statement{Claims: rows[0].Claims}
-	return statement.Epsilon()
-}
-
 // trade is a way to be fair: its measures over seeds at one setting.
 type trade struct {
 	method, setting string
@@ -152,7 +136,8 @@ func (s lineSweep) Report(rows []experiment.Row, _ experiment.Samples) (experime
 	table := viz.Table{Title: "Fair and private regression of a number", Header: []string{"method", "setting", "ε, proved", "as published", "mean squared error", "W₂²", "KS", "noise norm", "seeds"},
 		Caption: "Means over seeds and standard deviations, on records that no model has seen; W₂² and KS are between predictions for both groups. As published: ε by 004's own accounting for the same noise, whose norm at each step is at most the noise norm with probability 0.95 (004, Corollary 4.2). Transported afterwards: Xian, Li, Kamath and Zhao 2024, half of ε for the training and half for histograms; it is told everybody's group, the others are not. 004 prints Figure 5 without numbers."}
 	for _, t := range all {
-		line := []any{t.method, t.setting, proved(t.rows).String(), published(t.rows)}
+		proved, published := experiment.Claims(t.rows)
+		line := []any{t.method, t.setting, proved.String(), published}
 		for _, name := range []string{"task loss", "distance", "KS"} {
 			line = append(line, viz.Spread(t.over(name)))
 		}

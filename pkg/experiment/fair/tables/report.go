@@ -1,8 +1,6 @@
 package tables
 
 import (
-	"molehill/pkg/experiment/fair"
-
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 	"strconv"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/fair"
 	"molehill/viz"
 )
 
@@ -110,7 +109,8 @@ func (s sheet) table() viz.Table {
 		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise. 004 prints its numbers above the graphs of its figures, which were not at hand as pictures.",
 	}
 	for _, c := range s.cells {
-		line := []any{proved(c.rows).String(), published(c.rows), strconv.FormatFloat(c.config.Alpha, 'g', -1, 64)}
+		proved, published := experiment.Claims(c.rows)
+		line := []any{proved.String(), published, strconv.FormatFloat(c.config.Alpha, 'g', -1, 64)}
 		for _, name := range metrics {
 			line = append(line, viz.Spread(c.over(name)))
 		}

@@ -13,11 +13,8 @@ import (
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x7869616e)) }
 
 // Frequencies of 200,000 draws against P(k) = tanh(s/2t)·exp(−|k|s/t). Bounds are five
-
 // standard errors each, exceeded by chance with probability 6e-7; 2/3 and 3/2 of the
-
 // scale move P(0) by more than 20 of them.
-
 func TestDiscreteLaplaceHasItsLaw(t *testing.T) {
 	const n = 200_000
 	for _, rate := range []float64{0.05, 0.5, 1.7} {
@@ -60,7 +57,6 @@ func TestBins(t *testing.T) {
 }
 
 // Without noise the histogram is that of the records, counted by hand.
-
 func TestHistogramByHand(t *testing.T) {
 	b := Bins{Low: 0, High: 3, Count: 3}
 	h, err := Release([]float64{0.5, 0.5, 1.5, 2.5, 9}, []int{0, 0, 0, 0, 1}, b, math.Inf(1), nil)
@@ -73,11 +69,8 @@ func TestHistogramByHand(t *testing.T) {
 }
 
 // Replacing a record by another, of the same group or not, moves two counts by one
-
 // each: noise of parameter ε/2 gives exp(ε) at most. Of all neighbours of five records
-
 // the counts are compared.
-
 func TestHistogramMovesByTwo(t *testing.T) {
 	b := Bins{Low: 0, High: 3, Count: 3}
 	scores, group := []float64{0.5, 0.7, 1.5, 2.5, 2.6}, []int{0, 1, 0, 1, 1}
@@ -110,11 +103,8 @@ func TestHistogramMovesByTwo(t *testing.T) {
 }
 
 // Each count has noise of its own, of parameter ε/2 for ε: P(0) = tanh(ε/4). Of 12,800
-
 // counts the share without is within five standard errors of it; ε or ε/4 in place of
-
 // ε/2 would be more than 20 off.
-
 func TestCountsHaveTheirNoise(t *testing.T) {
 	const epsilon = 1.5
 	b, zeros, r := Bins{Low: 0, High: 1, Count: 64}, 0.0, seeded(3)
@@ -138,9 +128,7 @@ func TestCountsHaveTheirNoise(t *testing.T) {
 }
 
 // distribution is the nearest increasing sequence in ℓ∞ of cumulated shares: no
-
 // other one on a grid is nearer.
-
 func TestNearestDistribution(t *testing.T) {
 	shares := []float64{0.5, -0.3, 0.5, -0.1, 0.4}
 	got := distribution(slices.Clone(shares))
@@ -165,25 +153,15 @@ func TestNearestDistribution(t *testing.T) {
 }
 
 // twoHumps are distributions to the left and to the right.
-
 // Two people at a distance of 4 bins, with shares ¼ and ¾: both move to where the
-
 // mean is, 3 bins and 1 from them, which costs ¼·9 + ¾·1 = 3 squares of a bin.
-
 // Groups end within 2β of each other, at a cost that falls as β grows, to none where
-
 // they are as near from the start; and β = 0 costs what the barycentre of quantiles
-
 // does, but for its rounding to bins: Σ w_a W²₂(h_a, bar) = w₀w₁W²₂(h₀, h₁).
-
 // quantiles is the monotone coupling of two distributions by cumulated shares.
-
 // Predictions that follow the histogram are moved to the distribution that the
-
 // transport states. Bounds are five standard errors of a frequency of 20,000,
-
 // exceeded by chance with probability 6e-7 each.
-
 func TestPostProcessingRefusesBadInput(t *testing.T) {
 	good := Bins{Low: -1, High: 1, Count: 4}
 	for want, call := range map[string]func() error{

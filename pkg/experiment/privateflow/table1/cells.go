@@ -43,11 +43,8 @@ func (c cell) proved() string {
 	if !c.published {
 		return c.epsilon.String()
 	}
-	var most privacy.Epsilon
-	for _, row := range c.rows {
-		most = max(most, privacy.Statement{Claims: row.Claims}.Epsilon())
-	}
-	return most.String()
+	proved, _ := experiment.Claims(c.rows)
+	return proved.String()
 }
 
 // cells pools rows that differ in their seed alone: those of other settings or data, which

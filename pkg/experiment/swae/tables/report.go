@@ -9,7 +9,6 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/swae"
-	"molehill/privacy"
 	"molehill/viz"
 )
 
@@ -203,12 +202,12 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	}
 	table.Header = append(table.Header, "published FID", "published accuracy (through) %", "steps", "seeds", "seconds")
 	for _, m := range all {
-		proved, theirs := claims(m.rows[0])
+		proved, theirs := experiment.Claims(m.rows)
 		cells := []any{m.label}
 		if t.axis == ablation.axis {
 			cells = append(cells, strconv.FormatFloat(m.x, 'g', -1, 64))
 		}
-		cells = append(cells, proved, theirs)
+		cells = append(cells, proved.String(), theirs)
 		for _, c := range measures {
 			cells = append(cells, viz.Spread(m.over(c.metric())))
 		}
@@ -258,15 +257,6 @@ func (q quoted) accuracies() string {
 		return q.accuracy
 	}
 	return fmt.Sprintf("%s (%s)", q.accuracy, q.through)
-}
-
-// claims are the least ε that is proved, and the one that is published for its noise.
-func claims(row experiment.Row) (proved, published string) {
-	statement := privacy.Statement{Claims: row.Claims}
-	if claim, ok := statement.Published(); ok {
-		published = claim.Epsilon.String()
-	}
-	return statement.Epsilon().String(), published
 }
 
 // figure is the table's metric along its axis, or dots where it has none.

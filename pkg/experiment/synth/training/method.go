@@ -131,30 +131,17 @@ func (m *Method) Learn(ctx context.Context, r *run.Run, records Records, release
 	if _, err := training.Tell(); err != nil { // from here on
 		return err
 	}
-	began, saved, first, every := time.Now(), time.Now(), done, run.Interval(checkpointEvery)
-	for done < steps {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	err = run.Loop{Total: steps, Every: checkpointEvery, Save: m.save, Step: func(done int) (run.Values, error) {
 		if err := training.Step(done); err != nil {
-			return fmt.Errorf("step %d: %w", done+1, err)
+			return nil, err
 		}
-		done++
-		if done%max(1, steps/told) == 0 || done == steps {
-			values, err := training.Tell()
-			if err != nil {
-				return err
-			}
-			if err := r.Emit(run.Event{Step: done, Total: steps, Rate: float64(done-first) / time.Since(began).Seconds(), Values: values}); err != nil {
-				return err
-			}
+		if done++; done%max(1, steps/told) == 0 || done == steps {
+			return training.Tell()
 		}
-		if time.Since(saved) > every || done == steps {
-			if err := r.Checkpoint(done, func(to io.Writer) error { return m.save(to, done) }); err != nil {
-				return err
-			}
-			saved = time.Now()
-		}
+		return nil, nil
+	}}.Run(ctx, r, done)
+	if err != nil {
+		return err
 	}
 	return r.WriteFile(GeneratorFile, func(to io.Writer) error { return m.made.Save(to, steps) })
 }

@@ -1,0 +1,54 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Loop is a computation of steps, one after another.
+type Loop struct {
+	Total int           // steps to make
+	Later int           // steps that other parts of the run make after these, for watchers
+	Every time.Duration // between checkpoints, where Interval has no other
+	// Step makes the step after done others. What it returns is told of the done+1, and nil
+	// is nothing but how far the run is.
+	Step func(done int) (Values, error)
+	// Save writes the state after so many steps, to go on from.
+	Save func(to io.Writer, done int) error
+}
+
+// Run makes the steps after the first done ones, which Restore tells. It emits an event
+// for each, and checkpoints now and then and after the last. When ctx ends it saves what
+// there is and returns ctx's error: no step is made twice, whose numbers another device
+// might round otherwise.
+func (l Loop) Run(ctx context.Context, r *Run, done int) error {
+	began, saved, first, every := time.Now(), time.Now(), done, Interval(l.Every)
+	save := func(to io.Writer) error { return l.Save(to, done) }
+	for done < l.Total {
+		if err := ctx.Err(); err != nil {
+			if done > 0 {
+				err = cmp.Or(r.Rest(done, save), err)
+			}
+			return err
+		}
+		values, err := l.Step(done)
+		if err != nil {
+			return fmt.Errorf("step %d: %w", done+1, err)
+		}
+		done++
+		event := Event{Step: done, Total: l.Total + l.Later, Rate: float64(done-first) / time.Since(began).Seconds(), Values: values}
+		if err := r.Emit(event); err != nil {
+			return err
+		}
+		if time.Since(saved) > every || done == l.Total {
+			if err := r.Checkpoint(done, save); err != nil {
+				return err
+			}
+			saved = time.Now()
+		}
+	}
+	return nil
+}

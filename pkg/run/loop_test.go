@@ -1,0 +1,119 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// counting is a computation whose state is how many steps it has made, and which notes
+// which those were.
+type counting struct {
+	made []int
+	stop func() // at the end of the third step
+}
+
+func (c *counting) loop(total int) Loop {
+	return Loop{Total: total, Later: 2, Every: time.Hour,
+		Step: func(done int) (Values, error) {
+			c.made = append(c.made, done)
+			if done == 2 && c.stop != nil {
+				c.stop()
+			}
+			if done%2 == 0 {
+				return nil, nil
+			}
+			return Values{"steps": float64(done + 1)}, nil
+		},
+		Save: func(to io.Writer, done int) error {
+			_, err := fmt.Fprint(to, done)
+			return err
+		},
+	}
+}
+
+// A loop that is told to stop saves the step that it has come to, and goes on from there;
+// no step is made twice, and none is left out.
+func TestALoopGoesOnWhereItStopped(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.Describe("a backend", ""))
+	if done, _ := restored(t, r); done != 0 {
+		t.Fatalf("a new run begins at step %d", done)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	c := &counting{stop: stop}
+	if err := c.loop(5).Run(ctx, r, 0); !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped: %v", err)
+	}
+	ok(t, r.Release())
+	reacquire(t, r)
+	ok(t, r.Describe("another backend", "")) // as it is at rest
+	done, state := restored(t, r)
+	if done != 3 || state != "3" {
+		t.Fatalf("it goes on from step %d, %q; want 3", done, state)
+	}
+	ok(t, c.loop(5).Run(t.Context(), r, done), r.Release())
+	if want := []int{0, 1, 2, 3, 4}; !slices.Equal(c.made, want) {
+		t.Errorf("made %v, want %v", c.made, want)
+	}
+	events, err := r.Events()
+	ok(t, err)
+	var told []float64
+	for _, e := range events {
+		if e.Step > 0 && e.Total != 7 {
+			t.Errorf("step %d of %d, want of 7", e.Step, e.Total)
+		}
+		if v, ok := e.Values["steps"]; ok {
+			told = append(told, v)
+		}
+	}
+	if !slices.Equal(told, []float64{2, 4}) {
+		t.Errorf("told %v, want of steps 2 and 4", told)
+	}
+	reacquire(t, r)
+	ok(t, r.Describe("another backend", ""))
+	if done, state := restored(t, r); done != 5 || state != "5" {
+		t.Errorf("after the last step: %d, %q", done, state)
+	}
+}
+
+// A loop that is stopped before its first step has nothing to save, and one whose step
+// fails says which.
+func TestALoopThatDoesNotBegin(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.Describe("a backend", ""))
+	restored(t, r)
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	c := &counting{}
+	if err := c.loop(5).Run(ended, r, 0); !errors.Is(err, context.Canceled) || len(c.made) > 0 {
+		t.Errorf("made %v, %v", c.made, err)
+	}
+	l := c.loop(5)
+	l.Step = func(int) (Values, error) { return nil, errors.New("no") }
+	if err := l.Run(t.Context(), r, 0); err == nil || !strings.Contains(err.Error(), "step 1: no") {
+		t.Error(err)
+	}
+}
+
+// Checkpoints come as often as the environment asks for.
+func TestALoopSavesAsOftenAsAsked(t *testing.T) {
+	t.Setenv(IntervalVariable, "0s")
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.Describe("a backend", ""))
+	restored(t, r)
+	l, saved := (&counting{}).loop(3), []int(nil)
+	l.Save = func(_ io.Writer, done int) error {
+		saved = append(saved, done)
+		return nil
+	}
+	ok(t, l.Run(t.Context(), r, 0))
+	if !slices.Equal(saved, []int{1, 2, 3}) {
+		t.Errorf("saved after %v", saved)
+	}
+}
