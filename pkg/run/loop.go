@@ -13,6 +13,7 @@ type Loop struct {
 	Total int           // steps to make
 	Later int           // steps that other parts of the run make after these, for watchers
 	Every time.Duration // between checkpoints, where Interval has no other
+	Apart int           // checkpoints come after a multiple of so many steps alone; 0 is any
 	// Step makes the step after done others. What it returns is told of the done+1, and nil
 	// is nothing but how far the run is.
 	Step func(done int) (Values, error)
@@ -43,7 +44,7 @@ func (l Loop) Run(ctx context.Context, r *Run, done int) error {
 		if err := r.Emit(event); err != nil {
 			return err
 		}
-		if time.Since(saved) > every || done == l.Total {
+		if done%max(1, l.Apart) == 0 && time.Since(saved) > every || done == l.Total {
 			if err := r.Checkpoint(done, save); err != nil {
 				return err
 			}

@@ -116,4 +116,10 @@ func TestALoopSavesAsOftenAsAsked(t *testing.T) {
 	if !slices.Equal(saved, []int{1, 2, 3}) {
 		t.Errorf("saved after %v", saved)
 	}
+	// Where it may only be saved after every other step, it is, and after the last.
+	l.Total, l.Apart, saved = 7, 2, nil
+	ok(t, l.Run(t.Context(), r, 3))
+	if !slices.Equal(saved, []int{4, 6, 7}) {
+		t.Errorf("saved after %v", saved)
+	}
 }

@@ -1,9 +1,7 @@
 package dpsinkhorn
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -27,7 +25,7 @@ func learn(ctx context.Context, r *run.Run, t *training, stages ...stage) error 
 	if err != nil {
 		return err
 	}
-	p := &progress{Run: r, began: time.Now(), saved: time.Now(), first: done, every: run.Interval(checkpointEvery)}
+	p := &progress{Run: r}
 	for _, s := range stages {
 		p.total += s.steps
 	}
@@ -55,36 +53,25 @@ func (t *training) run(ctx context.Context, p *progress, s stage, from int) erro
 		return err
 	}
 	defer g.close()
-	advance, every, end, err := t.stepper(g, s.steps)
+	advance, apart, stop, err := t.stepper(g, s.steps)
 	if err != nil {
 		return err
 	}
-	defer end()
-	for step := from; step < s.steps; step++ {
-		done := t.before + step + 1
-		if err := ctx.Err(); err != nil {
-			return cmp.Or(p.rest(t, done-1), err)
+	defer stop()
+	end := t.before + s.steps
+	return run.Loop{Total: end, Later: p.total - end, Every: checkpointEvery, Apart: apart, Save: t.generator.Save, Step: func(done int) (run.Values, error) {
+		if err := advance(done - t.before); err != nil {
+			return nil, err
 		}
-		if err := advance(step); err != nil {
-			return fmt.Errorf("step %d: %w", done, err)
-		}
-		if err := p.tell(t, g, done); err != nil {
-			return err
-		}
-		if done%every == 0 && p.due() || done == p.total {
-			if err := p.save(t, done); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+		return p.look(t, g, done+1)
+	}}.Run(ctx, p.Run, t.before+from)
 }
 
 // joins says whether steps on a backend are joined; tests have others join, too.
 var joins = func(b *backend.Backend) bool { return !b.OnCPU() }
 
 // stepper is how steps of a stage are made, and every how many the training may be saved.
-func (t *training) stepper(g guide, steps int) (advance func(step int) error, every int, end func(), err error) {
+func (t *training) stepper(g guide, steps int) (advance func(step int) error, apart int, stop func(), err error) {
 	if g, ok := g.(*byImages); ok && joins(t.rows.Backend) {
 		j, err := t.join(g, steps)
 		return j.step, j.every, j.close, err
@@ -92,55 +79,37 @@ func (t *training) stepper(g guide, steps int) (advance func(step int) error, ev
 	return func(step int) error { return t.step(g, step, steps) }, 1, func() {}, nil
 }
 
-// progress is what a run tells, shows and keeps of its steps.
+// progress is what a run tells and shows of its steps.
 type progress struct {
 	*run.Run
-	began, saved, shown time.Time
-	first, total        int // steps
-	every               time.Duration
+	total int       // steps
+	shown time.Time // when images were, the last time
 }
 
-func (p *progress) tell(t *training, g guide, done int) error {
-	event := run.Event{Step: done, Total: p.total, Rate: float64(done-p.first) / time.Since(p.began).Seconds()}
-	if done%max(1, p.total/20) == 0 || done == p.total {
-		made, err := t.generate(min(progressRows, t.config.Samples)) // no more than in the end
-		if err != nil {
-			return err
-		}
-		distance, err := t.distance(made, p.Spec.Seed)
-		if err != nil {
-			return err
-		}
-		event.Values = run.Values{"sliced W₂": distance}
-		if looked, ok := g.(observer); ok && (p.Spec.Research || !t.config.budget().Private()) {
-			event.Values["marginal error, non-private"] = looked.marginalError()
-		}
-		if time.Since(p.shown) > previewEvery && done < p.total {
-			if err := preview(p.Run, t, made); err != nil {
-				return err
-			}
-			p.shown = time.Now()
-		}
+// look is what is told of a training after so many steps, if anything.
+func (p *progress) look(t *training, g guide, done int) (run.Values, error) {
+	if done%max(1, p.total/20) != 0 && done != p.total {
+		return nil, nil
 	}
-	return p.Emit(event)
-}
-
-// due says whether it is time to save the training.
-func (p *progress) due() bool { return time.Since(p.saved) > p.every }
-
-func (p *progress) save(t *training, done int) error {
-	err := p.Checkpoint(done, func(to io.Writer) error { return t.generator.Save(to, done) })
-	p.saved = time.Now()
-	return err
-}
-
-// rest saves the training as it is when a run is told to stop: no step is made twice then,
-// whose numbers another device might round otherwise.
-func (p *progress) rest(t *training, done int) error {
-	if done == 0 {
-		return nil
+	made, err := t.generate(min(progressRows, t.config.Samples)) // no more than in the end
+	if err != nil {
+		return nil, err
 	}
-	return p.Rest(done, func(to io.Writer) error { return t.generator.Save(to, done) })
+	distance, err := t.distance(made, p.Spec.Seed)
+	if err != nil {
+		return nil, err
+	}
+	values := run.Values{"sliced W₂": distance}
+	if looked, ok := g.(observer); ok && (p.Spec.Research || !t.config.budget().Private()) {
+		values["marginal error, non-private"] = looked.marginalError()
+	}
+	if time.Since(p.shown) > previewEvery && done < p.total {
+		if err := preview(p.Run, t, made); err != nil {
+			return nil, err
+		}
+		p.shown = time.Now()
+	}
+	return values, nil
 }
 
 const (
