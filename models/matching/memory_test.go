@@ -20,26 +20,30 @@ import (
 // the parameters at least, in a single node.
 func TestMemoryGrowsWithActivations(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
-		for _, exact := range []bool{false, true} {
-			narrow, _ := numbersPerRecord(t, b, 100, exact)
-			wide, parameters := numbersPerRecord(t, b, 400, exact)
-			t.Logf("exact %v: %d and %d numbers a record, of %d parameters", exact, narrow, wide, parameters)
-			if wide > 5*narrow {
-				t.Errorf("exact %v: %d numbers a record at a width of 100, and %d at 400: more than in proportion", exact, narrow, wide)
-			}
-			if wide > parameters/2 {
-				t.Errorf("exact %v: a record has %d numbers, of a network of %d parameters", exact, wide, parameters)
+		for _, of := range []struct {
+			name    string
+			network func(width int) Model
+			width   int // at which parameters are many beside activations, which convolutions have nine times
+		}{{"dense", dense, 100}, {"convolutions", convolutions, 200}} {
+			for _, exact := range []bool{false, true} {
+				narrow, _ := numbersPerRecord(t, b, of.network(of.width), exact)
+				wide, parameters := numbersPerRecord(t, b, of.network(4*of.width), exact)
+				t.Logf("%s, exact %v: %d and %d numbers a record, of %d parameters", of.name, exact, narrow, wide, parameters)
+				if wide > 5*narrow {
+					t.Errorf("%s, exact %v: %d numbers a record, and %d at four times the width: more than in proportion", of.name, exact, narrow, wide)
+				}
+				if wide > parameters/2 {
+					t.Errorf("%s, exact %v: a record has %d numbers, of a network of %d parameters", of.name, exact, wide, parameters)
+				}
 			}
 		}
 	})
 }
 
-// numbersPerRecord counts those of a gradient's graphs, of a network whose layers are so
-// wide, and its parameters.
-func numbersPerRecord(t *testing.T, b *backend.Backend, width int, exact bool) (count, parameters int) {
-	t.Helper()
+// dense is an autoencoder whose layers are so wide.
+func dense(width int) Model {
 	const d = 2
-	m := Model{
+	return Model{
 		Input: []int{width}, Outputs: d, Target: []int{width},
 		Inner: layer.Sequence{layer.Dense{Name: "a", In: width, Out: width}, layer.ReLU, layer.Dense{Name: "b", In: width, Out: d}},
 		Outer: layer.Sequence{layer.Dense{Name: "c", In: d, Out: width}, layer.ReLU, layer.Dense{Name: "d", In: width, Out: width}},
@@ -47,6 +51,26 @@ func numbersPerRecord(t *testing.T, b *backend.Backend, width int, exact bool) (
 			return graph.ReduceSum(graph.Square(graph.Sub(output, target)), 1)
 		},
 	}
+}
+
+// convolutions is one of convolutions with so many channels, of so few places that the
+// factors of a record's gradient are fewer numbers than their product.
+func convolutions(channels int) Model {
+	const d, side = 2, 2
+	all := side * side * channels
+	return Model{
+		Input: []int{side, side, channels}, Outputs: d, Target: []int{side, side, channels},
+		Inner: layer.Sequence{layer.Conv2D{Name: "a", In: channels, Out: channels, Kernel: 3, Stride: 1, Padding: 1}, layer.ReLU, layer.Flatten, layer.Dense{Name: "b", In: all, Out: d}},
+		Outer: layer.Sequence{layer.Dense{Name: "c", In: d, Out: all}, layer.Fold(side, side, channels), layer.ReLU, layer.ConvTranspose2D{Name: "d", In: channels, Out: channels, Kernel: 3, Stride: 1, Padding: 1}},
+		Loss: func(output, target *graph.Node) *graph.Node {
+			return graph.ReduceSum(graph.Square(graph.Sub(output, target)), 1, 2, 3)
+		},
+	}
+}
+
+// numbersPerRecord counts those of a gradient's graphs, and a network's parameters.
+func numbersPerRecord(t *testing.T, b *backend.Backend, m Model, exact bool) (count, parameters int) {
+	t.Helper()
 	for _, spec := range m.Network().Params() {
 		parameters += spec.Size()
 	}
@@ -75,13 +99,13 @@ func numbersPerRecord(t *testing.T, b *backend.Backend, width int, exact bool) (
 			return outputs
 		}
 		of := func(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }
-		inputs := []shapes.Shape{of(n, width), of(n, width)}
+		inputs := []shapes.Shape{of(append([]int{n}, m.Input...)...), of(append([]int{n}, m.Target...)...)}
 		for _, spec := range m.Network().Params() {
 			inputs = append(inputs, of(spec.Shape...))
 		}
 		held = build("look", inputs, func(in []*graph.Node) []*graph.Node { return m.records(in[2:], in[:2], true) })[2:]
 		build("norms", held, func(in []*graph.Node) []*graph.Node { return m.norms(in, exact) })
-		build("sum", append(held, shapes.Make(dtypes.Float64, n, d), shapes.Make(dtypes.Float64, n, 1)), func(in []*graph.Node) []*graph.Node { return []*graph.Node{m.sum(in)} })
+		build("sum", append(held, shapes.Make(dtypes.Float64, n, m.Outputs), shapes.Make(dtypes.Float64, n, 1)), func(in []*graph.Node) []*graph.Node { return []*graph.Node{m.sum(in)} })
 		return sum
 	}
 	const few, more = 8, 16

@@ -152,7 +152,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	if len(report.Tables[0].Rows) != 2 {
-		t.Errorf("%d lines, want one for each way:\n%s", len(report.Tables[0].Rows), text)
+		t.Errorf("%d lines, want one for each method:\n%s", len(report.Tables[0].Rows), text)
 	}
 }
 

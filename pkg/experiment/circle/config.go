@@ -27,7 +27,7 @@ type Config struct {
 	Records int             `json:"records"` // n of Z, and of X
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved for Z, or for X too; inf for none
 	Delta   float64         `json:"delta"`   // δ, below 1/n
-	// Both has ε proved for X too, as far as a way can. What holds for X otherwise is
+	// Both has ε proved for X too, as far as a method can. What holds for X otherwise is
 	// told all the same.
 	Both bool `json:"both"`
 

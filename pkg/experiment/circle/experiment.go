@@ -27,8 +27,8 @@ const (
 	ofZ        // the records that it is to look like
 )
 
-// way is how a generator learns of Z.
-type way interface {
+// method is how a generator learns of Z.
+type method interface {
 	promise() privacy.Plan
 	begin() error // after the statement is written, before the first step
 	step(step int) error
@@ -44,7 +44,7 @@ type kind struct {
 	plugin.Info
 	config func(experiment.Preset) Config
 	check  func(*Config) error
-	new    func(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (way, []privacy.Claim, error)
+	new    func(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (method, []privacy.Claim, error)
 	game   func(c *Config, seed uint64, statement privacy.Statement) (audit.Game, error)
 
 	notCovered []string // by a statement, beside what no statement covers
@@ -99,9 +99,9 @@ const (
 // checkpointEvery is how much time a killed training may have to compute again.
 const checkpointEvery = 20 * time.Second
 
-// training is a way, and what its pictures are made of, all of it public.
+// training is a method, and what its pictures are made of, all of it public.
 type training struct {
-	way
+	method
 	config   *Config
 	source   transport.Points // of generated points, [scored, 2]
 	target   transport.Points // of the circle, [scored, 2]
@@ -148,7 +148,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := w.begin(); err != nil {
 		return result, err
 	}
-	t := &training{way: w, config: c, source: normal(scored, public, "source"), target: Points(scored, public, "target"),
+	t := &training{method: w, config: c, source: normal(scored, public, "source"), target: Points(scored, public, "target"),
 		lines: sliced.Orthonormal(2, lines/2, rand.New(rand.NewPCG(1, 0x63697263)))}
 	if err := t.learn(ctx, r); err != nil {
 		return result, err

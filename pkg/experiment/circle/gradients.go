@@ -58,7 +58,7 @@ func (c *Config) protected() int {
 	return ofZ
 }
 
-func gradients(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (way, []privacy.Claim, error) {
+func gradients(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (method, []privacy.Claim, error) {
 	category := make([]int, 2*c.Records)
 	for i := range c.Records {
 		category[c.Records+i] = 1

@@ -47,7 +47,7 @@ func (c *Config) fixed(public noise.Source) sliced.Directions {
 	return sliced.Orthonormal(2, (c.Projections+1)/2, public.Stream("directions", 0))
 }
 
-func projections(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (way, []privacy.Claim, error) {
+func projections(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (method, []privacy.Claim, error) {
 	w := &byProjections{config: c, x: x, z: z, public: public, directions: c.fixed(public)}
 	sampler := sampling.FixedSize{Size: c.Batch}
 	var err error

@@ -77,7 +77,7 @@ func TestAuditOfTrainings(t *testing.T) {
 	for _, k := range saddleKinds {
 		c := saddleConfig(t, k)
 		c.Records, c.Steps, c.Share, c.Epsilon = 60, 2, 1, claimed
-		r, _, err := biased(c.alone())
+		r, _, err := biased(c.byLossAlone())
 		if err != nil {
 			t.Fatal(err)
 		}

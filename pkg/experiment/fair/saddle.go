@@ -82,9 +82,9 @@ func (s Saddle) Config(preset experiment.Preset) experiment.Config {
 	}
 }
 
-// alone are the settings of a training whose gradients are those of a loss alone, which
+// byLossAlone are the settings of a training whose gradients are those of a loss alone, which
 // is what the sum of clipped gradients looks like from outside.
-func (c *SaddleConfig) alone() *Config {
+func (c *SaddleConfig) byLossAlone() *Config {
 	a := adultSettings(experiment.Quick)
 	a.Dataset, a.Records, a.Held, a.PublicSizes = c.Dataset, c.Records, c.Held, c.PublicSizes
 	a.Alpha, a.Epsilon, a.Delta = 0, c.Epsilon, c.Delta
@@ -104,12 +104,12 @@ func (c *SaddleConfig) Check() error {
 	); err != nil {
 		return err
 	}
-	return c.alone().Check()
+	return c.byLossAlone().Check()
 }
 
 // promise plans the steps.
 func (c *SaddleConfig) promise(r *Records) (p promise, err error) {
-	if p, err = c.alone().promise(r, r.Dim+1+c.kind.dual, 1); err != nil {
+	if p, err = c.byLossAlone().promise(r, r.Dim+1+c.kind.dual, 1); err != nil {
 		return p, err
 	}
 	batch := 0
@@ -126,8 +126,8 @@ func (c *SaddleConfig) promise(r *Records) (p promise, err error) {
 	return p, nil
 }
 
-// duelled is the artefact that has the weights and dual variables.
-const duelled = "model.json"
+// saddleFile is the artefact that has the weights and dual variables.
+const saddleFile = "model.json"
 
 // Run implements experiment.Experiment. It leaves the artefacts model.json, weights and
 // dual variables, and predictions.npy, scores of the records for testing with their A and
@@ -135,7 +135,7 @@ const duelled = "model.json"
 // what it has released.
 func (s Saddle) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*SaddleConfig)
-	train, test, err := sources[c.Dataset](c.alone())
+	train, test, err := sources[c.Dataset](c.byLossAlone())
 	if err != nil {
 		return result, err
 	}
@@ -175,7 +175,7 @@ func (s Saddle) Run(ctx context.Context, r *run.Run, config experiment.Config) (
 	if err := d.learn(ctx, r, p, experiment.Releaser(r, p.Plan, secret)); err != nil {
 		return result, err
 	}
-	if err := r.WriteFile(duelled, func(to io.Writer) error {
+	if err := r.WriteFile(saddleFile, func(to io.Writer) error {
 		return json.NewEncoder(to).Encode(map[string][]float64{"weights": d.weights, "dual": d.dual})
 	}); err != nil {
 		return result, err

@@ -189,7 +189,7 @@ func TestSaddlePlan(t *testing.T) {
 	for _, k := range saddleKinds {
 		c := saddleConfig(t, k)
 		c.Steps, c.Epsilon = 50, 3
-		r, _, err := biased(c.alone())
+		r, _, err := biased(c.byLossAlone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestSaddleRuns(t *testing.T) {
 		if err := experiment.Compute(t.Context(), parts); err != nil {
 			t.Fatal(err)
 		}
-		if a, b := experimenttest.Read(t, whole, duelled), experimenttest.Read(t, parts, duelled); !bytes.Equal(a, b) {
+		if a, b := experimenttest.Read(t, whole, saddleFile), experimenttest.Read(t, parts, saddleFile); !bytes.Equal(a, b) {
 			t.Errorf("%s: interrupted, it ended elsewhere", k.Name)
 		}
 	}

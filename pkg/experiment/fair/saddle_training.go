@@ -80,7 +80,7 @@ func (d *duel) gradient(rows []int) []float64 {
 // sensitivity is that of gradient when one of so many records is replaced by another of
 // its group: 2C/n.
 func (c *SaddleConfig) sensitivity(records int) (privacy.Sensitivity, error) {
-	s, err := c.alone().clipping().Sensitivity(matching.Query{Records: records})
+	s, err := c.byLossAlone().clipping().Sensitivity(matching.Query{Records: records})
 	s.Relation, s.Query = privacy.KEnd, "clipped gradient of a loss and a penalty, by weights and by dual variables"
 	return s, err
 }

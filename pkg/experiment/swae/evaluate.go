@@ -63,7 +63,7 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	if err != nil {
 		return result, err
 	}
-	accuracies, err := t.judge(ctx, "mlp", made, r.Spec.Seed, func(run.Event) {})
+	accuracies, err := t.accuracies(ctx, "mlp", made, r.Spec.Seed, func(run.Event) {})
 	if err != nil {
 		return result, err
 	}
@@ -101,10 +101,10 @@ func (t *training) reconstruct(d *dataset.Dataset) (*dataset.Dataset, error) {
 	return &again, err
 }
 
-// judge is the accuracy, on held-out images, of a classifier that has learned from
+// accuracies are those, on held-out images, of a classifier that has learned from
 // generated ones: on the images as they are, and through the autoencoder, that is on
 // the images as it reconstructs them (004, Table 1, in brackets).
-func (t *training) judge(ctx context.Context, name string, made *dataset.Dataset, seed uint64, say func(run.Event)) (run.Values, error) {
+func (t *training) accuracies(ctx context.Context, name string, made *dataset.Dataset, seed uint64, say func(run.Event)) (run.Values, error) {
 	classifier, err := utility.Registry.Lookup(name)
 	if err != nil {
 		return nil, err
@@ -183,13 +183,13 @@ func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Con
 		found.Note = fmt.Sprintf("beside %d private and %d held-out images; copies would be nearer to private ones more often than expected", d.private.Len(), d.held.Len())
 		return found, err
 	case "knn":
-		accuracies, err := t.judge(ctx, "mlp", made, r.Spec.Seed, say)
+		accuracies, err := t.accuracies(ctx, "mlp", made, r.Spec.Seed, say)
 		for metric, value := range accuracies {
 			found.Values[metric+ByNeighbours] = value
 		}
 		return found, err
 	}
-	found.Values, err = t.judge(ctx, name, made, r.Spec.Seed, say)
+	found.Values, err = t.accuracies(ctx, name, made, r.Spec.Seed, say)
 	return found, err
 }
 

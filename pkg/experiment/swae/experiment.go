@@ -58,7 +58,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := t.equip(plan); err != nil {
+	if err := t.prepare(plan); err != nil {
 		return result, err
 	}
 	release, pay, err := experiment.PromiseLater(ctx, r, c.Dataset, plan, d.private.X, d.private.Labels, claims, d.notCovered...)

@@ -44,7 +44,7 @@ func TestLabelsAreLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.equip(plan); err != nil {
+	if err := tr.prepare(plan); err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.labels.learn(tr, plan.Releaser(noise.Seeded(3)), plan.Sensitivity, func(int) error { return nil }); err != nil {

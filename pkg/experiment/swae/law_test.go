@@ -108,7 +108,7 @@ func TestTheLawKnowsItsNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.equip(plan); err != nil {
+	if err := tr.prepare(plan); err != nil {
 		t.Fatal(err)
 	}
 	l, release, said := tr.law, plan.Releaser(noise.Seeded(3)), 0

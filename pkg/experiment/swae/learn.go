@@ -29,8 +29,8 @@ type training struct {
 	law     *law      // nil with a prior
 }
 
-// equip gives a training what learns after the autoencoder, by the last steps of a plan.
-func (t *training) equip(plan privacy.Plan) error {
+// prepare gives a training what learns after the autoencoder, by the last steps of a plan.
+func (t *training) prepare(plan privacy.Plan) error {
 	err := t.withLabels(plan.Sensitivity)
 	if err == nil && t.config.Law > 0 {
 		t.law, err = newLaw(t.config, plan)
@@ -160,7 +160,7 @@ func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.P
 			return nil, start.learn(done)
 		}
 		if start != nil {
-			if err := start.hand(t); err != nil {
+			if err := start.handOver(t); err != nil {
 				return nil, err
 			}
 			start.trainer.Close()

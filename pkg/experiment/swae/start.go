@@ -131,10 +131,10 @@ func (p *pretraining) restore(from io.Reader, steps int) error {
 	return p.trainer.Restore(from, &done, func() error { return expect(done, steps) })
 }
 
-// hand gives a training what was learned. Its optimiser starts anew: what it would
+// handOver gives a training what was learned. Its optimiser starts anew: what it would
 // remember of gradients without noise would make the first steps with noise far too
 // long.
-func (p *pretraining) hand(t *training) error {
+func (p *pretraining) handOver(t *training) error {
 	params, err := p.trainer.Params()
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func TestAPublicStartIsHandedOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := b.hand(tr); err != nil {
+		if err := b.handOver(tr); err != nil {
 			t.Fatal(err)
 		}
 		then, err := tr.quality(100)
