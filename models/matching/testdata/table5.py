@@ -3,7 +3,8 @@
     python table5.py
 
 SW_2^2 between g(X) and Z, n = 4096 points in the plane, 30 directions, g a hidden
-layer without biases. Milliseconds, the least of some runs, of
+layer without biases. Milliseconds, the mean of at least a second of runs as Go's
+benchmarks have it, of
 
     grad    jax.grad, jitted
     loop    Jacobians of max(width/32, 1) parts of the batch, one after the other,
@@ -52,14 +53,13 @@ def whole(params, x, z, u):
     return part(params, x, outputs_gradient(params, x, z, u))
 
 
-def least(f, repeats):
+def mean(f):
     jax.block_until_ready(f())
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
+    start, runs, took = time.perf_counter(), 0, 0.0
+    while took < 1 or runs < 3:
         jax.block_until_ready(f())
-        best = min(best, time.perf_counter() - start)
-    return 1000 * best
+        runs, took = runs + 1, time.perf_counter() - start
+    return 1000 * took / runs
 
 
 def main():
@@ -83,8 +83,7 @@ def main():
             size = N // parts
             return sum(piece(params, x[i : i + size], by[i : i + size]) for i in range(0, N, size))
 
-        repeats = 5 if width > 512 else 10
-        times = least(lambda: grad(params, x, z, u), repeats), least(loop, repeats), least(lambda: at_once(params, x, z, u), repeats)
+        times = mean(lambda: grad(params, x, z, u)), mean(loop), mean(lambda: at_once(params, x, z, u))
         print(f"{width:5d}" + "".join(f"{t:8.1f}" for t in times), flush=True)
 
 

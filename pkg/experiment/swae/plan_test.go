@@ -50,6 +50,17 @@ func TestThePapersTraining(t *testing.T) {
 	if ratio := published.NoiseStd / plan.NoiseStd; ratio < 1.5 || ratio > 1.7 {
 		t.Errorf("the paper's noise is %v times ours; its sensitivity is 1.585 times", ratio)
 	}
+	// What docs/private-gradients.md says that the paper's noise proves.
+	for epsilon, want := range map[privacy.Epsilon]float64{10: 3.8101, 5: 2.3447, 1: 0.58368} {
+		c.Epsilon = epsilon
+		published, _, err := c.plan(60_000, 226_151)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proved, err := (accountant.PLD{}).Epsilon(published.Event(), privacy.ReplaceOne, c.Delta); err != nil || math.Abs(proved.Epsilon/want-1) > 1e-3 {
+			t.Errorf("the paper's noise for ε = %v proves %v, %v; want %v", epsilon, proved.Epsilon, err, want)
+		}
+	}
 }
 
 // Without a budget there is no noise, and no claim.
