@@ -29,12 +29,6 @@ const (
 	ByParameters = "parameters" // that by the generator's parameters, as DP-SGD does: 001's ablation
 )
 
-// How the learning rate goes with the steps.
-const (
-	Constant = "constant"
-	Cosine   = "cosine" // it falls to 0, so that the noise of the last steps averages out
-)
-
 // Config are the settings of a training. The papers' symbols stand beside each.
 type Config struct {
 	Dataset string          `json:"dataset"`
@@ -68,11 +62,11 @@ type Config struct {
 	// them, whatever they spend; the statement says what can be proved.
 	Published bool `json:"published"`
 
-	Optimizer    string  `json:"optimizer"`     // adam or sgd
-	LearningRate float64 `json:"learning_rate"` // of the optimiser
-	Schedule     string  `json:"schedule"`      // of the learning rate: constant or cosine
-	WeightDecay  float64 `json:"weight_decay"`  // of the optimiser
-	Average      float64 `json:"average"`       // β of a running average of the parameters, which generates; 0 for none
+	Optimizer    string         `json:"optimizer"`     // adam or sgd
+	LearningRate float64        `json:"learning_rate"` // of the optimiser
+	Schedule     train.Schedule `json:"schedule"`      // of the learning rate: constant or cosine
+	WeightDecay  float64        `json:"weight_decay"`  // of the optimiser
+	Average      float64        `json:"average"`       // β of a running average of the parameters, which generates; 0 for none
 
 	Architecture string `json:"architecture"` // of a generator of images (models/generator)
 	Latent       int    `json:"latent"`       // dimension of its noise
@@ -133,11 +127,14 @@ func (c *Config) Check() error {
 		choice      []string
 	}{
 		{"space", c.Space, []string{Pixels, Latents}}, {"clipping", string(c.Clipping), []string{string(semidebiased.Whole), string(semidebiased.PerImage)}},
-		{"perturbed", c.Perturbed, []string{ByImages, ByParameters}}, {"schedule", c.Schedule, []string{Constant, Cosine}},
+		{"perturbed", c.Perturbed, []string{ByImages, ByParameters}},
 	} {
 		if field.value != field.choice[0] && field.value != field.choice[1] {
 			return fmt.Errorf("%s is %q; it is %q or %q", field.name, field.value, field.choice[0], field.choice[1])
 		}
+	}
+	if err := c.Schedule.Check(); err != nil {
+		return err
 	}
 	if c.Multiplicity > 1 && c.Space != Pixels {
 		return fmt.Errorf("multiplicity is %d and space %q; it is images that are moved, take space=%s or leave it out", c.Multiplicity, c.Space, Pixels)
@@ -205,10 +202,7 @@ func (c *Config) loss(classes int) semidebiased.Loss {
 
 // rate is the learning rate at a step of so many.
 func (c *Config) rate(step, steps int) float64 {
-	if c.Schedule == Constant {
-		return c.LearningRate
-	}
-	return c.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(steps)))
+	return c.Schedule.Rate(c.LearningRate, step, steps)
 }
 
 // design is the generator for rows.

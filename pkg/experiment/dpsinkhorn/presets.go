@@ -18,12 +18,12 @@ func pixels(preset experiment.Preset) Config {
 		Dataset: "mnist", Space: Pixels, Epsilon: 10, Delta: 1e-5,
 		Debiasing: 0.4, Absolute: 1, LabelScale: 15, Entropy: 0.05, Iterations: 150, Tolerance: 1e-3,
 		Batch: 50, Multiplicity: 1, Generated: 50, Clipping: semidebiased.Whole, Bound: 0.5, Perturbed: ByImages, Noise: 1.5, Steps: 160_000,
-		Optimizer: train.Adam, LearningRate: 1e-4, Schedule: Constant, WeightDecay: 2e-5,
+		Optimizer: train.Adam, LearningRate: 1e-4, Schedule: train.Constant, WeightDecay: 2e-5,
 		Samples: 60_000,
 	}
 	c.generates(generator.MNISTText)
 	if preset == experiment.Quick {
-		c.Noise, c.Steps, c.LearningRate, c.Schedule = 0, 2000, 1e-3, Cosine
+		c.Noise, c.Steps, c.LearningRate, c.Schedule = 0, 2000, 1e-3, train.Cosine
 		c.Width, c.Samples = 16, 10_000
 	}
 	return c
@@ -69,7 +69,7 @@ func latents(preset experiment.Preset) Config {
 	c := pixels(preset)
 	c.Space, c.Noise = Latents, 0
 	c.Debiasing, c.Absolute, c.LabelScale, c.Entropy = 0, 0, 2, 0.02
-	c.Latent, c.LearningRate, c.Schedule, c.WeightDecay = 8, 1e-3, Cosine, 0
+	c.Latent, c.LearningRate, c.Schedule, c.WeightDecay = 8, 1e-3, train.Cosine, 0
 	c.Bound = 0.05 // below most gradients: each step then goes as far
 	c.Steps = 100_000
 	if preset == experiment.Quick {
@@ -93,7 +93,7 @@ func embedding(preset experiment.Preset) Config {
 	c := pixels(preset)
 	c.Noise, c.Debiasing = 0, 0
 	c.generates(generator.MNISTCode)
-	c.Generated, c.Features, c.LearningRate, c.Schedule, c.WeightDecay = 500, 10_000, 1e-3, Cosine, 0
+	c.Generated, c.Features, c.LearningRate, c.Schedule, c.WeightDecay = 500, 10_000, 1e-3, train.Cosine, 0
 	c.Steps = 5000
 	if preset == experiment.Quick {
 		c.Generated, c.Features, c.Steps, c.Width = 100, 1000, 1000, 16

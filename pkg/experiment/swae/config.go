@@ -21,12 +21,6 @@ const (
 	Mean = "mean"
 )
 
-// How the learning rate goes with the steps.
-const (
-	Constant = "constant"
-	Cosine   = "cosine" // it falls to 0, so that the noise of the last steps averages out
-)
-
 // Config are the settings of a training. 004's symbols stand beside each.
 type Config struct {
 	Dataset string          `json:"dataset"`
@@ -49,12 +43,12 @@ type Config struct {
 	// Gain is what the weights start at in units of PyTorch's default, ±1/√inputs,
 	// from which activations shrink to 0.4 of their size with each layer with ReLU; at
 	// √6 they stay (He et al. 2015), and codes are apart from the start.
-	Gain         float64 `json:"gain"`
-	Batch        int     `json:"batch"`         // n′, records of a step
-	Steps        int     `json:"steps"`         // of the autoencoder
-	Projections  int     `json:"projections"`   // directions of the sliced distance, at least: whole bases of R^d₀ are drawn
-	LearningRate float64 `json:"learning_rate"` // of the optimiser
-	Schedule     string  `json:"schedule"`      // of the learning rate: constant or cosine
+	Gain         float64        `json:"gain"`
+	Batch        int            `json:"batch"`         // n′, records of a step
+	Steps        int            `json:"steps"`         // of the autoencoder
+	Projections  int            `json:"projections"`   // directions of the sliced distance, at least: whole bases of R^d₀ are drawn
+	LearningRate float64        `json:"learning_rate"` // of the optimiser
+	Schedule     train.Schedule `json:"schedule"`      // of the learning rate: constant or cosine
 
 	// Labels is how many further steps, of the same noise and sample, train the
 	// classifier of codes that labels generated images. With Supervision there are none.
@@ -87,11 +81,11 @@ func config(preset experiment.Preset) Config {
 	c := Config{
 		Dataset: "mnist", Epsilon: 10, Delta: 1e-5,
 		Latent: 6, Alpha: 0.1, Reduction: Mean, Output: 1.5, Jacobian: math.Sqrt(6), Loss: 1,
-		Gain: 1, Batch: 600, Steps: 5000, Projections: 100, LearningRate: 1e-3, Schedule: Constant,
+		Gain: 1, Batch: 600, Steps: 5000, Projections: 100, LearningRate: 1e-3, Schedule: train.Constant,
 		Labels: 250, Samples: 60_000,
 	}
 	if preset == experiment.Quick {
-		c.Reduction, c.Gain, c.Steps, c.LearningRate, c.Schedule = Sum, 2.45, 250, 4e-3, Cosine
+		c.Reduction, c.Gain, c.Steps, c.LearningRate, c.Schedule = Sum, 2.45, 250, 4e-3, train.Cosine
 		c.Labels, c.Samples = 50, 10_000
 	}
 	return c
@@ -134,13 +128,11 @@ func (c *Config) Check() error {
 	if !(c.Alpha >= 0 && c.Alpha <= 1) {
 		return fmt.Errorf("alpha is %v; it weighs the distance to the prior from 0 to 1", c.Alpha)
 	}
-	for _, field := range []struct {
-		name, value string
-		choice      []string
-	}{{"reduction", c.Reduction, []string{Sum, Mean}}, {"schedule", c.Schedule, []string{Constant, Cosine}}} {
-		if field.value != field.choice[0] && field.value != field.choice[1] {
-			return fmt.Errorf("%s is %q; it is %q or %q", field.name, field.value, field.choice[0], field.choice[1])
-		}
+	if c.Reduction != Sum && c.Reduction != Mean {
+		return fmt.Errorf("reduction is %q; it is %q or %q", c.Reduction, Sum, Mean)
+	}
+	if err := c.Schedule.Check(); err != nil {
+		return err
 	}
 	if c.Published && !c.budget().Private() {
 		return fmt.Errorf("published is true and ε = ∞; without a budget nothing gets noise, leave it out")
@@ -177,10 +169,7 @@ func (c *Config) stacks() int { return (c.Projections + c.Latent - 1) / c.Latent
 
 // rate is the learning rate at a step of so many.
 func (c *Config) rate(step, steps int) float64 {
-	if c.Schedule == Constant {
-		return c.LearningRate
-	}
-	return c.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(steps)))
+	return c.Schedule.Rate(c.LearningRate, step, steps)
 }
 
 //go:embed config.go

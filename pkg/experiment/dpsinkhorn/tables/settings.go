@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"molehill/models/train"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/plugin"
@@ -120,7 +121,7 @@ var steps = table{
 		for _, count := range counts {
 			s := map[string]string{"steps": count}
 			if preset == experiment.Paper {
-				s = experiment.With(spending(s), "learning_rate", "5e-4", "schedule", dpsinkhorn.Cosine, "samples", "10000")
+				s = experiment.With(spending(s), "learning_rate", "5e-4", "schedule", string(train.Cosine), "samples", "10000")
 			}
 			lines = append(lines, line{label: "dp-sinkhorn", experiment: "dp-sinkhorn", settings: s})
 		}

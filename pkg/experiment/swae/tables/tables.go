@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"molehill/models/train"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/swae"
 	"molehill/pkg/plugin"
@@ -165,7 +166,7 @@ var better = table{
 		c := config(preset)
 		// From a public start 700 steps come near what the paper has after 5,000, and
 		// more steps of a smaller rate come nearer; the paper preset adds larger batches.
-		sharp := []string{"exact", "true", "jacobian", "1", "alpha", "0.3", "gain", "2.45", "reduction", swae.Sum, "schedule", swae.Cosine, "start", "glyphs"}
+		sharp := []string{"exact", "true", "jacobian", "1", "alpha", "0.3", "gain", "2.45", "reduction", swae.Sum, "schedule", string(train.Cosine), "start", "glyphs"}
 		short := append([]string{"start_steps", "600", "steps", "700", "learning_rate", "3e-3", "labels", "100"}, sharp...)
 		long := append([]string{"start_steps", "1000", "steps", "3000", "learning_rate", "2e-3", "labels", "400"}, sharp...)
 		// Classes in the loss tell codes apart that would lie together otherwise. And as
