@@ -132,7 +132,8 @@ var tables = []table{
 		{"quick preset", settings{"experiment": "circle"}, []measure{{"distance", 0}}},
 	}},
 	{page: "numbers.md", header: "| | ε = 1 | 0.3 | noisy projections", results: "circle-paper", columns: append(at(1, 0.3), nil), rows: []row{
-		{"[with the paper's sizes]", settings{"experiment": "circle"}, []measure{{"distance", 0}}},
+		{"[with the paper's sizes]", settings{"experiment": "circle", "steps": 1000}, []measure{{"distance", 0}}},
+		{"the same in 250 steps", settings{"experiment": "circle", "steps": 250}, []measure{{"distance", 0}}},
 	}},
 	{page: "numbers.md", header: "| accuracy / through the autoencoder", results: "swae-table1-paper", columns: autoencoded, percent: true, rows: []row{
 		{"[all of the paper's settings]", settings{"experiment": "dp-swae"}, digits},

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -29,13 +30,21 @@ func (sweep) Describe() plugin.Info {
 // The values of ε for Z. 004 has its own in its figures alone.
 var budgets = map[string][]string{"circle": {"1", "0.3", "inf"}, "circle-projections": {"1", "10", "100", "inf"}}
 
+// few are ours: with the paper's sizes more steps of the same budget only bring noise.
+const few = "250"
+
 // Requests implements experiment.Sweep.
 func (sweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
+		ask := func(name string, settings ...string) {
+			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: experiment.With(nil, settings...)})
+		}
 		for _, k := range kinds {
 			for _, epsilon := range budgets[k.Name] {
-				requests = append(requests, experiment.Request{Experiment: k.Name, Preset: preset, Seed: uint64(seed), Research: true,
-					Settings: map[string]string{"epsilon": epsilon}})
+				ask(k.Name, "epsilon", epsilon)
+				if preset == experiment.Paper && k.Name == "circle" && epsilon != "inf" {
+					ask(k.Name, "epsilon", epsilon, "steps", few)
+				}
 			}
 		}
 	}
@@ -45,6 +54,7 @@ func (sweep) Requests(preset experiment.Preset, seeds int) (requests []experimen
 // cell are runs with the same settings, one a seed.
 type cell struct {
 	experiment string
+	name       string // with its steps, where others of the experiment have more
 	config     Config
 	rows       []experiment.Row
 }
@@ -68,6 +78,12 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 		}
 		cells[k].rows = append(cells[k].rows, row)
 	}
+	for i, c := range cells {
+		cells[i].name = c.experiment
+		if slices.ContainsFunc(cells, func(o cell) bool { return o.experiment == c.experiment && o.config.Steps > c.config.Steps }) {
+			cells[i].name += fmt.Sprintf(", %d steps", c.config.Steps)
+		}
+	}
 	t := viz.Table{Title: "Points on a circle", Header: []string{"experiment", "ε of Z", "ε of X", "as published", "noise", "noise norm", "squared sliced W₂", "steps", "seeds", "seconds"},
 		Caption: "ε is what is proved for the records Z that are to be looked like, and for the sample X that is transformed; as published: ε by 004's own accounting for the same noise. Noise is what each number of a gradient, or of projections, gets at a step; that of a gradient has at most the noise norm with probability 0.95 (Corollary 4.2). The distance is between generated points and new ones of the circle. At ε = ∞ gradients have no noise and are clipped as the others. 004 prints its numbers in figures alone."}
 	for _, c := range cells {
@@ -79,7 +95,7 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 			return privacy.Epsilon(mean).String()
 		}
 		_, published := experiment.Claims(c.rows)
-		t.Add(c.experiment, epsilon("ε of Z"), epsilon("ε of X"), published, viz.Spread(over("noise")), viz.Spread(over("noise norm")), viz.Spread(over("distance")),
+		t.Add(c.name, epsilon("ε of Z"), epsilon("ε of X"), published, viz.Spread(over("noise")), viz.Spread(over("noise norm")), viz.Spread(over("distance")),
 			c.config.Steps, len(c.rows), math.Round(experiment.MedianSeconds(c.rows)))
 		one, ok := c.rows[0].Opened()
 		if !ok {
@@ -89,11 +105,11 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 		if err != nil {
 			return r, err
 		}
-		name := "inf"
+		budget := "inf"
 		if c.budget().Private() {
-			name = c.config.Epsilon.String()
+			budget = c.config.Epsilon.String()
 		}
-		r.Figures[fmt.Sprintf("%s-%s.png", c.experiment, name)] = Panels(fmt.Sprintf("%s, ε = %v", c.experiment, c.config.Epsilon), pictures)
+		r.Figures[fmt.Sprintf("%s-%s.png", strings.NewReplacer(", ", "-", " ", "-").Replace(c.name), budget)] = Panels(fmt.Sprintf("%s, ε = %v", c.name, c.config.Epsilon), pictures)
 	}
 	r.Tables = []viz.Table{t}
 	if chart := trade(cells); len(chart.Lines) > 0 {
@@ -102,19 +118,25 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 	return r, nil
 }
 
-// trade is the distance over ε of Z, a line for each experiment.
+// trade is the distance over ε of Z, a line for each name.
 func trade(cells []cell) viz.Curves {
 	chart := viz.Curves{Title: "What a distance to the circle costs", Caption: "Means over seeds, with a standard deviation to both sides, and dotted what remains without privacy.",
 		X: viz.Axis{Label: "ε, proved for Z", Log: true}, Y: viz.Axis{Label: "squared sliced W₂", Log: true}, Height: 360}
-	for _, k := range kinds {
-		line := viz.Line{Name: k.Name}
+	var names []string
+	for _, c := range cells {
+		if !slices.Contains(names, c.name) {
+			names = append(names, c.name)
+		}
+	}
+	for _, name := range names {
+		line := viz.Line{Name: name}
 		for _, c := range cells {
 			mean, deviation := experiment.OverSeeds(c.rows, experiment.OwnMetric("distance"))
-			if c.experiment != k.Name {
+			if c.name != name {
 				continue
 			}
 			if !c.budget().Private() {
-				chart.References = append(chart.References, viz.Reference{Name: k.Name + " without privacy", Value: mean})
+				chart.References = append(chart.References, viz.Reference{Name: name + " without privacy", Value: mean})
 				continue
 			}
 			if math.IsNaN(deviation) { // of one seed
