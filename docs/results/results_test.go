@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,34 @@ func TestTablesAreComplete(t *testing.T) {
 	}
 	if _, err := Rows("none"); err == nil || !strings.Contains(err.Error(), Names()[0]) {
 		t.Errorf("a table that is not there: %v", err)
+	}
+}
+
+// unversioned are commits whose programs did not write down an experiment's version yet,
+// and, as their history says, had today's: circle-projections, dp-merf, dpswflow,
+// dpswflow-r, dpswgen, private-normal, sketch-flow, sw-generator and swflow.
+var unversioned = []string{
+	"9e883b63", "4a57dbee", "22d58a23", "334569ee", "818646c0", "671b8fb5",
+}
+
+// A version changes with what a run computes or promises. Runs of an older one are no
+// runs of the experiment that their page names: they are to be made again, or taken out.
+func TestStoredRunsAreOfTodaysVersions(t *testing.T) {
+	for _, name := range Names() {
+		rows, err := Rows(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			e, err := experiment.Registry.Lookup(row.Experiment)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := row.Version == "" && slices.ContainsFunc(unversioned, func(commit string) bool { return strings.HasPrefix(row.Computed.Revision, commit) })
+			if now := e.Describe().Version; row.Version != now && !known {
+				t.Errorf("%s: %s of seed %d (%s, %s) is of version %q of %s, which is %q now", name, row.Run, row.Seed, row.Computed.Revision[:8], row.Computed.Started.Format("2006-01-02"), row.Version, row.Experiment, now)
+			}
+		}
 	}
 }
 
