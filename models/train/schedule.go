@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Schedule is how the learning rate goes with the steps. The zero value is Constant.
+// Schedule is how the learning rate goes with the steps.
 type Schedule string
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // Check says what is wrong with the schedule.
 func (s Schedule) Check() error {
-	if s != "" && s != Constant && s != Cosine {
+	if s != Constant && s != Cosine {
 		return fmt.Errorf("schedule is %q; it is %q or %q", s, Constant, Cosine)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 // A rate that is constant is, and a cosine falls from the highest at every step, through
 // half of it in the middle, almost to 0.
 func TestSchedules(t *testing.T) {
-	for _, s := range []Schedule{"", Constant, Cosine} {
+	for _, s := range []Schedule{Constant, Cosine} {
 		if err := s.Check(); err != nil {
 			t.Error(err)
 		}
@@ -25,7 +25,9 @@ func TestSchedules(t *testing.T) {
 	if first, middle, last := Cosine.Rate(0.5, 0, 100), Cosine.Rate(0.5, 50, 100), Cosine.Rate(0.5, 99, 100); first != 0.5 || math.Abs(middle-0.25) > 1e-12 || last > 2e-4 {
 		t.Errorf("cosine: %v, %v, %v", first, middle, last)
 	}
-	if err := Schedule("linear").Check(); err == nil || !strings.Contains(err.Error(), `schedule is "linear"; it is "constant" or "cosine"`) {
-		t.Error(err)
+	for _, s := range []Schedule{"linear", ""} {
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), `; it is "constant" or "cosine"`) {
+			t.Errorf("%q: %v", s, err)
+		}
 	}
 }

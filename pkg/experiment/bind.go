@@ -16,7 +16,7 @@ func Bind(r *run.Run, statement privacy.Statement, rows []float32, labels []int)
 	if err != nil {
 		return err
 	}
-	statement.Asked = 0 // which is said beside what is promised
+	statement.Asked, statement.NotCovered = 0, nil // which are said beside what is promised, in words that may change
 	plan, err := json.Marshal(statement)
 	if err != nil {
 		return err
