@@ -2,6 +2,7 @@
 package backendtest
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -26,9 +27,11 @@ func Each(t *testing.T, test func(t *testing.T, b *backend.Backend)) {
 }
 
 // CompileFast has XLA compile without optimising, unless XLA_FLAGS is set: in half the
-// time, for tests of many small programs. Call it in TestMain.
+// time, for tests of many small programs, and not where benchmarks are asked for, which are
+// to be of what users run. Call it in TestMain.
 func CompileFast() {
-	if _, set := os.LookupEnv("XLA_FLAGS"); !set {
+	flag.Parse() // those of tests
+	if _, set := os.LookupEnv("XLA_FLAGS"); !set && flag.Lookup("test.bench").Value.String() == "" {
 		os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0")
 	}
 }
