@@ -12,7 +12,7 @@ import (
 type Loop struct {
 	Total int           // steps to make
 	Later int           // steps that other parts of the run make after these, for watchers
-	Every time.Duration // between checkpoints, where Interval has no other
+	Every time.Duration // between checkpoints, where Interval has no other; 0 is 20 s
 	Apart int           // checkpoints come after a multiple of so many steps alone; 0 is any
 	// Step makes the step after done others. What it returns is told of the done+1, and nil
 	// is nothing but how far the run is.
@@ -21,12 +21,15 @@ type Loop struct {
 	Save func(to io.Writer, done int) error
 }
 
+// usual is how much a process that is killed may have to compute again.
+const usual = 20 * time.Second
+
 // Run makes the steps after the first done ones, which Restore tells. It emits an event
 // for each, and checkpoints now and then and after the last. When ctx ends it saves what
 // there is and returns ctx's error: no step is made twice, whose numbers another device
 // might round otherwise.
 func (l Loop) Run(ctx context.Context, r *Run, done int) error {
-	began, saved, first, every := time.Now(), time.Now(), done, Interval(l.Every)
+	began, saved, first, every := time.Now(), time.Now(), done, Interval(cmp.Or(l.Every, usual))
 	save := func(to io.Writer) error { return l.Save(to, done) }
 	for done < l.Total {
 		if err := ctx.Err(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"molehill/models/backend"
 	"molehill/models/matching"
@@ -95,9 +94,6 @@ const (
 	scored   = 5000 // points that the distance is of
 	lines    = 128  // directions of the distance
 )
-
-// checkpointEvery is how much time a killed training may have to compute again.
-const checkpointEvery = 20 * time.Second
 
 // training is a method, and what its pictures are made of, all of it public.
 type training struct {
@@ -201,7 +197,7 @@ func (t *training) learn(ctx context.Context, r *run.Run) error {
 			return err
 		}
 	}
-	return run.Loop{Total: c.Steps, Every: checkpointEvery, Save: t.keep, Step: func(done int) (run.Values, error) {
+	return run.Loop{Total: c.Steps, Save: t.keep, Step: func(done int) (run.Values, error) {
 		if err := t.step(done); err != nil {
 			return nil, err
 		}

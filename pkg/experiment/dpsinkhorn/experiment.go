@@ -6,7 +6,6 @@ package dpsinkhorn
 import (
 	"context"
 	"io"
-	"time"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -33,9 +32,6 @@ func (e Experiment) Config(preset experiment.Preset) experiment.Config {
 	c.kind = e.kind
 	return &c
 }
-
-// checkpointEvery is how much time a killed training may have to compute again.
-const checkpointEvery = 20 * time.Second
 
 // Run implements experiment.Experiment. It leaves the artefacts generator.npz (the
 // network), samples.npy and .png ([classes·8, pixels], a row of each class), and the

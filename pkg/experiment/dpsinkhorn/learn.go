@@ -59,7 +59,7 @@ func (t *training) run(ctx context.Context, p *progress, s stage, from int) erro
 	}
 	defer stop()
 	end := t.before + s.steps
-	return run.Loop{Total: end, Later: p.total - end, Every: checkpointEvery, Apart: apart, Save: t.generator.Save, Step: func(done int) (run.Values, error) {
+	return run.Loop{Total: end, Later: p.total - end, Apart: apart, Save: t.generator.Save, Step: func(done int) (run.Values, error) {
 		if err := advance(done - t.before); err != nil {
 			return nil, err
 		}

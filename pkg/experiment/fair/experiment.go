@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
@@ -34,9 +33,6 @@ const (
 	network     = "model.npz"
 	Predictions = "predictions.npy"
 )
-
-// checkpointEvery is how much time a killed training may have to compute again.
-const checkpointEvery = 20 * time.Second
 
 // Run implements experiment.Experiment. It leaves the artefacts model.npz and
 // predictions.npy, what φ makes of the records for testing, with their A and Y
@@ -121,7 +117,7 @@ func (t *training) learn(ctx context.Context, r *run.Run, tell bool) error {
 	if err != nil {
 		return err
 	}
-	return run.Loop{Total: t.config.Steps, Every: checkpointEvery, Save: t.save, Step: func(done int) (run.Values, error) {
+	return run.Loop{Total: t.config.Steps, Save: t.save, Step: func(done int) (run.Values, error) {
 		g, err := t.step(done)
 		if err != nil || !tell {
 			return nil, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"time"
 
 	"molehill/models/layer"
 	"molehill/models/matching"
@@ -115,9 +114,6 @@ func follow(l *matching.Learner, gradient []float64, release *privacy.Releaser, 
 	return l.Step(rate, gradient)
 }
 
-// checkpointEvery is how much time a killed training may have to compute again.
-const checkpointEvery = 20 * time.Second
-
 // run makes the steps from the last checkpoint on, public ones first, and pays before
 // the first of the others.
 func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.Payment, error), release *privacy.Releaser, s privacy.Sensitivity) error {
@@ -180,7 +176,7 @@ func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.P
 		}
 		return values, err
 	}
-	return run.Loop{Total: c.StartSteps + c.Steps, Later: c.Labels + c.Law, Every: checkpointEvery, Step: step, Save: save}.Run(ctx, r, done)
+	return run.Loop{Total: c.StartSteps + c.Steps, Later: c.Labels + c.Law, Step: step, Save: save}.Run(ctx, r, done)
 }
 
 // diagnose adds what a batch of records was like. Nothing pays for that, so it is told

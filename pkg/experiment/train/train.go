@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"molehill/models/autoencoder"
 	"molehill/models/backend"
@@ -33,9 +32,6 @@ func (Autoencoder) Config(preset experiment.Preset) experiment.Config {
 	c.Epochs, c.Batch = 0, 0 // what the data set asks for
 	return c
 }
-
-// checkpointEvery bounds what a killed training has to do again.
-const checkpointEvery = 20 * time.Second
 
 // Run implements experiment.Experiment. It leaves
 //
@@ -107,7 +103,7 @@ func fit(ctx context.Context, r *run.Run, b *backend.Backend, model *autoencoder
 		return run.Values{"loss": last.Loss}, err
 	}
 	save := func(to io.Writer, _ int) error { return training.Save(to) }
-	if err := (run.Loop{Total: training.Total(), Every: checkpointEvery, Step: step, Save: save}).Run(ctx, r, done); err != nil {
+	if err := (run.Loop{Total: training.Total(), Step: step, Save: save}).Run(ctx, r, done); err != nil {
 		return err
 	}
 	return training.Commit()

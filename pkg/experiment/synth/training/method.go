@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"molehill/models/backend"
 	"molehill/models/generator"
@@ -59,10 +58,9 @@ type Method struct {
 }
 
 const (
-	defaultSteps    = 20_000 // where the settings do not say
-	checkpointEvery = 20 * time.Second
-	told            = 50 // times that a training tells of itself
-	toldOf          = 1024
+	defaultSteps = 20_000 // where the settings do not say
+	told         = 50     // times that a training tells of itself
+	toldOf       = 1024
 
 	// GeneratorFile is the artefact with what noisy gradients have trained.
 	GeneratorFile = "generator.npz"
@@ -131,7 +129,7 @@ func (m *Method) Learn(ctx context.Context, r *run.Run, records Records, release
 	if _, err := training.Tell(); err != nil { // from here on
 		return err
 	}
-	err = run.Loop{Total: steps, Every: checkpointEvery, Save: m.save, Step: func(done int) (run.Values, error) {
+	err = run.Loop{Total: steps, Save: m.save, Step: func(done int) (run.Values, error) {
 		if err := training.Step(done); err != nil {
 			return nil, err
 		}
