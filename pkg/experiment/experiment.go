@@ -38,6 +38,11 @@ type Config interface{ Check() error }
 // that another content is another run.
 type Pinner interface{ Pin() error }
 
+// Suited is a Config whose presets have other settings for some data sets, as papers do.
+// Suit changes those of a preset to what they are for its data set, which alone has been
+// changed (Apply).
+type Suited interface{ Suit() }
+
 // Preset names a set of settings.
 type Preset string
 
@@ -75,8 +80,9 @@ func presets(e Experiment) (map[string]any, error) {
 	return all, nil
 }
 
-// Usual returns the settings that the preset of a run has by itself. It fails where the
-// experiment is not in this program, or in another version.
+// Usual returns the settings that the preset of a run has by itself, beside the run's data
+// set where they follow it (Suited). It fails where the experiment is not in this program,
+// or in another version.
 func Usual(s run.Spec) (json.RawMessage, error) {
 	e, err := lookup(s.Experiment)
 	if err != nil {
@@ -89,14 +95,38 @@ func Usual(s run.Spec) (json.RawMessage, error) {
 	if info.Version != s.Version {
 		return nil, fmt.Errorf("%s %q: the run is of version %s, here is %s", kind, s.Experiment, s.Version, info.Version)
 	}
-	if whole, err := (Request{Experiment: s.Experiment, Preset: Preset(s.Preset)}).specOf(e); err == nil {
-		return whole.Config, nil // with what a run fills in
-	}
-	config, err := settings(e, s.Experiment, Preset(s.Preset)) // such as one that asks for data first
+	config, err := settings(e, s.Experiment, Preset(s.Preset))
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(config)
+	own, err := fieldsOf(config)
+	if err != nil {
+		return nil, err
+	}
+	var its map[string]string
+	if _, suited := config.(Suited); suited {
+		var of struct{ Dataset string }
+		if err := json.Unmarshal(s.Config, &of); err != nil {
+			return nil, fmt.Errorf("settings of %s: %w", s.Experiment, err)
+		}
+		its = map[string]string{datasetSetting: of.Dataset}
+	}
+	if err := Apply(config, its); err != nil {
+		return nil, err
+	}
+	usual, err := fieldsOf(config)
+	if err != nil {
+		return nil, err
+	}
+	if whole, err := (Request{Experiment: s.Experiment, Preset: Preset(s.Preset), Settings: its}).specOf(e); err == nil { // not one that asks for data first
+		if err := json.Unmarshal(whole.Config, &usual); err != nil { // with what a run fills in
+			return nil, err
+		}
+	}
+	if its != nil {
+		usual[datasetSetting] = own[datasetSetting]
+	}
+	return json.Marshal(usual)
 }
 
 func describe(e Experiment, name string) (info plugin.Info, err error) {

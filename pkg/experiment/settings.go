@@ -18,7 +18,8 @@ import (
 // Apply changes the settings of config by name, as `--set name=value` gives
 // them: numbers, true and false are read as such, everything else as text. An
 // unknown name answers with the nearest ones, a value of the wrong kind with
-// what was expected.
+// what was expected. Settings that follow the data set follow it before any other is
+// changed (Suited).
 func Apply(config Config, settings map[string]string) error {
 	fields, err := fieldsOf(config)
 	if err != nil {
@@ -39,6 +40,10 @@ func Apply(config Config, settings map[string]string) error {
 		names = append(names, name)
 	}
 	sort.Strings(names) // the first mistake reported does not depend on luck
+	suited, follows := config.(Suited)
+	if at := slices.Index(names, datasetSetting); follows && at > 0 {
+		names = slices.Insert(slices.Delete(names, at, at+1), 0, datasetSetting)
+	}
 	for _, name := range names {
 		old, ok := fields[name]
 		if !ok {
@@ -47,9 +52,17 @@ func Apply(config Config, settings map[string]string) error {
 		if err := set(config, name, old, settings[name]); err != nil {
 			return err
 		}
+		if follows && name == datasetSetting {
+			if err := plugin.Guard(kind, fmt.Sprintf("%T", config), "Suit", func() error { suited.Suit(); return nil }); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
+
+// datasetSetting is the setting that others follow.
+const datasetSetting = "dataset"
 
 // fieldsOf are the settings by name, as they are written down.
 func fieldsOf(config Config) (fields map[string]json.RawMessage, err error) {

@@ -50,6 +50,64 @@ func (example) Run(ctx context.Context, r *run.Run, c experiment.Config) (run.Re
 
 func init() { experiment.Registry.Register(example{}) }
 
+// suited is example with twice the rate, and no stack, for glyphs.
+type suited struct{ example }
+
+type suitedConfig struct{ exampleConfig }
+
+func (c *suitedConfig) Suit() {
+	switch c.Dataset {
+	case "glyphs":
+		c.Rate, c.Word = 2*c.Rate, "suited"
+	case "panic":
+		panic("out of cheese")
+	}
+}
+
+func (suited) Describe() plugin.Info { return plugin.Info{Name: "suited", Version: "1"} }
+func (s suited) Config(p experiment.Preset) experiment.Config {
+	return &suitedConfig{*s.example.Config(p).(*exampleConfig)}
+}
+
+func init() { experiment.Registry.Register(suited{}) }
+
+// What follows the data set is changed before what is asked for, whatever its name; what is
+// told of the run's settings has both apart.
+func TestPresetsFollowTheDataSet(t *testing.T) {
+	c := suited{}.Config(experiment.Quick).(*suitedConfig)
+	if err := experiment.Apply(c, map[string]string{"dataset": "glyphs", "Rate": "3"}); err == nil {
+		t.Error("an unknown setting was taken")
+	}
+	for settings, want := range map[string]exampleConfig{
+		"dataset=glyphs":                   {Dataset: "glyphs", Steps: 1, Rate: 1, Epsilon: 10, Word: "suited"},
+		"dataset=glyphs word=mine rate=.5": {Dataset: "glyphs", Steps: 1, Rate: 0.5, Epsilon: 10, Word: "mine"},
+		"dataset=mnist":                    {Dataset: "mnist", Steps: 1, Rate: 0.5, Epsilon: 10},
+		"rate=3":                           {Dataset: "mnist", Steps: 1, Rate: 3, Epsilon: 10},
+	} {
+		given := map[string]string{}
+		for _, s := range strings.Fields(settings) {
+			name, value, _ := strings.Cut(s, "=")
+			given[name] = value
+		}
+		c := suited{}.Config(experiment.Quick).(*suitedConfig)
+		if err := experiment.Apply(c, given); err != nil || c.exampleConfig != want {
+			t.Errorf("%s: %+v, %v; want %+v", settings, c.exampleConfig, err, want)
+		}
+	}
+	spec, err := experiment.Request{Experiment: "suited", Settings: map[string]string{"dataset": "glyphs", "steps": "5"}}.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual, err := experiment.Usual(spec)
+	if want := `{"dataset":"mnist","epsilon":10,"rate":1,"stack":false,"steps":1,"word":"suited"}`; err != nil || string(usual) != want {
+		t.Errorf("usual settings %s, %v; want %s", usual, err, want)
+	}
+	var panicked *plugin.PanicError
+	if _, err := (experiment.Request{Experiment: "suited", Settings: map[string]string{"dataset": "panic"}}).Spec(); !errors.As(err, &panicked) {
+		t.Errorf("a Suit that panics: %v", err)
+	}
+}
+
 func TestApplyReadsWhatPeopleType(t *testing.T) {
 	c := example{}.Config(experiment.Quick).(*exampleConfig)
 	err := experiment.Apply(c, map[string]string{"dataset": "glyphs", "steps": "12", "rate": "1e-3", "stack": "true", "epsilon": "inf"})

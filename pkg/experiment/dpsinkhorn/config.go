@@ -31,7 +31,7 @@ const (
 
 // Config are the settings of a training. The papers' symbols stand beside each.
 type Config struct {
-	Dataset string          `json:"dataset"`
+	Dataset string          `json:"dataset"` // 001's settings for fashion-mnist and celeba come with them
 	Label   string          `json:"label"`   // of faces: the attribute that is the class; "" elsewhere
 	Space   string          `json:"space"`   // pixels or latents
 	Weights string          `json:"weights"` // file of the autoencoder's weights for latents; "" for those that ship
@@ -81,7 +81,8 @@ type Config struct {
 
 	Samples int `json:"samples"` // generated rows that are scored
 
-	kind *kind
+	kind   *kind
+	preset experiment.Preset
 }
 
 // mostCosts is how many pairs of rows a step may have: a gigabyte of costs.

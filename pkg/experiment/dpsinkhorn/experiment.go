@@ -28,9 +28,7 @@ func (e Experiment) Describe() plugin.Info { return e.kind.Info }
 
 // Config implements experiment.Experiment.
 func (e Experiment) Config(preset experiment.Preset) experiment.Config {
-	c := e.kind.config(preset)
-	c.kind = e.kind
-	return &c
+	return e.kind.settings(preset, "mnist")
 }
 
 // Run implements experiment.Experiment. It leaves the artefacts generator.npz (the

@@ -20,6 +20,7 @@ type kind struct {
 	exact   bool                // its plans are Exact's
 	noisy   bool                // its steps look at records: what they learn is clipped and gets noise
 	embeds  bool                // it learns by a mean embedding, and not by the loss
+	ofCode  bool                // its presets are those of the public code
 }
 
 // byLoss says whether a training learns by the loss at any time: public rows are, with
@@ -36,7 +37,7 @@ var kinds = []*kind{
 		config: text, prepare: onRecords, noisy: true},
 	{Info: plugin.Info{Name: "dp-sinkhorn-code", Version: "2", Source: "001's public code",
 		Summary: "dp-sinkhorn with the settings of its public code"},
-		config: code, prepare: onRecords, noisy: true},
+		config: code, prepare: onRecords, noisy: true, ofCode: true},
 	{Info: plugin.Info{Name: "dp-sinkhorn-exact", Version: "2", Source: "Molehill: 001 Algorithm 1, with plans by Newton's method",
 		Summary: "dp-sinkhorn with plans that meet their marginals, where 150 of Sinkhorn's iterations leave them a tenth off"},
 		config: pixels, prepare: onRecords, check: fewRows, exact: true, noisy: true},

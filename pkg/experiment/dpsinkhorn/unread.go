@@ -31,9 +31,8 @@ func (c *Config) CheckUnread() error {
 		of[k.Name] = k.reads(k.config(experiment.Quick).Space, 0)
 	}
 	of[c.kind.Name] = c.kind.reads(c.Space, c.StartSteps)
-	quick, paper := c.kind.config(experiment.Quick), c.kind.config(experiment.Paper)
-	if experiment.CheckRead(c, &paper, c.kind.Name, of) == nil { // whose network is wider
+	if experiment.CheckRead(c, c.kind.settings(experiment.Paper, c.Dataset), c.kind.Name, of) == nil { // whose network is wider
 		return nil
 	}
-	return experiment.CheckRead(c, &quick, c.kind.Name, of)
+	return experiment.CheckRead(c, c.kind.settings(experiment.Quick, c.Dataset), c.kind.Name, of)
 }

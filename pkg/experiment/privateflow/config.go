@@ -21,7 +21,7 @@ import (
 // Config are the settings of a private flow on images. The papers' symbols
 // stand beside each.
 type Config struct {
-	Dataset string          `json:"dataset"` // of images: `molehill data list`; glyphs needs no files
+	Dataset string          `json:"dataset"` // of images: `molehill data list`; glyphs needs no files, and with celeba come 003's settings for it
 	Weights string          `json:"weights"` // file of the autoencoder's weights, or a registered model; "" for the weights that ship, or else the last that were trained
 	Inputs  string          `json:"inputs"`  // filled in by itself: digests of rows and weights that no version fixes; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
@@ -75,7 +75,7 @@ type Config struct {
 	check     func(*Config) error // what the estimator asks for beyond; nil for nothing
 	ask       func(*Config) error // and of new runs with Published, which older ones may not have
 	estimator Estimator
-	preset    func() *Config // the settings that were changed
+	preset    experiment.Preset // whose settings were changed
 }
 
 // farthest is the largest step size and diffusion: latents have norm 1, steps of the
@@ -118,7 +118,7 @@ func (c *Config) Check() error {
 		return err
 	}
 	switch _, chooses := source.(dataset.Labelled); {
-	case c.Classes > 0 && c.preset != nil && c.preset().Classes == 0:
+	case c.Classes > 0 && c.estimator != nil && c.usual().Classes == 0:
 		return fmt.Errorf("classes is %d, and this method has no classes; leave it out, or take harmonic-classes", c.Classes)
 	case c.Label != "" && !chooses:
 		return fmt.Errorf("label is %q; rows of %s have labels of their own or none, leave it out", c.Label, c.Dataset)

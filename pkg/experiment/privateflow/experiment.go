@@ -30,7 +30,7 @@ func (e Experiment) Describe() plugin.Info { return e.Estimator.Describe() }
 // Config implements experiment.Experiment.
 func (e Experiment) Config(preset experiment.Preset) experiment.Config {
 	c := e.Estimator.Config(preset)
-	c.estimator, c.preset = e.Estimator, func() *Config { return e.Estimator.Config(preset) }
+	c.estimator, c.preset = e.Estimator, preset
 	return c
 }
 

@@ -46,7 +46,7 @@ func (c *Config) released() map[string]any {
 // release is used again. One that was set to something else is an error, as it
 // would have no effect.
 func (c *Config) take(of *Config) error {
-	preset := c.preset().released()
+	preset := c.usual().released()
 	theirs := of.released()
 	mine := c.released()
 	for _, name := range slices.Sorted(maps.Keys(mine)) {

@@ -35,8 +35,8 @@ func (c *Config) CheckUnread() error {
 			of[name] = append([]string{"generated", "learning_rate"}, of[name]...)
 		}
 	}
-	usual := c.preset()
-	if usual.preset = c.preset; c.Release != "" { // whose settings these are
+	usual := c.usual()
+	if c.Release != "" { // whose settings these are
 		if err := usual.take(c); err != nil {
 			return err
 		}

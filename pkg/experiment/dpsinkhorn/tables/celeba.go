@@ -4,7 +4,6 @@ import (
 	"molehill/models/generator"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
-	"strconv"
 )
 
 // celeba is 001's Table 3 and 002's Table 6: two generators of faces, told the sex.
@@ -13,35 +12,30 @@ var celeba = table{
 	along: "epsilon", axis: "ε, proved", log: true,
 	note: "sinkhorn-sketch protects the half of the training images that has not trained its autoencoder, under replace-one; dp-merf-images protects all of them under replace-one, dp-sinkhorn and 001 under add-remove. 001 has all of CelebA; the origin in results.json tells which images were here.",
 	lines: func(preset experiment.Preset) (lines []line) {
-		ours := map[string]string{"dataset": "celeba", "label": "Male", "delta": "1e-6"}
-		faces := experiment.With(ours, "absolute", "0", "entropy", "5", "latent", strconv.Itoa(generator.CelebABigGAN.Latent), "embedding", strconv.Itoa(generator.CelebABigGAN.Embedding))
-		steps, large := "1700000", []string{"architecture", generator.CelebABigGAN.Architecture}
-		if preset == experiment.Quick { // a step of a quarter of BigGAN's channels takes seconds on two cores
-			steps, large = "500", append(large, "width", "8")
-			faces["steps"] = steps
-		} else {
-			faces["learning_rate"] = "1e-5"
-		}
-		private := spending(experiment.With(faces, "epsilon", "10", "steps", steps))
+		faces := map[string]string{"dataset": "celeba", "label": "Male"}
+		private := spending(experiment.With(faces, "epsilon", "10"))
 		small := []string{"architecture", generator.CelebADCGAN.Architecture}
+		if preset == experiment.Quick { // BigGAN's presets have half of these channels
+			small = append(small, "width", "16")
+		}
 		biggan, dcgan := quoted{"168.4", "", "76.18", "75.79"}, quoted{"156.7", "", "74.96", "74.62"}
 		if preset == experiment.Paper { // the paper's σ comes to another ε
-			theirs := experiment.With(private, "noise", "1.9", "published", "true")
-			lines = append(lines, line{"dp-sinkhorn with 001's noise, BigGAN", "dp-sinkhorn", experiment.With(theirs, large...), biggan},
+			theirs := experiment.With(faces, "published", "true")
+			lines = append(lines, line{"dp-sinkhorn with 001's noise, BigGAN", "dp-sinkhorn", theirs, biggan},
 				line{"dp-sinkhorn with 001's noise, DCGAN", "dp-sinkhorn", experiment.With(theirs, small...), dcgan})
 			biggan, dcgan = quoted{}, quoted{}
 		}
 		lines = append(lines,
-			line{"sinkhorn, BigGAN", "sinkhorn", experiment.With(faces, large...), quoted{"129.5", "", "80.8", "82.2"}},
-			line{"dp-sinkhorn, BigGAN", "dp-sinkhorn", experiment.With(private, large...), biggan},
+			line{"sinkhorn, BigGAN", "sinkhorn", faces, quoted{"129.5", "", "80.8", "82.2"}},
+			line{"dp-sinkhorn, BigGAN", "dp-sinkhorn", private, biggan},
 			line{"dp-sinkhorn, DCGAN", "dp-sinkhorn", experiment.With(private, small...), dcgan},
-			line{"dp-merf-images", "dp-merf-images", experiment.With(ours, "epsilon", "10"), quoted{"274.0", "", "64.8", "65"}},
+			line{"dp-merf-images", "dp-merf-images", experiment.With(faces, "epsilon", "10"), quoted{"274.0", "", "64.8", "65"}},
 		)
 		if preset == experiment.Paper { // the public code's settings for faces
-			lines = append(lines, line{"dp-sinkhorn-code, BigGAN", "dp-sinkhorn-code", experiment.With(faces, "epsilon", "10", "architecture", generator.BigGAN, "batch", "200", "bound", "0.1"), quoted{}})
+			lines = append(lines, line{"dp-sinkhorn-code, BigGAN", "dp-sinkhorn-code", faces, quoted{}})
 		}
 		for _, epsilon := range []string{"inf", "10", "1"} {
-			lines = append(lines, line{"sinkhorn-sketch", "sinkhorn-sketch", experiment.With(ours, "epsilon", epsilon), quoted{}})
+			lines = append(lines, line{"sinkhorn-sketch", "sinkhorn-sketch", experiment.With(faces, "epsilon", epsilon), quoted{}})
 		}
 		return lines
 	},

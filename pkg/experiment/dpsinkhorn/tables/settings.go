@@ -67,7 +67,7 @@ var settings = table{
 			{"fashion-mnist", "1.9", "0.5", "0.4", "3", quoted{"128.3", "75.1", "74.6", "71.1"}},
 		} {
 			label := fmt.Sprintf("Δ = %s, p = %s, m = %s", l.bound, l.debiasing, l.absolute)
-			s := experiment.With(noisy(l.dataset, preset), "noise", l.noise, "bound", l.bound, "debiasing", l.debiasing, "absolute", l.absolute)
+			s := map[string]string{"dataset": l.dataset, "noise": l.noise, "bound": l.bound, "debiasing": l.debiasing, "absolute": l.absolute}
 			lines = append(lines, line{label, "dp-sinkhorn", s, l.published})
 		}
 		return lines
@@ -82,7 +82,7 @@ var debiasing = table{
 	lines: func(preset experiment.Preset) (lines []line) {
 		for _, dataset := range []string{"mnist", "fashion-mnist"} {
 			for _, p := range dpsinkhorn.Mixtures {
-				lines = append(lines, line{label: "dp-sinkhorn", experiment: "dp-sinkhorn", settings: spending(experiment.With(noisy(dataset, preset), "debiasing", strconv.FormatFloat(p, 'g', -1, 64)))})
+				lines = append(lines, line{label: "dp-sinkhorn", experiment: "dp-sinkhorn", settings: spending(map[string]string{"dataset": dataset, "debiasing": strconv.FormatFloat(p, 'g', -1, 64)})})
 			}
 		}
 		return lines

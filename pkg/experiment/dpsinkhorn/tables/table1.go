@@ -25,15 +25,12 @@ var table1 = table{
 			} {
 				for _, epsilon := range m.budgets {
 					s := map[string]string{"dataset": dataset}
-					switch m.name {
-					case "dp-sinkhorn":
-						s = spending(noisy(dataset, preset))
-					case "sinkhorn":
-						s = textOf(dataset, preset)
+					if m.name == "dp-sinkhorn" {
+						s = spending(s)
 					}
 					quote := published[dataset+" "+m.name+" "+epsilon]
 					if m.name == "dp-sinkhorn" && epsilon == "10" && preset == experiment.Paper { // the paper's σ comes to another ε
-						lines = append(lines, line{"dp-sinkhorn with 001's noise", m.name, experiment.With(noisy(dataset, preset), "published", "true"), quote})
+						lines = append(lines, line{"dp-sinkhorn with 001's noise", m.name, map[string]string{"dataset": dataset, "published": "true"}, quote})
 						quote = quoted{}
 					}
 					lines = append(lines, line{m.name, m.name, experiment.With(s, "epsilon", epsilon), quote})

@@ -64,28 +64,6 @@ func (t table) Requests(preset experiment.Preset, seeds int) (requests []experim
 	return requests
 }
 
-// textOf are the text's settings for a data set (001 D.4), where they are not those
-// of MNIST.
-func textOf(dataset string, preset experiment.Preset) map[string]string {
-	s := map[string]string{"dataset": dataset}
-	if dataset == "fashion-mnist" {
-		s["absolute"] = "3"
-		if preset == experiment.Paper {
-			s["learning_rate"] = "1e-5"
-		}
-	}
-	return s
-}
-
-// noisy are those of its private trainings.
-func noisy(dataset string, preset experiment.Preset) map[string]string {
-	s := textOf(dataset, preset)
-	if dataset == "fashion-mnist" && preset == experiment.Paper {
-		s["noise"], s["steps"] = "1.9", "280000"
-	}
-	return s
-}
-
 // spending gives a training the least noise that proves its ε for all its steps: with
 // the papers' σ it would end with a third of ε spent, and be no peer of one that
 // spends all of it.

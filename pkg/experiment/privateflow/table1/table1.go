@@ -58,7 +58,7 @@ func (t flows) Requests(preset experiment.Preset, seeds int) (requests []experim
 					// sphere, which is to the advantage of those that end beside it.
 					settings := map[string]string{"dataset": dataset, "epsilon": epsilon, "on_sphere": "true"}
 					if dataset == "celeba" {
-						maps.Copy(settings, faces(method, preset))
+						maps.Copy(settings, faces(method))
 					}
 					requests = append(requests, experiment.Request{
 						Experiment: method, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings,
@@ -97,38 +97,11 @@ func claimed(dataset string, seed uint64) (requests []experiment.Request) {
 	return requests
 }
 
-// faces are the settings for CelebA, with latents of 48 dimensions. Of the papers'
-// methods they are the paper's (published.FlowOn): δ, 30 epochs of 326 batches at every
-// ε, 2,000 steps of DPSWflow, and the numbers of directions rounded down to whole bases
-// of 48, in all and at each step (300 to 288, 250 to 240, 220 to 192). The epochs are
-// those of the paper's 81,385 private records: a smaller copy of CelebA is passed as
-// many times more often, which its ε then pays for. The step size 5 is the public
-// code's. A flow without privacy has DPSWflow-r's directions, sw-generator DPSWflow's
-// release, and ours a step of three quarters of the way, as with 8 dimensions. The quick
-// preset takes its own numbers of steps. Classes are those of one attribute.
-func faces(method string, preset experiment.Preset) map[string]string {
-	paper, _ := published.FlowOn("celeba")
-	whole := func(directions int) string { return strconv.Itoa(directions / paper.Dim * paper.Dim) }
-	settings := map[string]string{"delta": strconv.FormatFloat(paper.Delta, 'g', -1, 64), "label": "Male"}
-	switch method {
-	case "swflow", "dpswflow-r", "dpswgen":
-		settings["directions"], settings["step_size"] = whole(paper.Resampled), "5"
-	case "dpswflow", "sw-generator":
-		settings["directions"], settings["per_step"], settings["step_size"] = whole(paper.Fixed), whole(paper.FixedPerStep), "5"
-	case "harmonic-flow", "harmonic-prior", "harmonic-classes", "sketch-flow", "private-normal":
-		settings["step_size"] = "36"
-	}
+// faces are what the preset has not for CelebA: one attribute is the class.
+func faces(method string) map[string]string {
+	settings := map[string]string{"label": "Male"}
 	if strings.HasPrefix(method, "harmonic-classes") {
 		settings["classes"] = "2"
-	}
-	if preset == experiment.Quick {
-		return settings
-	}
-	switch method {
-	case "dpswflow-r", "dpswgen":
-		settings["steps"] = strconv.Itoa(paper.Steps(paper.Noise[0].Epochs))
-	case "dpswflow":
-		settings["steps"] = strconv.Itoa(paper.FixedSteps)
 	}
 	return settings
 }

@@ -57,49 +57,6 @@ func TestTable1AsksForRunsThatExist(t *testing.T) {
 	}
 }
 
-// Directions of faces stack into bases of 48 dimensions.
-func TestFacesHaveWholeBases(t *testing.T) {
-	for _, method := range methods {
-		e, err := privateflow.Estimators.Lookup(method)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := e.Config(experiment.Paper)
-		if err := experiment.Apply(c, faces(method, experiment.Paper)); err != nil {
-			t.Fatal(err)
-		}
-		if method == "dp-merf" {
-			continue // it has no directions
-		}
-		if c.Stack && (c.Directions%48 != 0 || (method == "sketch-flow" || method == "dpswflow") && c.PerStep%48 != 0) {
-			t.Errorf("%s: %d directions, %d a step", method, c.Directions, c.PerStep)
-		}
-	}
-}
-
-// Of CelebA the papers' methods have the paper's settings: 000 D, and 30 epochs of
-// ⌈81,385/250⌉ batches.
-func TestFacesAreThePapers(t *testing.T) {
-	for method, want := range map[string]privateflow.Config{
-		"dpswflow-r": {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 9780, StepSize: 5},
-		"dpswgen":    {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 9780, StepSize: 5},
-		"dpswflow":   {Delta: 1e-6, Directions: 240, PerStep: 192, Steps: 2000, StepSize: 5},
-		"swflow":     {Delta: 1e-6, Directions: 288, PerStep: 72, Steps: 400, StepSize: 5},
-	} {
-		e, err := privateflow.Estimators.Lookup(method)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := e.Config(experiment.Paper)
-		if err := experiment.Apply(c, faces(method, experiment.Paper)); err != nil {
-			t.Fatal(err)
-		}
-		if got := (privateflow.Config{Delta: c.Delta, Directions: c.Directions, PerStep: c.PerStep, Steps: c.Steps, StepSize: c.StepSize}); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s: %+v, want %+v", method, got, want)
-		}
-	}
-}
-
 // The lines of 003's Table 1: ε of ∞, 10 and 5 on MNIST, Fashion-MNIST and CelebA.
 func TestPublishedFIDIsThePapersTable(t *testing.T) {
 	for method, line := range map[string][9]float64{
