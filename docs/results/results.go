@@ -33,11 +33,20 @@ func Names() (names []string) {
 
 // Samples returns the picture of what the runs of a table made of a data set.
 func Samples(name, dataset string) (viz.Picture, error) {
-	text, err := files.ReadFile(path.Join(name, dataset+"-samples.png"))
+	return picture(name, dataset, "samples", "Decoded, "+dataset)
+}
+
+// Claimed is Samples of the runs that have a paper's own noise, whatever is proved of it.
+func Claimed(name, dataset string) (viz.Picture, error) {
+	return picture(name, dataset, "claimed-samples", "Decoded, "+dataset+", with the paper's own noise")
+}
+
+func picture(name, dataset, of, title string) (viz.Picture, error) {
+	text, err := files.ReadFile(path.Join(name, dataset+"-"+of+".png"))
 	if err != nil {
-		return viz.Picture{}, fmt.Errorf("results: no pictures of %s with %q; tables are %s", dataset, name, strings.Join(Names(), ", "))
+		return viz.Picture{}, fmt.Errorf("results: no pictures (%s) of %s with %q; tables are %s", of, dataset, name, strings.Join(Names(), ", "))
 	}
-	return viz.Picture{Title: "Decoded, " + dataset, Bytes: text}, nil
+	return viz.Picture{Title: title, Bytes: text}, nil
 }
 
 // Rows returns the runs of a table.

@@ -39,8 +39,11 @@ func (flows) Report(rows []experiment.Row, samples experiment.Samples) (experime
 			return cmp.Or(-cmp.Compare(float64(a.epsilon), float64(b.epsilon)), cmp.Compare(slices.Index(methods, a.method), slices.Index(methods, b.method)))
 		})
 		r.Tables = append(r.Tables, tableOf(dataset, here))
-		if figure, ok := picturesOf(dataset, here, samples); ok {
+		if figure, ok := picturesOf(dataset, here, false, samples); ok {
 			r.Figures[dataset+"-samples.png"] = figure
+		}
+		if figure, ok := picturesOf(dataset, here, true, samples); ok {
+			r.Figures[dataset+"-claimed-samples.png"] = figure
 		}
 		for _, m := range []struct{ file, title, metric string }{
 			{"sliced", "Sliced W₂ to held-out latents", "sliced W₂"}, {"neighbour", "How often the nearest neighbour knows", "1-NN accuracy"},
@@ -152,33 +155,50 @@ func some(grid viz.Images) viz.Images {
 }
 
 // picturesOf is 003's Figures 2 to 4 in one: methods by proved ε, and what the
-// autoencoder makes of held-out images.
-func picturesOf(dataset string, cells []cell, samples experiment.Samples) (viz.Panels, bool) {
-	f := viz.Panels{Title: "Decoded, " + dataset}
+// autoencoder makes of held-out images. With the papers' own noise (published) it is by the
+// ε that they claim, and above each is what is proved.
+func picturesOf(dataset string, cells []cell, published bool, samples experiment.Samples) (viz.Panels, bool) {
+	f, column := viz.Panels{Title: "Decoded, " + dataset}, "ε = "
+	if published {
+		f.Title, column = f.Title+", with the paper's own noise", "for a claimed "+column
+	}
 	if samples == nil {
 		return f, false
 	}
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.published != published })
 	var budgets []privacy.Epsilon
 	for _, c := range cells { // in falling order
 		if !slices.Contains(budgets, c.epsilon) {
 			budgets = append(budgets, c.epsilon)
-			f.Cols = append(f.Cols, "ε = "+c.epsilon.String())
+			f.Cols = append(f.Cols, column+c.epsilon.String())
 		}
 	}
 	found := false
 	for _, method := range methods {
-		row := make([]viz.Figure, len(budgets))
+		row, above := make([]viz.Figure, len(budgets)), make([]string, len(budgets))
 		shown := false
 		for _, c := range cells {
-			if c.method != method || c.published {
+			if c.method != method {
 				continue
 			}
-			if grid, ok := samples(c.rows[0]); ok {
-				row[slices.Index(budgets, c.epsilon)], shown = some(grid), true
+			for _, one := range c.rows { // the first that is at hand
+				grid, ok := samples(one)
+				if !ok {
+					continue
+				}
+				at := slices.Index(budgets, c.epsilon)
+				row[at], shown = some(grid), true
+				if published {
+					above[at] = "proved ε = " + c.proved()
+				}
+				break
 			}
 		}
 		if shown {
 			f.Rows, f.Cells, found = append(f.Rows, method), append(f.Cells, row...), true
+			if published {
+				f.Above = append(f.Above, above...)
+			}
 		}
 	}
 	return f, found

@@ -196,9 +196,19 @@ func TestTable1Report(t *testing.T) {
 		r.Claims = []privacy.Claim{{Epsilon: proved, Sound: true}, {Epsilon: 10.1, Sound: true}, {Label: "as published", Epsilon: 10}, {Label: "paper's way", Epsilon: 9.9}}
 		return r
 	}
-	r, err = (flows{}).Report([]experiment.Row{row("dpswflow-r", 10, 0.06), claimed(9.1), claimed(9.25)}, nil)
+	later := claimed(9.25)
+	later.Seed = 2
+	r, err = (flows{}).Report([]experiment.Row{row("dpswflow-r", 10, 0.06), claimed(9.1), later}, func(q experiment.Row) (viz.Images, bool) {
+		return viz.Images{X: make([]float32, 20*4), Height: 2, Width: 2}, q.Seed == 2
+	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if grid, ok := r.Figures["mnist-claimed-samples.png"].(viz.Panels); !ok || fmt.Sprint(grid.Rows, grid.Cols, grid.Above) != "[dpswflow-r] [for a claimed ε = 10] [proved ε = 9.25]" || grid.Cells[0] == nil {
+		t.Errorf("pictures under the paper's noise: %v %v %v", grid.Rows, grid.Cols, grid.Above)
+	}
+	if _, ok := r.Figures["mnist-samples.png"]; ok {
+		t.Error("pictures under a claim stand among those of proved ε")
 	}
 	text = r.Tables[0].Markdown()
 	for _, want := range []string{"| dpswflow-r | 10 | 51.3 | 0.06 |", "| dpswflow-r, the paper's noise | 9.25 | 9.9 | 0.2 ± 0 |"} {
