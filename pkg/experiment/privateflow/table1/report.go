@@ -181,17 +181,12 @@ func picturesOf(dataset string, cells []cell, published bool, samples experiment
 			if c.method != method {
 				continue
 			}
-			for _, one := range c.rows { // the first that is at hand
-				grid, ok := samples(one)
-				if !ok {
-					continue
-				}
+			if grid, ok := atHand(c.rows, samples); ok {
 				at := slices.Index(budgets, c.epsilon)
 				row[at], shown = some(grid), true
 				if published {
 					above[at] = "proved ε = " + c.proved()
 				}
-				break
 			}
 		}
 		if shown {
@@ -202,6 +197,16 @@ func picturesOf(dataset string, cells []cell, published bool, samples experiment
 		}
 	}
 	return f, found
+}
+
+// atHand are the pictures of the first run that still has some.
+func atHand(rows []experiment.Row, samples experiment.Samples) (viz.Images, bool) {
+	for _, row := range rows {
+		if grid, ok := samples(row); ok {
+			return grid, true
+		}
+	}
+	return viz.Images{}, false
 }
 
 // group is some of the methods.
