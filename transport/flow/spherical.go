@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"molehill/privacy"
 	"molehill/transport"
@@ -27,11 +28,15 @@ func (t *Spherical) At(step int) (sliced.Directions, []transport.Quantile, error
 	return now.on, now.quantiles[0], nil
 }
 
+// Reading makes a density of a sketch with noise of a standard deviation: that of
+// harmonic.Sketch.DensityForParticles, or Density for a network that learns from it.
+type Reading = func(s *harmonic.Sketch, noiseStd float64, public *rand.Rand) *harmonic.Density
+
 // NewSpherical releases the means of the harmonics up to a degree of records on
 // the unit sphere, once, with the noise of a plan made for harmonic.Sensitivity.
 // Records off the sphere are moved to the nearest point of it, and those without
 // a direction to its first basis vector.
-func NewSpherical(records transport.Points, degree int, directions Directions, release *privacy.Releaser) (*Spherical, error) {
+func NewSpherical(records transport.Points, degree int, directions Directions, release *privacy.Releaser, read Reading) (*Spherical, error) {
 	basis, err := harmonic.NewBasis(records.Dim, degree)
 	if err != nil {
 		return nil, err
@@ -40,7 +45,7 @@ func NewSpherical(records transport.Points, degree int, directions Directions, r
 	if err != nil {
 		return nil, err
 	}
-	return &Spherical{Density: sketch.Density(release.NoiseStd(), directions.Random.Stream("atoms", 0)), Directions: directions}, nil
+	return &Spherical{Density: read(sketch, release.NoiseStd(), directions.Random.Stream("atoms", 0)), Directions: directions}, nil
 }
 
 // NewSphericalBeside is NewSpherical with a prior of public points, which everybody may

@@ -86,10 +86,34 @@ const leastVariance = 1e-8
 // from points that rng draws. It is public, and read only then. It panics for noise that is
 // no finite number of at least 0: a density of it would be uniform, and look like one.
 func (s *Sketch) Density(noiseStd float64, rng *rand.Rand) *Density {
+	d, _ := s.estimate(noiseStd, rng)
+	return d
+}
+
+// DensityForParticles is Density for particles, which follow every wrinkle of its
+// quantiles where a network smooths them: unless a law was fitted, which has none,
+// moments count for less sure than they are, and entropy for more
+// (docs/harmonic-sketch.md has what that does). Without noise it is Density.
+func (s *Sketch) DensityForParticles(noiseStd float64, rng *rand.Rand) *Density {
+	d, fitted := s.estimate(noiseStd, rng)
+	if !fitted {
+		for i, variance := range d.errors {
+			d.errors[i] = calm*(variance-leastVariance) + leastVariance
+		}
+	}
+	return d
+}
+
+// calm is by how much the errors of moments are taken for larger than they are, for
+// particles.
+const calm = 10
+
+// estimate is Density, and whether a law was fitted.
+func (s *Sketch) estimate(noiseStd float64, rng *rand.Rand) (d *Density, fitted bool) {
 	if err := checkNoise(noiseStd); err != nil {
 		panic(err)
 	}
-	d := &Density{basis: s.Basis}
+	d = &Density{basis: s.Basis}
 	s.each(func(l int, means []float64) {
 		size := float64(len(means))
 		kept := exceeding(dot(means, means), noiseStd*noiseStd*size)
@@ -97,10 +121,12 @@ func (s *Sketch) Density(noiseStd float64, rng *rand.Rand) *Density {
 		variance := noiseStd * noiseStd / (s.Weights[l-1] * s.Weights[l-1] * size)
 		d.add(means, kept/s.Weights[l-1], kept, kept*variance)
 	})
-	if d.noise() > plainNoise {
-		s.refine(d, noiseStd, rng)
+	// Up to degree 2 there is nothing that one degree could tell of another.
+	if s.Basis.Degree < 3 || d.noise() <= plainNoise {
+		return d, false
 	}
-	return d
+	s.refine(d, noiseStd, rng)
+	return d, true
 }
 
 // checkNoise refuses what is no standard deviation of a release.
@@ -128,12 +154,8 @@ func (d *Density) noise() float64 {
 
 // refine has d, a first estimate from a sketch with noise of standard deviation
 // noiseStd, keep of every degree what atoms explain of it and, of the rest, the
-// share by which it exceeds the noise. Up to degree 2 there is nothing that one
-// degree could tell of another.
+// share by which it exceeds the noise.
 func (s *Sketch) refine(d *Density, noiseStd float64, rng *rand.Rand) {
-	if s.Basis.Degree < 3 {
-		return
-	}
 	fitted := s.jointly(noiseStd, d, rng).means()
 	s.each(func(l int, means []float64) {
 		w := s.Weights[l-1]

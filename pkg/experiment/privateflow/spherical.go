@@ -14,7 +14,7 @@ import (
 type spherical struct{}
 
 func (spherical) Describe() plugin.Info {
-	return plugin.Info{Name: "harmonic-flow", Version: "4", Source: "Molehill: docs/harmonic-sketch.md",
+	return plugin.Info{Name: "harmonic-flow", Version: "5", Source: "Molehill: docs/harmonic-sketch.md",
 		Summary: "private flow: means of spherical harmonics, released once, from which every direction's quantiles follow"}
 }
 
@@ -57,7 +57,11 @@ func (e spherical) Guide(c *Config, records Records, release *privacy.Releaser, 
 	if err != nil {
 		return nil, err
 	}
-	target, err := flow.NewSpherical(records.Points, degree, densityDirections(c, public), release)
+	read := (*harmonic.Sketch).DensityForParticles
+	if c.Learner == Generator {
+		read = (*harmonic.Sketch).Density
+	}
+	target, err := flow.NewSpherical(records.Points, degree, densityDirections(c, public), release, read)
 	return flow.Slices{Target: target}, err
 }
 

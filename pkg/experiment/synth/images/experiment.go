@@ -23,7 +23,7 @@ type Experiment struct{}
 
 // Describe implements plugin.Plugin.
 func (Experiment) Describe() plugin.Info {
-	return plugin.Info{Name: Name, Version: "4", Source: "Molehill: docs/own-data.md",
+	return plugin.Info{Name: Name, Version: "5", Source: "Molehill: docs/own-data.md",
 		Summary: "synthetic images of a folder of your own, with a privacy report; `molehill synth` runs it"}
 }
 
