@@ -91,12 +91,12 @@ func (s *Sketch) Density(noiseStd float64, rng *rand.Rand) *Density {
 }
 
 // DensityForParticles is Density for particles, which follow every wrinkle of its
-// quantiles where a network smooths them: unless a law was fitted, which has none,
-// moments count for less sure than they are, and entropy for more
-// (docs/harmonic-sketch.md has what that does). Without noise it is Density.
+// quantiles where a network smooths them. With little noise moments count for less
+// sure than they are, and entropy for more (docs/harmonic-sketch.md has what that
+// does); without noise, or with much, it is Density.
 func (s *Sketch) DensityForParticles(noiseStd float64, rng *rand.Rand) *Density {
-	d, fitted := s.estimate(noiseStd, rng)
-	if !fitted {
+	d, little := s.estimate(noiseStd, rng)
+	if little {
 		for i, variance := range d.errors {
 			d.errors[i] = calm*(variance-leastVariance) + leastVariance
 		}
@@ -108,8 +108,8 @@ func (s *Sketch) DensityForParticles(noiseStd float64, rng *rand.Rand) *Density 
 // particles.
 const calm = 10
 
-// estimate is Density, and whether a law was fitted.
-func (s *Sketch) estimate(noiseStd float64, rng *rand.Rand) (d *Density, fitted bool) {
+// estimate is Density, and whether there is little noise.
+func (s *Sketch) estimate(noiseStd float64, rng *rand.Rand) (d *Density, little bool) {
 	if err := checkNoise(noiseStd); err != nil {
 		panic(err)
 	}
@@ -121,12 +121,13 @@ func (s *Sketch) estimate(noiseStd float64, rng *rand.Rand) (d *Density, fitted 
 		variance := noiseStd * noiseStd / (s.Weights[l-1] * s.Weights[l-1] * size)
 		d.add(means, kept/s.Weights[l-1], kept, kept*variance)
 	})
-	// Up to degree 2 there is nothing that one degree could tell of another.
-	if s.Basis.Degree < 3 || d.noise() <= plainNoise {
-		return d, false
+	if d.noise() <= plainNoise {
+		return d, true
 	}
-	s.refine(d, noiseStd, rng)
-	return d, true
+	if s.Basis.Degree > 2 { // up to there nothing that one degree could tell of another
+		s.refine(d, noiseStd, rng)
+	}
+	return d, false
 }
 
 // checkNoise refuses what is no standard deviation of a release.
