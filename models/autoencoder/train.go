@@ -158,7 +158,7 @@ func (t *Training) Step() (Step, error) {
 	images := tensors.FromFlatDataAndDimensions(t.batch(t.step), append([]int{t.config.Batch}, c.frame()...)...)
 	loss, _, err := t.program.Run(t.config.rate(t.step, t.total), images)
 	if err != nil {
-		return Step{}, fmt.Errorf("autoencoder: step %d of the training: %w", t.step+1, err)
+		return Step{}, fmt.Errorf("autoencoder: training: %w", err)
 	}
 	t.loss = loss
 	t.step++

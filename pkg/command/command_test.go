@@ -105,6 +105,9 @@ func TestListShowsAKindOrAPlugin(t *testing.T) {
 	if !strings.Contains(out, "and refused: batch, degree, features, generated, learning_rate, scale\n") || strings.Contains(out, "see Pin") {
 		t.Errorf("its page says\n%s", out)
 	}
+	if !strings.Contains(out, "\n  with dataset=celeba  quick") || !strings.Contains(out, "\n    step_size          36  ") {
+		t.Errorf("its page lacks what faces have in place of it:\n%s", out)
+	}
 	if _, err := molehill(t, "list", "sketchflow"); err == nil || !strings.Contains(err.Error(), "did you mean sketch-flow? `molehill list` lists") {
 		t.Errorf("list sketchflow: %v", err)
 	}

@@ -29,14 +29,7 @@ settings.`,
 			if err != nil {
 				return err
 			}
-			for _, k := range kinds {
-				if k.Kind == experiment.Sweeps.Kind+"s" {
-					continue // it may have an experiment's name, and has settings of its own
-				}
-				for i, p := range k.Plugins { // an estimator has the settings of its experiment
-					k.Plugins[i].Unread = experiment.Unread(p.Name)
-				}
-			}
+			experiment.Tell(kinds)
 			out := cmd.OutOrStdout()
 			switch {
 			case asJSON:
@@ -107,6 +100,16 @@ func showPlugins(out io.Writer, kinds []plugin.Kind) error {
 				}
 				if len(p.Unread) > 0 {
 					fmt.Fprintf(w, "    not read while the others are as they are, and refused: %s\n", strings.Join(p.Unread, ", "))
+				}
+				for _, to := range p.Suited {
+					rows := plugin.SuitedSettings(presets, settings, to)
+					if len(rows) == 0 {
+						continue
+					}
+					fmt.Fprintf(w, "  with dataset=%s\t%s\n", to.Dataset, strings.Join(presets, "\t"))
+					for _, s := range rows {
+						fmt.Fprintf(w, "    %s\t%s\n", s.Name, strings.Join(s.Values, "\t"))
+					}
 				}
 			}
 			before = settings

@@ -2,6 +2,7 @@ package experiment_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -105,6 +106,20 @@ func TestPresetsFollowTheDataSet(t *testing.T) {
 	var panicked *plugin.PanicError
 	if _, err := (experiment.Request{Experiment: "suited", Settings: map[string]string{"dataset": "panic"}}).Spec(); !errors.As(err, &panicked) {
 		t.Errorf("a Suit that panics: %v", err)
+	}
+}
+
+// A list tells the defaults that follow a data set, and none of who follows none, fails or
+// is unknown.
+func TestDefaultsOfADataSetAreTold(t *testing.T) {
+	for name, want := range map[string]string{
+		"suited glyphs": `{"paper":{"rate":1,"word":"suited"},"quick":{"rate":1,"word":"suited"}}`,
+		"suited mnist":  "null", "suited panic": "null", "example glyphs": "null", "nobody glyphs": "null",
+	} {
+		experimentName, dataset, _ := strings.Cut(name, " ")
+		if got, err := json.Marshal(experiment.SuitedTo(experimentName, dataset)); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, want)
+		}
 	}
 }
 

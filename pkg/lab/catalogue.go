@@ -107,12 +107,20 @@ func page(kinds []plugin.Kind) (viz.Table, error) {
 	} else {
 		t.Header = []string{"", ""}
 	}
-	for _, s := range settings {
-		row := []any{s.Name}
-		for _, value := range s.Values {
+	add := func(name string, values []string) {
+		row := []any{name}
+		for _, value := range values {
 			row = append(row, value)
 		}
 		t.Add(row...)
+	}
+	for _, s := range settings {
+		add(s.Name, s.Values)
+	}
+	for _, to := range first.Suited {
+		for _, s := range plugin.SuitedSettings(presets, settings, to) {
+			add(s.Name+", with dataset="+to.Dataset, s.Values)
+		}
 	}
 	var said []string
 	for _, k := range kinds {

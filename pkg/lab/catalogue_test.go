@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ func TestCatalogueAddsWhatTheNotebookDeclares(t *testing.T) {
 	flow := entry("flow", ours)
 	flow.Defaults = map[string]json.RawMessage{"quick": json.RawMessage(`{"steps":3,"dataset":"mnist"}`), "paper": json.RawMessage(`{"steps":4,"dataset":"mnist","bins":2}`)}
 	flow.Unread = []string{"bins"}
+	flow.Suited = []plugin.Suited{{Dataset: "celeba", Defaults: map[string]map[string]json.RawMessage{"paper": {"steps": json.RawMessage(`5`), "bins": json.RawMessage(`7`)}}}}
 	program := []plugin.Kind{{Kind: "experiments", Plugins: []plugin.Entry{flow, entry("hills", theirs)}, Faults: []string{"one was left out"}}}
 	cell := []plugin.Kind{
 		{Kind: "experiments", Plugins: []plugin.Entry{entry("flow", ours), entry("hills", theirs), entry("scatter", mine)}},
@@ -41,8 +43,8 @@ func TestCatalogueAddsWhatTheNotebookDeclares(t *testing.T) {
 		t.Errorf("its page is\n%s, %v", page, err)
 	}
 	page, err = catalogue(program, []string{"flow"})
-	if err != nil || len(page.Rows) != 2 || page.Rows[0][0] != "steps" || page.Rows[0][1] != "3" || page.Rows[0][2] != "4" || !strings.Contains(page.Caption, "refused: bins.") {
-		t.Errorf("the settings of flow are %v, %v; want them in their order, quick before paper, and of bins that nothing reads it: %s", page.Rows, err, page.Caption)
+	if err != nil || len(page.Rows) != 3 || fmt.Sprint(page.Rows[0]) != "[steps 3 4]" || fmt.Sprint(page.Rows[2]) != "[steps, with dataset=celeba  5]" || !strings.Contains(page.Caption, "refused: bins.") {
+		t.Errorf("the settings of flow are %v, %v; want them in their order, quick before paper, what a data set changes, and of bins that nothing reads it: %s", page.Rows, err, page.Caption)
 	}
 	if _, err := catalogue(program, []string{"flwo"}); err == nil || !strings.Contains(err.Error(), "did you mean flow") {
 		t.Errorf("an unknown word: %v", err)

@@ -25,8 +25,15 @@ type Entry struct {
 	Defaults map[string]json.RawMessage `json:"defaults,omitempty"`
 	Meanings map[string]string          `json:"meanings,omitempty"` // of settings, by name
 	Unread   []string                   `json:"unread,omitempty"`   // settings that it has and refuses to have changed
+	Suited   []Suited                   `json:"suited,omitempty"`   // defaults that are others for some data sets
 	Fault    string                     `json:"fault,omitempty"`    // why there are no defaults
 	Plugin   Plugin                     `json:"-"`                  // itself, in the program that has it
+}
+
+// Suited are the defaults that are others for a data set, by preset and name.
+type Suited struct {
+	Dataset  string                                `json:"dataset"`
+	Defaults map[string]map[string]json.RawMessage `json:"defaults"`
 }
 
 // NoPreset is the name in Entry.Defaults of the settings of what has no presets.

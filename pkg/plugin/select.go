@@ -116,6 +116,23 @@ func (e Entry) Settings() (presets []string, rows []Setting, err error) {
 	return presets, rows, nil
 }
 
+// SuitedSettings are those of an entry's settings, as Settings has them, that are others
+// for a data set; their values are "" in a preset that has its own for it too.
+func SuitedSettings(presets []string, settings []Setting, to Suited) (rows []Setting) {
+	for _, s := range settings {
+		row, others := Setting{s.Name, make([]string, len(presets)), s.Meaning}, false
+		for i, preset := range presets {
+			if value, ok := to.Defaults[preset][s.Name]; ok {
+				row.Values[i], others = show(value), true
+			}
+		}
+		if others {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 // Setting is a setting's value in each preset.
 type Setting struct {
 	Name    string
