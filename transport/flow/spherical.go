@@ -28,15 +28,22 @@ func (t *Spherical) At(step int) (sliced.Directions, []transport.Quantile, error
 	return now.on, now.quantiles[0], nil
 }
 
-// Reading makes a density of a sketch with noise of a standard deviation: that of
-// harmonic.Sketch.DensityForParticles, or Density for a network that learns from it.
-type Reading = func(s *harmonic.Sketch, noiseStd float64, public *rand.Rand) *harmonic.Density
-
 // NewSpherical releases the means of the harmonics up to a degree of records on
 // the unit sphere, once, with the noise of a plan made for harmonic.Sensitivity.
 // Records off the sphere are moved to the nearest point of it, and those without
 // a direction to its first basis vector.
-func NewSpherical(records transport.Points, degree int, directions Directions, release *privacy.Releaser, read Reading) (*Spherical, error) {
+func NewSpherical(records transport.Points, degree int, directions Directions, release *privacy.Releaser) (*Spherical, error) {
+	return readSpherical(records, degree, directions, release, (*harmonic.Sketch).DensityForParticles)
+}
+
+// NewSphericalForNetwork is NewSpherical for a network that learns from the target and
+// smooths what particles would follow: the release is the same, its density
+// harmonic.Sketch.Density.
+func NewSphericalForNetwork(records transport.Points, degree int, directions Directions, release *privacy.Releaser) (*Spherical, error) {
+	return readSpherical(records, degree, directions, release, (*harmonic.Sketch).Density)
+}
+
+func readSpherical(records transport.Points, degree int, directions Directions, release *privacy.Releaser, read func(s *harmonic.Sketch, noiseStd float64, public *rand.Rand) *harmonic.Density) (*Spherical, error) {
 	basis, err := harmonic.NewBasis(records.Dim, degree)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestSphericalFlowLandsOnItsTarget(t *testing.T) {
 	}
 	records.OnSphere()
 	directions := Directions{Count: 20, Stack: true, Random: noise.Seeded(1)}
-	target, err := NewSpherical(records, 5, directions, sphericalPlan(t, records, 5, 1).Releaser(noise.Seeded(2)), (*harmonic.Sketch).DensityForParticles)
+	target, err := NewSpherical(records, 5, directions, sphericalPlan(t, records, 5, 1).Releaser(noise.Seeded(2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSphericalBoundsWildRecords(t *testing.T) {
 			neighbour.Row(11)[c] = wild
 		}
 		quantiles := func(x transport.Points) (values []float64) {
-			target, err := NewSpherical(x, degree, directions, plan.Releaser(noise.Seeded(2)), (*harmonic.Sketch).DensityForParticles)
+			target, err := NewSpherical(x, degree, directions, plan.Releaser(noise.Seeded(2)))
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -138,7 +138,7 @@ func TestSphericalBoundsWildRecords(t *testing.T) {
 	s, _ := harmonic.Sensitivity(4, 2, 100)
 	plan := calibrated(t, privacy.Plan{Sensitivity: s, Sampler: sampling.FixedSize{Size: 10}, Records: 100, Steps: 1, Coordinates: 13,
 		Budget: privacy.Budget{Epsilon: 1, Delta: 1e-5}})
-	if _, err := NewSpherical(records, 2, directions, plan.Releaser(noise.Seeded(2)), (*harmonic.Sketch).DensityForParticles); err == nil || !strings.Contains(err.Error(), "draws 10 of 100") {
+	if _, err := NewSpherical(records, 2, directions, plan.Releaser(noise.Seeded(2))); err == nil || !strings.Contains(err.Error(), "draws 10 of 100") {
 		t.Errorf("a plan for samples: %v", err)
 	}
 }
@@ -187,7 +187,7 @@ func TestSphericalFlowBesideAPrior(t *testing.T) {
 	var released, both float64
 	const times = 5
 	for seed := range uint64(times) {
-		alone, err := NewSpherical(records, 3, directions, plan.Releaser(noise.Seeded(20+seed)), (*harmonic.Sketch).DensityForParticles)
+		alone, err := NewSpherical(records, 3, directions, plan.Releaser(noise.Seeded(20+seed)))
 		if err != nil {
 			t.Fatal(err)
 		}

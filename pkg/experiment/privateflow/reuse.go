@@ -46,7 +46,13 @@ func (c *Config) released() map[string]any {
 // release is used again. One that was set to something else is an error, as it
 // would have no effect.
 func (c *Config) take(of *Config) error {
-	preset := c.usual().released()
+	unset := Experiment{c.estimator}.Config(c.preset).(*Config).Dataset
+	if c.Dataset == unset {
+		c.suitTo(of.Dataset)
+	}
+	usual := c.usual()
+	usual.Dataset = unset
+	preset := usual.released()
 	theirs := of.released()
 	mine := c.released()
 	for _, name := range slices.Sorted(maps.Keys(mine)) {
@@ -57,6 +63,17 @@ func (c *Config) take(of *Config) error {
 		value.Set(was)
 	}
 	return nil
+}
+
+// suitTo changes the data set, and with it the settings that nobody has changed.
+func (c *Config) suitTo(dataset string) {
+	others := &Config{estimator: c.estimator, preset: c.preset, Dataset: dataset}
+	mine, before, after := reflect.ValueOf(c).Elem(), reflect.ValueOf(c.usual()).Elem(), reflect.ValueOf(others.usual()).Elem()
+	for i := range mine.NumField() {
+		if field := mine.Field(i); field.CanSet() && field.Equal(before.Field(i)) {
+			field.Set(after.Field(i))
+		}
+	}
 }
 
 // source is the estimator that releases: a generator's is the one it follows, and what

@@ -57,11 +57,11 @@ func (e spherical) Guide(c *Config, records Records, release *privacy.Releaser, 
 	if err != nil {
 		return nil, err
 	}
-	read := (*harmonic.Sketch).DensityForParticles
+	newTarget := flow.NewSpherical
 	if c.Learner == Generator {
-		read = (*harmonic.Sketch).Density
+		newTarget = flow.NewSphericalForNetwork
 	}
-	target, err := flow.NewSpherical(records.Points, degree, densityDirections(c, public), release, read)
+	target, err := newTarget(records.Points, degree, densityDirections(c, public), release)
 	return flow.Slices{Target: target}, err
 }
 

@@ -75,3 +75,18 @@ func TestWhatFollowsTheDataSetIsNotAsked(t *testing.T) {
 		t.Error("directions of a step that nobody reads were taken")
 	}
 }
+
+// Who takes up a release of faces has what is for faces, but for what was set.
+func TestWhoTakesUpAReleaseTakesItsDataSetsSettings(t *testing.T) {
+	of := suited(t, spherical{}, experiment.Quick, "dataset", "celeba", "epsilon", "3")
+	c := suited(t, spherical{}, experiment.Quick, "steps", "7")
+	if err := c.take(of); err != nil || c.Dataset != "celeba" || c.StepSize != 36 || c.Delta != 1e-6 || c.Steps != 7 || c.Epsilon != 3 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c := suited(t, spherical{}, experiment.Quick, "step_size", "2"); c.take(of) != nil || c.StepSize != 2 {
+		t.Errorf("a step size that was set is %v", c.StepSize)
+	}
+	if c := suited(t, spherical{}, experiment.Quick, "dataset", "fashion-mnist"); c.take(of) == nil {
+		t.Error("a release of another data set was taken up")
+	}
+}

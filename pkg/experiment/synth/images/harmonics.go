@@ -120,7 +120,7 @@ func (m *byHarmonics) Learn(_ context.Context, _ *run.Run, private encoded, rele
 		}
 		m.guide, m.frequencies, m.labels, densities = target, target.Frequencies, target.Labels, target.Densities
 	} else {
-		target, err := flow.NewSpherical(private.points, m.what.degree, m.directions, release, (*harmonic.Sketch).DensityForParticles)
+		target, err := flow.NewSpherical(private.points, m.what.degree, m.directions, release)
 		if err != nil {
 			return err
 		}
