@@ -27,11 +27,15 @@ type DiffusedRelease struct {
 	// NoiseStd is the standard deviation of the noise on each coordinate of what is
 	// seen, √(2λh), at least 0. It must be as secret as the release's.
 	NoiseStd float64
+	// Rounding is by how much more what is seen may move, whatever t is: what single
+	// precision, or a grid, adds to f(r) − f(r + t·w). At least 0.
+	Rounding float64
 }
 
 // Gaussian returns the event of what is seen: noise multiplier
-// √(σ² + (NoiseStd/Displacement)²). It may be sampled and composed like any
-// other. The release itself must not be seen, nor anything else made of it.
+// √(σ² + (NoiseStd/Displacement)²), divided by 1 + Rounding/Displacement and no less
+// than σ. It may be sampled and composed like any other. The release itself must not
+// be seen, nor anything else made of it.
 //
 // Proof. Let neighbours differ by w and share out its way, aw to the release's
 // noise and (1−a)w to the diffusion. With r ~ N(y, σ²) and r′ ~ N(y+w, σ²)
@@ -40,7 +44,10 @@ type DiffusedRelease struct {
 // f(r) and f(r + (1−a)w), at most (1−a)·Displacement apart. Two Gaussian
 // mechanisms compose to one with (1/σ′)² = (a/σ)² + ((1−a)·Displacement/NoiseStd)²
 // (Dong, Roth & Su 2022, Corollary 3.3), and what is seen is their second part.
-// The best a gives σ′² = σ² + (NoiseStd/Displacement)². The shift that is shared
+// The best a gives σ′² = σ² + (NoiseStd/Displacement)². With rounding the second
+// parts are (1−a)·Displacement + Rounding apart, which for a = c·a′ and c = 1 +
+// Rounding/Displacement is c·(1−a′)·Displacement: the same with c/σ′ in place of 1/σ′.
+// At a = 1 nothing is left to round, as f is of the same release. The shift that is shared
 // out is that of Feldman et al. 2018, in the form of Bok, Su & Altschuler 2024.
 // It is attained where f is linear.
 func (d DiffusedRelease) Gaussian() (Gaussian, error) {
@@ -53,6 +60,9 @@ func (d DiffusedRelease) Gaussian() (Gaussian, error) {
 	if !(d.NoiseStd >= 0 && d.NoiseStd <= math.MaxFloat64) {
 		return Gaussian{}, fmt.Errorf("accountant: diffusion with noise of standard deviation %v; want √(2λh), finite and at least 0", d.NoiseStd)
 	}
-	sum := math.Hypot(d.NoiseMultiplier, d.NoiseStd/d.Displacement)
+	if !(d.Rounding >= 0 && d.Rounding <= math.MaxFloat64) {
+		return Gaussian{}, fmt.Errorf("accountant: rounding moves what is seen by up to %v; want a finite bound of at least 0", d.Rounding)
+	}
+	sum := math.Hypot(d.NoiseMultiplier, d.NoiseStd/d.Displacement) / (1 + d.Rounding/d.Displacement)
 	return Gaussian{max(d.NoiseMultiplier, min(math.Nextafter(sum, 0), math.MaxFloat64))}, nil
 }

@@ -58,7 +58,7 @@ func TestDiffusedReleaseAgainstNumericalIntegration(t *testing.T) {
 		}
 		other := y
 		other[1] += 0.5 + rng.Float64()
-		release := DiffusedRelease{sigma / (other[1] - y[1]), h * (other[1] - y[1]), s}
+		release := DiffusedRelease{NoiseMultiplier: sigma / (other[1] - y[1]), Displacement: h * (other[1] - y[1]), NoiseStd: s}
 		g, err := release.Gaussian()
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestOneParticleIsNotAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	single, err := DiffusedRelease{sigma, h, s}.Gaussian()
+	single, err := DiffusedRelease{NoiseMultiplier: sigma, Displacement: h, NoiseStd: s}.Gaussian()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestOneParticleIsNotAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := DiffusedRelease{sigma, h * math.Sqrt(particles), s}.Gaussian()
+		all, err := DiffusedRelease{NoiseMultiplier: sigma, Displacement: h * math.Sqrt(particles), NoiseStd: s}.Gaussian()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,6 +148,60 @@ func TestOneParticleIsNotAll(t *testing.T) {
 	}
 }
 
+// What is seen is a release rounded to a grid, and diffused. Its density is a sum of
+// Gaussians, so that δ is known: never above the bound with the grid's width for
+// Rounding, and above the one without in some of the trials.
+func TestRoundingIsNotPartOfTheWay(t *testing.T) {
+	above := 0
+	for _, sigma := range []float64{0.3, 0.5, 1} {
+		for _, s := range []float64{0.1, 0.3, 1} {
+			for _, grid := range []float64{1, 0.3, 0.05} {
+				const width, reach = 0.004, 8.
+				density := func(y float64) (all []float64) {
+					for at := -reach; at < reach; at += width {
+						var sum float64
+						for k := math.Floor((y - 6*sigma) / grid); k*grid < y+6*sigma; k++ {
+							share := normalBelow(((k+0.5)*grid-y)/sigma) - normalBelow(((k-0.5)*grid-y)/sigma)
+							sum += share * math.Exp(-(at-k*grid)*(at-k*grid)/2/s/s) / s / math.Sqrt(2*math.Pi)
+						}
+						all = append(all, sum)
+					}
+					return all
+				}
+				p, q := density(0), density(1)
+				for _, epsilon := range []float64{0, 1, 2} {
+					var there float64
+					for i := range p {
+						there += max(0, p[i]-math.Exp(epsilon)*q[i]) * width
+					}
+					bound := func(rounding float64) float64 {
+						g, err := DiffusedRelease{NoiseMultiplier: sigma, Displacement: 1, NoiseStd: s, Rounding: rounding}.Gaussian()
+						if err != nil {
+							t.Fatal(err)
+						}
+						delta, err := GaussianDelta(g.NoiseMultiplier, epsilon)
+						if err != nil {
+							t.Fatal(err)
+						}
+						return delta
+					}
+					if there > bound(grid)+1e-6 {
+						t.Errorf("σ = %v, s = %v, grid %v, ε = %v: δ = %v, above the bound %v", sigma, s, grid, epsilon, there, bound(grid))
+					}
+					if there > 1.1*bound(0) {
+						above++
+					}
+				}
+			}
+		}
+	}
+	if above == 0 {
+		t.Error("rounding never matters; this test has no power")
+	}
+}
+
+func normalBelow(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
+
 func TestDiffusedReleaseIsMonotone(t *testing.T) {
 	of := func(d DiffusedRelease) float64 {
 		g, err := d.Gaussian()
@@ -156,13 +210,19 @@ func TestDiffusedReleaseIsMonotone(t *testing.T) {
 		}
 		return g.NoiseMultiplier
 	}
-	if got := of(DiffusedRelease{0.7, 5, 0}); got != 0.7 {
+	if got := of(DiffusedRelease{0.7, 5, 0, 0}); got != 0.7 {
 		t.Errorf("without diffusion the noise multiplier is %v, want the release's 0.7", got)
 	}
-	if got := of(DiffusedRelease{3, 0.5, 2}); math.Abs(got-5) > 1e-12 {
+	if got := of(DiffusedRelease{3, 0.5, 2, 0.05}); math.Abs(got-5/1.1) > 1e-12 {
+		t.Errorf("noise multiplier %v with rounding of a tenth, want 5/1.1", got)
+	}
+	if got := of(DiffusedRelease{3, 0.5, 2, 0.5}); got != 3 {
+		t.Errorf("noise multiplier %v with much rounding, want the release's 3", got)
+	}
+	if got := of(DiffusedRelease{3, 0.5, 2, 0}); math.Abs(got-5) > 1e-12 {
 		t.Errorf("noise multiplier %v, want √(3² + (2/0.5)²) = 5", got)
 	}
-	for _, d := range []DiffusedRelease{{0.7, 5, 0.1}, {1e-3, 1e-3, 1}, {1e150, 1, 1e200}} {
+	for _, d := range []DiffusedRelease{{0.7, 5, 0.1, 0}, {1e-3, 1e-3, 1, 0}, {1e150, 1, 1e200, 0}} {
 		more := []DiffusedRelease{d, d, d}
 		more[0].NoiseStd *= 1.1
 		more[1].Displacement *= 0.9
@@ -177,7 +237,7 @@ func TestDiffusedReleaseIsMonotone(t *testing.T) {
 		}
 	}
 	// As an event of a plan it is what is sampled and composed.
-	before, after := SelfComposed{FixedSizeSampled{250, 30_000, Gaussian{0.8}}, 100}, SelfComposed{FixedSizeSampled{250, 30_000, Gaussian{of(DiffusedRelease{0.8, 1, 0.5})}}, 100}
+	before, after := SelfComposed{FixedSizeSampled{250, 30_000, Gaussian{0.8}}, 100}, SelfComposed{FixedSizeSampled{250, 30_000, Gaussian{of(DiffusedRelease{0.8, 1, 0.5, 0})}}, 100}
 	a, err := Tightest{}.Epsilon(before, ReplaceOne, 1e-5)
 	if err != nil {
 		t.Fatal(err)
@@ -194,15 +254,16 @@ func TestDiffusedReleaseIsMonotone(t *testing.T) {
 func TestDiffusedReleaseChecksItsConditions(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, d := range []DiffusedRelease{
-		{0, 1, 1}, {-1, 1, 1}, {nan, 1, 1}, {inf, 1, 1},
-		{1, 0, 1}, {1, -1, 1}, {1, nan, 1}, {1, inf, 1},
-		{1, 1, -1}, {1, 1, nan}, {1, 1, inf},
+		{0, 1, 1, 0}, {-1, 1, 1, 0}, {nan, 1, 1, 0}, {inf, 1, 1, 0},
+		{1, 0, 1, 0}, {1, -1, 1, 0}, {1, nan, 1, 0}, {1, inf, 1, 0},
+		{1, 1, -1, 0}, {1, 1, nan, 0}, {1, 1, inf, 0},
+		{1, 1, 1, -1}, {1, 1, 1, nan}, {1, 1, 1, inf},
 	} {
 		if got, err := d.Gaussian(); err == nil {
 			t.Errorf("%+v: %v, no error", d, got)
 		}
 	}
-	if got, err := (DiffusedRelease{1, 1e-300, 1e300}).Gaussian(); err != nil || Validate(got) != nil {
+	if got, err := (DiffusedRelease{1, 1e-300, 1e300, 0}).Gaussian(); err != nil || Validate(got) != nil {
 		t.Errorf("overflow: %v, %v; want an event that is valid", got, err)
 	}
 }
