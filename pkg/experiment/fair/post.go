@@ -257,6 +257,7 @@ func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h xian
 	if err := c.measure(m, func(name string) string { return name }, test, scores, target); err != nil {
 		return result, err
 	}
+	var unsolved []string
 	for i, radius := range radii {
 		if err := ctx.Err(); err != nil {
 			return result, err
@@ -265,8 +266,9 @@ func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h xian
 			return result, err
 		}
 		move, err := xian.NewTransport(h, radius)
-		if err != nil {
-			return result, err
+		if err != nil { // no reason to lose what is paid for: other settings would pay again
+			unsolved = append(unsolved, fmt.Sprintf("β = %v (%v)", radius, err))
+			continue
 		}
 		fair, random := make([]float64, len(scores)), t.public.Stream("transport", i)
 		for j, score := range scores {
@@ -281,6 +283,9 @@ func (c *PostConfig) finish(ctx context.Context, r *run.Run, t *training, h xian
 	}
 	result.Metrics = m
 	result.Note = fmt.Sprintf("on %d records that the model has not seen, before the transport and after it with radius β; distance is the squared W₂ between predictions for both groups; %s", test.Len(), told)
+	if len(unsolved) > 0 {
+		result.Note += "; no transport was found for " + strings.Join(unsolved, ", nor for ")
+	}
 	return result, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"molehill/models/backend"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/fair/xian"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 )
@@ -65,7 +66,7 @@ func TestHistogramsAreReleasedOnce(t *testing.T) {
 	if err := json.Unmarshal(r.Spec.Config, c); err != nil {
 		t.Fatal(err)
 	}
-	train, _, err := biased(&c.Config)
+	train, test, err := biased(&c.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +104,13 @@ func TestHistogramsAreReleasedOnce(t *testing.T) {
 	}
 	if _, err := c.released(r, tr); err == nil {
 		t.Error("a spoilt histogram is taken")
+	}
+	// Radii without a transport are told, and what else was paid for is measured.
+	result, err := c.finish(t.Context(), r, tr, xian.Histogram{Bins: h.Bins}, test)
+	_, fair := result.Metrics["KS, β = 0.1"]
+	_, plain := result.Metrics["KS"]
+	if err != nil || fair || !plain || !strings.Contains(result.Note, "no transport was found for β = 0 (xian") || !strings.Contains(result.Note, ", nor for β = 0.1 (") {
+		t.Errorf("without a transport: %v, %+v", err, result)
 	}
 }
 

@@ -54,7 +54,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	defer t.close()
-	plan, claims, err := c.plan(d.private.Len(), t.learner.Parameters())
+	plan, claims, err := c.plan(d.private.Len(), t.coordinates())
 	if err != nil {
 		return result, err
 	}

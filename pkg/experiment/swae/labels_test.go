@@ -63,6 +63,23 @@ func TestLabelsAreLearned(t *testing.T) {
 	}
 }
 
+// With thousands of classes gradients of the classifier are larger than the autoencoder's,
+// and what was promised covers them too.
+func TestThousandsOfClassesAreCovered(t *testing.T) {
+	c := config(experiment.Quick)
+	c.Latent, c.Batch, c.Steps, c.Labels, c.Epsilon = 3, 20, 1, 1, 10
+	d := &data{backend: goBackend(t), private: &dataset.Dataset{Height: side, Width: side, Channels: 1, Classes: make([]string, 5000),
+		X: make([]float32, 100*pixels), Labels: make([]int, 100)}}
+	tr := untrained(t, &c, d)
+	if got, want := tr.coordinates(), (3+1)*hidden+(hidden+1)*5000; got != want || got <= tr.learner.Parameters() {
+		t.Errorf("%d numbers are planned for, want the classifier's %d", got, want)
+	}
+	d.private.Classes = make([]string, 10)
+	if got := tr.coordinates(); got != tr.learner.Parameters() {
+		t.Errorf("%d numbers are planned for, want the autoencoder's %d", got, tr.learner.Parameters())
+	}
+}
+
 // spread gives a training an encoder whose codes are apart, for want of steps, by
 // scaling its first weights: with √6 times these no layer with ReLU makes values
 // smaller, with more they grow.

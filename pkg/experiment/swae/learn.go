@@ -37,6 +37,18 @@ func (t *training) prepare(plan privacy.Plan) error {
 	return err
 }
 
+// coordinates is how many numbers the largest release has: a gradient of the autoencoder,
+// or, with thousands of classes, of the labeller.
+func (t *training) coordinates() int {
+	labeller := 0
+	if t.classes == 0 && t.config.Labels > 0 {
+		for _, p := range Classifier(t.config.Latent, len(t.data.private.Classes)).Params() {
+			labeller += p.Size()
+		}
+	}
+	return max(t.learner.Parameters(), labeller)
+}
+
 // withLabels gives one without supervision an untrained labeller, whose gradients have
 // the sensitivity s.
 func (t *training) withLabels(s privacy.Sensitivity) (err error) {
