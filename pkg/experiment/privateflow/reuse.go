@@ -135,7 +135,8 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent
 		return nil, plan, paid, err
 	}
 	public := noise.Seeded(from.Spec.Seed) // of the directions or features that were released on
-	if plan, _, err = e.Plan(c, data.Private.Len(), data.Private.Dim, public); err != nil {
+	plan, theirs, err := e.Plan(c, data.Private.Len(), data.Private.Dim, public)
+	if err != nil {
 		return nil, plan, paid, err
 	}
 	if plan.NoiseStd != from.statement.NoiseStd {
@@ -150,6 +151,8 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent
 		return nil, plan, paid, err
 	}
 	statement := from.statement
+	// What a paper claims goes by these settings, such as a diffusion.
+	statement.Claims = append(slices.DeleteFunc(statement.Claims, func(c privacy.Claim) bool { return !c.Sound }), theirs...)
 	statement.Mechanism += fmt.Sprintf("; released by %s and used again here, which costs nothing more", from.ID)
 	if beside := readBeside(c); needsPublic(e.Estimator) && !slices.Contains(statement.NotCovered, beside) {
 		statement.NotCovered = append(statement.NotCovered, beside)

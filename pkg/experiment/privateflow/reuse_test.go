@@ -284,3 +284,42 @@ func TestARunIsMeasuredOnce(t *testing.T) {
 		t.Log("no FID: ", err)
 	}
 }
+
+// What is proved of a release stays proved; what a paper claims of what follows it goes by
+// the settings of what follows.
+func TestClaimsOfAPaperAreNotInherited(t *testing.T) {
+	store := run.Store{Dir: t.TempDir()}
+	t.Setenv("MOLEHILL_RUNS", store.Dir)
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	diffused, err := made(t, store, "dpswflow", map[string]string{"diffusion": "0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := made(t, store, "dpswflow", map[string]string{"release": diffused.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := func(r *run.Run) (all []string, theorem bool) {
+		text, err := r.Privacy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s privacy.Statement
+		if err := json.Unmarshal(text, &s); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.Claims {
+			if c.Accountant == "003 Theorem 3" {
+				theorem = true
+				continue
+			}
+			all = append(all, fmt.Sprint(c.Accountant, c.Epsilon, c.Sound))
+		}
+		return all, theorem
+	}
+	before, there := claims(diffused)
+	after, still := claims(again)
+	if !there || still || !slices.Equal(before, after) {
+		t.Errorf("claims %v (Theorem 3: %v) and then, without diffusion, %v (%v)", before, there, after, still)
+	}
+}
