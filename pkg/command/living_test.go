@@ -188,6 +188,9 @@ func TestGridIsSweptAndGoesOn(t *testing.T) {
 			t.Errorf("molehill %.60s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)
 		}
 	}
+	if out, _ := molehill(t, "sweep", "circle", "--seed", "4", "--finished"); !strings.Contains(out, "circle is a table, too: with --seed these are runs of the experiment") {
+		t.Errorf("who asks for runs of an experiment that has a table's name is told\n%s", out)
+	}
 }
 
 // many are n different numbers.

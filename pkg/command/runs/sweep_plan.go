@@ -47,6 +47,9 @@ func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, see
 		p.requests = table.Requests(experiment.Preset(asked.preset), seeds)
 		return p, nil
 	}
+	if noTable == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is a table, too: with --%s these are runs of the experiment; the table's are chosen by --seeds and --only alone (--only seed=4)\n", name, said[0])
+	}
 	if noExperiment != nil {
 		var names []string
 		for _, s := range experiment.Sweeps.All() {
