@@ -222,7 +222,7 @@ type group struct {
 var groups = []group{
 	{"-all", "all methods", methods[1:], ""}, // swflow is a reference
 	{"", "averages, released once", []string{"harmonic-flow", "harmonic-prior", "harmonic-classes", "sketch-flow", "private-normal", "dp-merf"}, ""},
-	{"-generators", "generators of averages", []string{"harmonic-generator", "harmonic-classes-generator", "dp-merf"}, "harmonic-flow"},
+	{"-generators", "generators of averages", []string{"harmonic-generator", "harmonic-classes-generator", "sketch-generator", "dp-merf"}, "harmonic-flow"},
 	{"-projections", "every record's projections", []string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, "harmonic-flow"},
 }
 
@@ -231,6 +231,7 @@ var groups = []group{
 var places = []string{
 	"harmonic-flow", "harmonic-prior", "harmonic-classes", "sketch-flow", "private-normal", "dp-merf", "harmonic-generator",
 	"", "harmonic-classes-generator", "sw-generator", "dpswflow-r", "dpswflow", "dpswgen",
+	"", "", "", "", "sketch-generator",
 }
 
 // curveOf draws a metric over ε for a group of methods. ε = ∞ is the last place of the

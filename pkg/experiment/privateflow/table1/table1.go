@@ -41,7 +41,7 @@ func (t flows) Describe() plugin.Info {
 // methods in the order of the table: those without privacy, ours, baselines, and
 // the papers'.
 var methods = []string{
-	"swflow", "harmonic-flow", "harmonic-prior", "harmonic-classes", "harmonic-generator", "harmonic-classes-generator", "sketch-flow",
+	"swflow", "harmonic-flow", "harmonic-prior", "harmonic-classes", "harmonic-generator", "harmonic-classes-generator", "sketch-flow", "sketch-generator",
 	"private-normal", "dp-merf", "sw-generator", "dpswflow-r", "dpswflow", "dpswgen",
 }
 
