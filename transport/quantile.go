@@ -29,17 +29,30 @@ func BinQuantile(means []float32) Quantile {
 
 // At returns the value at level u in [0, 1], or NaN if there are no knots.
 func (q Quantile) At(u float64) float32 {
+	lower, upper, part := q.beside(u)
+	return lower + float32(part)*(upper-lower)
+}
+
+// Exact is At in double precision.
+func (q Quantile) Exact(u float64) float64 {
+	lower, upper, part := q.beside(u)
+	return float64(lower) + part*(float64(upper)-float64(lower))
+}
+
+// beside returns the knots that a level lies between, and which part of the way from one
+// to the other.
+func (q Quantile) beside(u float64) (lower, upper float32, part float64) {
 	last := len(q.Values) - 1
 	switch last {
 	case -1:
-		return float32(math.NaN())
+		nan := float32(math.NaN())
+		return nan, nan, 0
 	case 0:
-		return q.Values[0]
+		return q.Values[0], q.Values[0], 0
 	}
 	position := (u - q.First) / q.Step
 	i := min(max(int(position), 0), last-1)
-	lower, upper := q.Values[i], q.Values[i+1]
-	return lower + float32(position-float64(i))*(upper-lower)
+	return q.Values[i], q.Values[i+1], position - float64(i)
 }
 
 // CDF returns F(z) of the sorted sample: the inverse of SampleQuantile, in

@@ -110,8 +110,8 @@ func normal(src *rand.ChaCha8) float64 {
 }
 
 // beyondTail draws from the half normal beyond tail by rejection from an
-// exponential (Marsaglia 1964). It ends at 15 standard deviations, beyond which
-// lie 10⁻⁵⁰ of the mass.
+// exponential (Marsaglia 1964). It ends at 15.8 standard deviations, where a uniform
+// number is 2⁻¹⁰⁶ and its logarithm −73.5; beyond lie 10⁻⁵⁵ of the mass.
 func beyondTail(src *rand.ChaCha8) float64 {
 	for {
 		x := -math.Log(fineUniform(src)) / tail

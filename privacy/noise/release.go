@@ -39,6 +39,14 @@ func GridInflation(sigma, span float64, coords int) float64 {
 // leaves the sum of value and noise below 2⁵³ steps, where float64 is exact.
 const reach = 1 << 51
 
+// Reach is the farthest from 0 that Release lets a value lie before its noise, where its
+// grid has no span.
+func Reach(sigma float64) float64 { return reach * Grid(sigma, 0) }
+
+// Farthest is more than any noise of this package with a standard deviation of sigma: its
+// normal numbers end at 15.8, and Release has the sum of four of them over two.
+func Farthest(sigma float64) float64 { return 32 * sigma }
+
 // Release fills dst with values plus N(0, sigma²) noise, such that the low bits
 // tell nothing: values and noise are both rounded to the multiples of a public
 // grid g = Grid(sigma, span) and added exactly. dst may be values.
@@ -57,7 +65,7 @@ const reach = 1 << 51
 // What this does not cover: timing; that a draw has 53 bits, so that the
 // probability of a grid cell differs from the ideal one by a relative 2⁻²⁰ at
 // most for a single normal, less for the sum of four; that the tail of a normal
-// ends at 15 standard deviations, and that exp and log are as good as the library.
+// ends before 16 standard deviations, and that exp and log are as good as the library.
 //
 // Values beyond ±2⁵¹·g, which is span or a million sigma at least, are cut there (a
 // contraction: no sensitivity is lost) and NaN counts as 0. Neither is an error, which would

@@ -111,13 +111,13 @@ func (f Flow) Step(x transport.Points, guide Guide, step int) error {
 	if guide == nil {
 		return errors.New("flow: a step without a guide; give one, such as Slices of a Target")
 	}
+	h, std := float32(f.StepSize), f.diffusionStd()
+	if std > 0 && f.Secret != nil {
+		return f.secretStep(x, guide, step)
+	}
 	drift, err := guide.Drift(f, x, step)
 	if err != nil {
 		return err
-	}
-	h, std := float32(f.StepSize), f.diffusionStd()
-	if std > 0 && f.Secret != nil {
-		return f.secretStep(x, drift, step)
 	}
 	for i, v := range drift {
 		x.Data[i] += h * v
@@ -136,53 +136,60 @@ func (f Flow) Step(x transport.Points, guide Guide, step int) error {
 // diffusionStd is √(2λh).
 func (f Flow) diffusionStd() float64 { return math.Sqrt(2 * f.Diffusion * f.StepSize) }
 
-// secretStep moves the particles with diffusion from the secret source.
-func (f Flow) secretStep(x transport.Points, drift []float32, step int) error {
-	moved := make([]float64, len(drift))
-	for i, v := range drift {
-		moved[i] = float64(x.Data[i]) + f.StepSize*float64(v)
-	}
-	if f.Once != nil {
-		if err := f.Once(fmt.Sprint("diffusion ", step), noise.Digest(moved, f.diffusionStd(), 0)); err != nil {
-			return err
-		}
-	}
-	if err := f.Secret.Release(moved, moved, f.diffusionStd(), 0, "diffusion", step); err != nil {
-		return err
-	}
-	for i, v := range moved {
-		x.Data[i] = float32(v)
-	}
-	return nil
-}
-
 // directionsAtOnce bounds the memory of a drift: two floats for each particle
 // and each of so many directions.
 const directionsAtOnce = 72
 
 // Drift returns v̂ at every particle, [n, Dim] (003 Eq. 20).
 func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transport.Quantile, step int) ([]float32, error) {
+	if err := checkSlices(x, u, quantiles); err != nil {
+		return nil, err
+	}
+	sum := tile.New(x.Len(), x.Dim)
+	err := f.walk(x, u, step, func(l *line, j, _ int, along, noise []float32) {
+		at, order, levels := f.levelsOn(l, along, noise)
+		for rank, i := range order {
+			along[i] = quantiles[j].At(levels[rank]) - at[i]
+		}
+	}, func(part sliced.Directions, along []float32) {
+		back := tile.ForAdd(part.Data, part.Count, part.Dim)
+		sum.Each(runtime.GOMAXPROCS(0), func(t int) { sum.Add(t, back, along) })
+	})
+	drift := make([]float32, len(x.Data))
+	sum.Each(runtime.GOMAXPROCS(0), func(t int) { sum.Unpack(t, drift, 1/float32(u.Count)) })
+	return drift, err
+}
+
+func checkSlices(x transport.Points, u sliced.Directions, quantiles []transport.Quantile) error {
 	if len(quantiles) != u.Count || u.Dim != x.Dim {
-		return nil, fmt.Errorf("flow: %d quantile functions on %d directions of dimension %d for particles of dimension %d; counts and dimensions must agree",
+		return fmt.Errorf("flow: %d quantile functions on %d directions of dimension %d for particles of dimension %d; counts and dimensions must agree",
 			len(quantiles), u.Count, u.Dim, x.Dim)
 	}
 	if err := u.Check(x.Dim); err != nil {
-		return nil, fmt.Errorf("flow: %w", err)
+		return fmt.Errorf("flow: %w", err)
 	}
 	for _, q := range quantiles {
 		switch {
 		case len(q.Values) == 0:
-			return nil, fmt.Errorf("flow: a target of no points has no quantiles; give it at least one")
+			return errors.New("flow: a target of no points has no quantiles; give it at least one")
 		case len(q.Values) > 1 && !(q.Step > 0):
-			return nil, fmt.Errorf("flow: a quantile function with steps of %v between its knots; they go up from 0 to 1, take transport.SampleQuantile or BinQuantile", q.Step)
+			return fmt.Errorf("flow: a quantile function with steps of %v between its knots; they go up from 0 to 1, take transport.SampleQuantile or BinQuantile", q.Step)
 		}
 	}
+	return nil
+}
+
+// walk projects the particles on all directions, some at a time, and has pull look at
+// every single one, on all cores: the j-th direction, which is the at-th of its block,
+// where the particles are along it, and the noise that smooths F_μ, nil without. Then
+// add gets the block's directions and its table, in which pull may have left something.
+func (f Flow) walk(x transport.Points, u sliced.Directions, step int, pull func(l *line, j, at int, along, noise []float32), add func(part sliced.Directions, along []float32)) error {
 	n, workers := x.Len(), runtime.GOMAXPROCS(0)
 	block := min(directionsAtOnce, u.Count)
-	particles, sum := tile.New(n, x.Dim), tile.New(n, x.Dim)
+	particles := tile.New(n, x.Dim)
 	origin := make([]float32, x.Dim)
 	particles.Each(workers, func(t int) { particles.Pack(t, x.Data, origin) })
-	along := make([]float32, tile.Rows(block)*particles.Stride()) // by direction and particle: where it is, then −ψ′
+	along := make([]float32, tile.Rows(block)*particles.Stride()) // by direction and particle
 	var noisy []float32
 	if f.Smoothing > 0 {
 		noisy = make([]float32, block*n)
@@ -191,65 +198,62 @@ func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transpo
 		part := u.Slice(from, min(from+block, u.Count))
 		if f.Smoothing > 0 {
 			if err := f.Random.Normal(noisy[:n*part.Count], f.Smoothing, fmt.Sprintf("smoothing from %d", from), step); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		there, back := tile.ForProject(part.Data, part.Count, part.Dim), tile.ForAdd(part.Data, part.Count, part.Dim)
+		there := tile.ForProject(part.Data, part.Count, part.Dim)
 		particles.Each(workers, func(t int) { particles.Project(t, there, along) })
 		transport.ParallelOn(workers, part.Count, newLine(n), func(l *line, j int) {
 			var noise []float32
 			if f.Smoothing > 0 {
 				noise = noisy[j*n : (j+1)*n]
 			}
-			f.pullOn(l, along[j*particles.Stride():][:n], noise, quantiles[from+j])
+			pull(l, from+j, j, along[j*particles.Stride():][:n], noise)
 		})
-		sum.Each(workers, func(t int) { sum.Add(t, back, along) })
+		add(part, along)
 	}
-	drift := make([]float32, len(x.Data))
-	sum.Each(workers, func(t int) { sum.Unpack(t, drift, 1/float32(u.Count)) })
-	return drift, nil
+	return nil
 }
 
 // line is the scratch memory of one core for one direction.
 type line struct {
-	sorted   []float32
-	levels   []float64
-	own, all transport.Sorter
+	sorted        []float32
+	levels, ranks []float64 // ranks are the levels that a sample has in itself
+	own, all      transport.Sorter
 }
 
 func newLine(n int) func() *line {
 	return func() *line {
-		return &line{sorted: make([]float32, n), levels: make([]float64, n)}
+		l := &line{sorted: make([]float32, n), levels: make([]float64, n), ranks: make([]float64, n)}
+		scale := 1 / float64(max(1, n-1))
+		for rank := range l.ranks {
+			l.ranks[rank] = float64(rank) * scale
+		}
+		return l
 	}
 }
 
-// pullOn puts −ψ′ of every particle on one direction, F_ν⁻¹(F_μ(z)) − z, in the place
-// of its projection z. The noise is what smooths F_μ; without smoothing there is none.
-func (f Flow) pullOn(l *line, along, noise []float32, q transport.Quantile) {
+// levelsOn returns, in the order of where the particles are on one direction, their
+// levels F_μ(z), and the z at which ψ′ is taken. The noise is what smooths F_μ; without
+// smoothing there is none.
+func (f Flow) levelsOn(l *line, along, noise []float32) (at []float32, order []int32, levels []float64) {
 	for i := range noise {
 		noise[i] += along[i]
 	}
-	at := along // where ψ′ is taken
+	at = along
 	if f.Smoothing > 0 && f.NoisyEvaluation {
 		at = noise
 	}
-	order := l.own.Argsort(at)
-	if f.Smoothing > 0 && !f.NoisyEvaluation {
-		// F_μ is the noisy sample's, ψ′ is taken at the clean one.
-		queries := l.sorted
-		for rank, i := range order {
-			queries[rank] = at[i]
-		}
-		l.all.Sort(noise)
-		transport.CDFs(l.levels, noise, queries)
-		for rank, i := range order {
-			along[i] = q.At(l.levels[rank]) - at[i]
-		}
-		return
+	order = l.own.Argsort(at)
+	if f.Smoothing == 0 || f.NoisyEvaluation {
+		return at, order, l.ranks // F_μ at its own sample is the rank
 	}
-	// F_μ at its own sample is the rank.
-	scale := 1 / float64(max(1, len(order)-1))
+	// F_μ is the noisy sample's, ψ′ is taken at the clean one.
+	queries := l.sorted
 	for rank, i := range order {
-		along[i] = q.At(float64(rank)*scale) - at[i]
+		queries[rank] = at[i]
 	}
+	l.all.Sort(noise)
+	transport.CDFs(l.levels, noise, queries)
+	return at, order, l.levels
 }

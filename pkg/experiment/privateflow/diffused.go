@@ -33,7 +33,9 @@ func diffused(c *Config, dim int, plan privacy.Plan, public noise.Source) (priva
 		return privacy.Claim{}, err
 	}
 	std := math.Sqrt(2 * c.Diffusion * c.StepSize)
-	rounding := singlePrecision*displacement +
+	const weights = 1e-9 // of the displacement: its weights are computed, and so are those of a step
+	largest := latentDiameter/2*(1+1e-6) + noise.Farthest(plan.NoiseStd)
+	rounding := f.Rounding(c.Particles, u, largest) + weights*displacement +
 		noise.GridInflation(std, 0, c.Particles*dim) + displacement/plan.Sensitivity.Value*plan.Inflation()
 	seen, err := accountant.DiffusedRelease{NoiseMultiplier: plan.NoiseMultiplier(), Displacement: displacement, NoiseStd: std, Rounding: rounding}.Gaussian()
 	if err != nil {
@@ -44,10 +46,6 @@ func diffused(c *Config, dim int, plan privacy.Plan, public noise.Source) (priva
 	return privacy.Claim{Label: privacy.AsProved, Accountant: result.Accountant, Epsilon: privacy.Epsilon(result.Epsilon), Sound: true,
 		Note: "of the particles alone, with their diffusion (docs/diffusion.md): no noisy projection is ever seen"}, err
 }
-
-// singlePrecision is ten times what it was measured to lose of quantiles and pulls, in
-// units of the displacement.
-const singlePrecision = 1e-4
 
 // theorem3 is what 003's Theorem 3 says of a mechanism that its paper accounts for by
 // at, which returns the ε that is claimed at a δ: the diffusion of the last step turns
