@@ -4,6 +4,7 @@ package schema
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,6 +51,13 @@ func Decode(from io.Reader, into any) error {
 		return errors.New("expected one JSON object, found more text behind it")
 	}
 	return nil
+}
+
+// Sum is a hash of a schema.
+func Sum(of any) ([]byte, error) {
+	text, err := json.Marshal(of)
+	sum := sha256.Sum256(text)
+	return sum[:], err
 }
 
 // once returns an error if an object of the next value has a field twice, in whatever case.

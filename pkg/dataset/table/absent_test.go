@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -65,6 +66,18 @@ func TestWhatIsWrittenIsNotAbsent(t *testing.T) {
 				}
 			}
 		}
+	}
+	// As codes it keeps what stands for no value, so that all formats have the same values.
+	var codes, direct, again bytes.Buffer
+	if err := made.WriteCodes(&codes); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := ReadCodes(&codes)
+	if err == nil {
+		err = errors.Join(made.Write(&direct, ".csv", 1), kept.Write(&again, ".csv", 1))
+	}
+	if err != nil || !bytes.Equal(direct.Bytes(), again.Bytes()) {
+		t.Error("a table from its codes has other values", err)
 	}
 	// Where all values of a range stand for none there is no other to write.
 	few := Column{Name: "a", Kind: Numeric, Low: number(0), High: number(1)}

@@ -10,13 +10,16 @@ import (
 )
 
 // WriteCodes writes a table as it is in memory, with its schema: an archive of NumPy
-// with an array of codes a column.
+// with an array of codes a column. The schema keeps the texts for missing values, whose
+// numbers Write passes over.
 func (t *Table) WriteCodes(to io.Writer) error {
 	var arrays []npy.Array[Code]
 	for j, codes := range t.Codes {
 		arrays = append(arrays, npy.Array[Code]{Name: strconv.Itoa(j), Shape: []int{len(codes)}, Value: codes})
 	}
-	return npy.WriteArchive(to, t.Schema.Only(), arrays)
+	only := t.Schema.Only()
+	only.Missing = t.Schema.Missing
+	return npy.WriteArchive(to, only, arrays)
 }
 
 // ofOurOwn is no limit: what a run has made and paid for is read again, however large.

@@ -86,10 +86,11 @@ func newCSV(from io.Reader, separator string) (*csvSource, error) {
 	return s, nil
 }
 
-// mostFrequent returns the separator that the first row has most, outside quotes.
+// mostFrequent returns the separator that the first row has most, outside quotes. Empty
+// lines before it are none.
 func mostFrequent(start []byte) string {
 	counts, quoted := map[byte]int{}, false
-	for _, b := range start {
+	for _, b := range bytes.TrimLeft(start, "\r\n") {
 		if b == '"' { // a doubled one within quotes ends and begins them
 			quoted = !quoted
 		}
@@ -150,7 +151,9 @@ func (s *csvSource) explain(err error) error {
 		return err
 	case errors.Is(err, csv.ErrFieldCount):
 		return fmt.Errorf("line %d: the row is ragged: expected %d values with %q between them, as in the first line, found another number; mend or remove that line", at.StartLine, len(s.header), s.reader.Comma)
-	case errors.Is(err, csv.ErrQuote), errors.Is(err, csv.ErrBareQuote):
+	case errors.Is(err, csv.ErrQuote):
+		return fmt.Errorf("line %d: the row that begins there has a quote that is never closed, or does not close where a value ends; quote a whole value and double the quotes in it", at.StartLine)
+	case errors.Is(err, csv.ErrBareQuote):
 		return fmt.Errorf("line %d: a quote stands where none may be; quote a whole value and double the quotes in it", at.Line)
 	}
 	return fmt.Errorf("line %d: %w", at.Line, at.Err)
@@ -163,7 +166,7 @@ func checkSingle(source Source) error {
 	if !ok || len(s.header) != 1 {
 		return nil
 	}
-	return fmt.Errorf("its first line has no %q, and so is one name: if something else stands between values, \"separator\" in the schema says so, one of %s, or save it with one of these; %w", s.reader.Comma, separators, errSingle)
+	return fmt.Errorf("its first line has no %q, and so is one name: the first line has to be that of the columns' names, with no title above it, and one of %s has to stand between them, which \"separator\" of a schema may say; %w", s.reader.Comma, separators, errSingle)
 }
 
 // separators that are read, for people.

@@ -168,7 +168,7 @@ func (n *seenNumbers) add(text string, ends bool) {
 		plain = strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	if _, decimals, ok := strings.Cut(plain, "."); ok {
-		n.decimals = max(n.decimals, min(6, len(decimals)))
+		n.decimals = max(n.decimals, len(decimals))
 	}
 }
 
@@ -206,9 +206,8 @@ func (c *seenColumn) count(text string, ends bool) {
 		return
 	}
 	for _, format := range formats {
-		layout := layouts[format]
-		t, err := time.Parse(layout, text[:min(len(text), len(layout))])
-		if err != nil || len(text) != len(layout) && format != formats[0] {
+		t, ok := readDay(format, text)
+		if !ok {
 			continue
 		}
 		c.days[format]++
@@ -219,6 +218,18 @@ func (c *seenColumn) count(text string, ends bool) {
 			c.last[format] = t
 		}
 	}
+}
+
+// readDay reads a day in a format, with a time of day behind it if it is the default one.
+func readDay(format, text string) (time.Time, bool) {
+	layout := layouts[format]
+	t, err := time.Parse(layout, text[:min(len(text), len(layout))])
+	return t, err == nil && (len(text) == len(layout) || format == formats[0])
+}
+
+func isDay(format, text string) bool {
+	_, ok := readDay(format, text)
+	return ok
 }
 
 // absent returns the texts of the column that stand for no value.
@@ -238,26 +249,16 @@ func (c *seenColumn) draft(name string, rows int) Column {
 	column := Column{Name: name, Missing: c.missing > 0}
 	present := rows - c.missing
 	different := len(c.values) - len(c.absent())
-	day := ""
-	for _, format := range formats {
-		if day == "" && c.days[format] == present {
-			day = format
-		}
-	}
-	// A few texts among numbers are slips of who wrote them down.
+	day := c.day()
+	// A few texts among numbers, or days, are slips of who wrote them down.
 	number := c.number()
 	others := c.others(number)
-	numbers := 10*number.count >= 9*present && different-len(others) > draftChoices
+	numbers := most(number.count, present) && different-len(others) > draftChoices && !c.spelt(number)
 	switch {
 	case present == 0:
 		column.Kind, column.Missing, column.Note = Exclude, false, "it has no values"
-	case day != "" && (day != "YYYYMMDD" || plausible(c.first[day]) && plausible(c.last[day])):
-		column.Kind = Date
-		column.First, column.Last = widenDays(c.first[day], c.last[day])
-		if day != formats[0] {
-			column.Format = day
-		}
-		column.Note = "first and last are the years of the records: write those that are possible; " + confirm
+	case day != "" && most(c.days[day], present) && (day != "YYYYMMDD" || plausible(c.first[day]) && plausible(c.last[day])):
+		c.draftDays(&column, day, present)
 	case number.count == present && different <= draftChoices:
 		column.Kind, column.Values = Categorical, c.names()
 		column.Note = "the values are those of the records: write all that are possible; " + confirm
@@ -269,7 +270,7 @@ func (c *seenColumn) draft(name string, rows int) Column {
 		}
 	case numbers:
 		low, high := widen(number.low, number.high)
-		column.Kind, column.Decimals, column.Low, column.High = Numeric, number.decimals, &low, &high
+		column.Kind, column.Decimals, column.Low, column.High = Numeric, min(number.decimals, usualDecimals(low, high)), &low, &high
 		column.Format = number.format
 		for column.Decimals > 0 && max(-low, high) > mostSteps(column.Decimals) {
 			column.Decimals--
@@ -278,6 +279,9 @@ func (c *seenColumn) draft(name string, rows int) Column {
 			return Column{Name: name, Kind: Exclude, Note: fmt.Sprintf("numbers that no column can have: %v; if it is a quantity, save it in another unit", err)}
 		}
 		column.Note = "low and high are those of the records, widened: write those that are possible; " + confirm
+		if number.decimals > column.Decimals {
+			column.Note = fmt.Sprintf("numbers have up to %d decimals, of which %d are kept; %s", number.decimals, column.Decimals, column.Note)
+		}
 		if number.format != "" {
 			column.Note = fmt.Sprintf("format is how 1234.5 would be written here, as it seems; %s", column.Note)
 		}
@@ -288,10 +292,7 @@ func (c *seenColumn) draft(name string, rows int) Column {
 		if c.thousands(number) {
 			column.Note = "1.234 is read as one and a bit; if it is a thousand, write \"format\": \"1.234,5\", and low and high anew; " + column.Note
 		}
-		if slips := present - number.count; slips > 0 {
-			column.Missing = true
-			column.Note = fmt.Sprintf("%d of %d values are not numbers, such as %q, and would count as missing; %s", slips, present, append(others, "")[0], column.Note)
-		}
+		column.slips(present-number.count, present, "numbers", others)
 	case !c.many && different <= draftCategories && different <= max(2, present/2):
 		column.Kind, column.Values = Categorical, c.names()
 		column.Note = "the values are those of the records: write all that are possible; " + confirm
@@ -300,6 +301,65 @@ func (c *seenColumn) draft(name string, rows int) Column {
 		column.Note = "free text, names or identifiers, which must not be in synthetic data; if it is a choice, write \"kind\": \"categorical\" with all values that are possible"
 	}
 	return column
+}
+
+// draftDays says which days a column has.
+func (c *seenColumn) draftDays(column *Column, format string, present int) {
+	column.Kind = Date
+	column.First, column.Last = widenDays(c.first[format], c.last[format])
+	if format != formats[0] {
+		column.Format = format
+	}
+	column.Note = "first and last are the years of the records: write those that are possible; " + confirm
+	for _, other := range formats {
+		if other != format && c.days[other] == c.days[format] {
+			column.Note = fmt.Sprintf("read as %s, and all could as well be %s: if they are, write that as \"format\"; %s", format, other, column.Note)
+		}
+	}
+	others := slices.DeleteFunc(c.names(), func(text string) bool { return isDay(format, text) })
+	column.slips(present-c.days[format], present, "days", others)
+}
+
+// slips tells of values that are none of what nearly all others are.
+func (c *Column) slips(count, present int, what string, texts []string) {
+	if count > 0 {
+		c.Missing = true
+		c.Note = fmt.Sprintf("%d of %d values are not %s, such as %q, and would count as missing; %s", count, present, what, append(texts, "")[0], c.Note)
+	}
+}
+
+// most reports whether some of the values are all but a few.
+func most(some, present int) bool { return 10*some >= 9*present }
+
+// day is the format in which most values are days, the first of several, "" if none are.
+func (c *seenColumn) day() (best string) {
+	for _, format := range formats {
+		if c.days[format] > c.days[best] {
+			best = format
+		}
+	}
+	return best
+}
+
+// usualDecimals is how many digits after the point a draft gives numbers of a range: six
+// and, where all are small, six digits of the largest.
+func usualDecimals(low, high float64) int {
+	return min(12, max(6, 6-int(math.Ceil(math.Log10(max(-low, high))))))
+}
+
+// spelt reports whether whole numbers are written as no quantity is: many of them with a
+// zero or a plus sign in front, as postcodes and telephone numbers have.
+func (c *seenColumn) spelt(number *seenNumbers) bool {
+	if number.decimals > 0 {
+		return false
+	}
+	odd := 0
+	for text := range c.values {
+		if _, _, ok := number.read(text); ok && (text[0] == '+' || text[0] == '0' && len(text) > 1 && text[1] >= '0' && text[1] <= '9') {
+			odd++
+		}
+	}
+	return 20*odd >= len(c.values)
 }
 
 // identifies reports whether a column of numbers looks like one of identifiers.

@@ -149,3 +149,101 @@ func TestNamesThatAreValuesAreFound(t *testing.T) {
 		}
 	}
 }
+
+// What a draft takes a column for, where it could as well be something else.
+func TestADraftSaysWhereItMayBeWrong(t *testing.T) {
+	draft := func(each func(i int) string) Column {
+		t.Helper()
+		var b strings.Builder
+		b.WriteString("a;b\n")
+		for i := range 100 {
+			b.WriteString(each(i) + ";x\n")
+		}
+		source, err := newCSV(strings.NewReader(b.String()), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Draft(t.Context(), "x", source, ";")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Columns[0]
+	}
+	for name, c := range map[string]struct {
+		each   func(i int) string
+		kind   Kind
+		format string
+		note   string
+	}{
+		"the first of months":     {func(i int) string { return fmt.Sprintf("%02d/01/20%02d", 1+i%12, i%20) }, Date, "DD/MM/YYYY", `could as well be MM/DD/YYYY`},
+		"days of months":          {func(i int) string { return fmt.Sprintf("%02d/01/20%02d", 1+i%31, i%20) }, Date, "DD/MM/YYYY", "first and last"},
+		"a slip among days":       {func(i int) string { return []string{fmt.Sprintf("2020-%02d-%02d", 1+i%12, 1+i%28), "unknown"}[i/99] }, Date, "", `1 of 100 values are not days, such as "unknown"`},
+		"postcodes":               {func(i int) string { return fmt.Sprintf("%05d", 900+i*i) }, Exclude, "", "identifiers"},
+		"few postcodes":           {func(i int) string { return fmt.Sprintf("%05d", 900+i%7) }, Categorical, "", "the values are those of the records"},
+		"telephone numbers":       {func(i int) string { return fmt.Sprintf("+49 1%02d", i) }, Exclude, "", "identifiers"},
+		"zero itself":             {func(i int) string { return fmt.Sprint(i % 50) }, Numeric, "", "low and high"},
+		"small numbers":           {func(i int) string { return fmt.Sprintf("%.9f", 1e-6+float64(i%50)*1e-7) }, Numeric, "", "low and high"},
+		"more decimals than told": {func(i int) string { return fmt.Sprintf("%.9f", 1+float64(i%50)/7) }, Numeric, "", "up to 9 decimals, of which 6 are kept"},
+	} {
+		column := draft(c.each)
+		if column.Kind != c.kind || column.Format != c.format || !strings.Contains(column.Note, c.note) || strings.Contains(column.Note, "could as well") != strings.Contains(c.note, "could as well") {
+			t.Errorf("%s: %+v", name, column)
+		}
+		if name == "small numbers" && column.Decimals != 9 {
+			t.Errorf("%s have %d decimals", name, column.Decimals)
+		}
+		if err := column.Check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An excluded column is confirmed by nobody, and is to be once it is of another kind.
+func TestExcludedColumnsAreNotConfirmed(t *testing.T) {
+	s := everyKind()
+	for i := range s.Columns {
+		s.Columns[i].Public = false
+	}
+	if err := s.Confirm("name"); err == nil || !strings.Contains(err.Error(), "is excluded") {
+		t.Error(err)
+	}
+	if err := s.Confirm(); err != nil || s.Confirmed() != nil || s.column("name").Public {
+		t.Error(err, s.Confirmed())
+	}
+	c := s.column("name")
+	c.Kind, c.Values = Categorical, []string{"Anna", "Bo"}
+	if err := s.Confirmed(); err == nil || !strings.Contains(err.Error(), "name: categorical") {
+		t.Error(err)
+	}
+}
+
+// However a schema is written, its sum is that of what it says.
+func TestSumsAreOfWhatASchemaSays(t *testing.T) {
+	sum := func(change func(s *Schema)) string {
+		s := everyKind()
+		change(s)
+		sum, err := s.Sum()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(sum)
+	}
+	same := sum(func(*Schema) {})
+	for name, c := range map[string]struct {
+		change func(s *Schema)
+		same   bool
+	}{
+		"note":               {func(s *Schema) { s.Columns[0].Note = "years" }, true},
+		"public, excluded":   {func(s *Schema) { s.column("name").Public = true }, true},
+		"public":             {func(s *Schema) { s.Columns[0].Public = false }, false},
+		"range":              {func(s *Schema) { s.Columns[0].High = number(121) }, false},
+		"no value":           {func(s *Schema) { s.Missing = nil }, false},
+		"name":               {func(s *Schema) { s.Name = "others" }, false},
+		"order of columns":   {func(s *Schema) { s.Columns[0], s.Columns[1] = s.Columns[1], s.Columns[0] }, false},
+		"spelling of a name": {func(s *Schema) { s.Columns[5].Values[0] = "None" }, false},
+	} {
+		if (sum(c.change) == same) != c.same {
+			t.Errorf("%s: the sums are the same: %v", name, !c.same)
+		}
+	}
+}

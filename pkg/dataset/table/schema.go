@@ -122,6 +122,18 @@ func DecodeSchema(from io.Reader) (*Schema, error) {
 // Encode writes a schema as people edit it.
 func (s *Schema) Encode(to io.Writer) error { return schema.Encode(to, s) }
 
+// Sum is a hash of what the schema says, however its file is written: of all of it but
+// notes, and whether anybody has confirmed a column that is excluded.
+func (s *Schema) Sum() ([]byte, error) {
+	said := *s
+	said.Columns = slices.Clone(s.Columns)
+	for i := range said.Columns {
+		c := &said.Columns[i]
+		c.Note, c.Public = "", c.Public && c.Kind != Exclude
+	}
+	return schema.Sum(said)
+}
+
 // Check returns an error, with the column's name, unless the schema is whole.
 func (s *Schema) Check() error {
 	if err := schema.CheckName(s.Name); err != nil {
@@ -204,15 +216,23 @@ func (s *Schema) TargetIndex() int {
 	return slices.IndexFunc(s.Modelled(), func(c Column) bool { return c.Name == s.Target })
 }
 
-// Confirm marks columns as public, all of them if none is named.
+// Confirm marks columns as public, all that are not excluded if none is named. Of an
+// excluded one nothing is said that could be confirmed; what it says once it is one of
+// another kind is to be confirmed then.
 func (s *Schema) Confirm(names ...string) error {
 	for _, name := range names {
-		if s.column(name) == nil {
+		switch c := s.column(name); {
+		case c == nil:
 			return s.unknown(name)
+		case c.Kind == Exclude:
+			return fmt.Errorf("column %q is excluded, so that there is nothing to confirm; to have it in the synthetic table, say of what kind it is first", name)
 		}
 	}
 	for i := range s.Columns {
-		if c := &s.Columns[i]; len(names) == 0 || slices.Contains(names, c.Name) {
+		c := &s.Columns[i]
+		if c.Kind == Exclude {
+			c.Public = false
+		} else if len(names) == 0 || slices.Contains(names, c.Name) {
 			c.Public = true
 		}
 	}

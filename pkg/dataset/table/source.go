@@ -66,7 +66,7 @@ func checkHeader(names []string) error {
 	for i, name := range names {
 		switch {
 		case name == "":
-			return fmt.Errorf("column %d has no name; the first line has to name all columns", i+1)
+			return fmt.Errorf("column %d has no name; the first line has to name all columns (of pandas' own numbers of rows, to_csv(index=False) writes none)", i+1)
 		case !utf8.ValidString(name):
 			return fmt.Errorf("the name of column %d is no UTF-8; save the table as UTF-8", i+1)
 		case seen[name] > 0:

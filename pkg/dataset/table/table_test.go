@@ -200,7 +200,7 @@ func TestBadFilesSayWhatIsWrongWithThem(t *testing.T) {
 		"another column":   {"a,b,c\n1,2,3\n", "column 3 has a name that the schema does not have"},
 		"no header":        {"Zorro,7\n1,2\n", "column 1 has a name"},
 		"one column":       {"b\n1\n", "of one column"},
-		"other separators": {"a:b\n1:2\n", "something else stands between values"},
+		"other separators": {"a:b\n1:2\n", "with no title above it"},
 		"one name":         {"a:b\n1,2\n", "so is one name"},
 		"bare quote":       {"a,b\n1,x\"y\n", "line 2: a quote"},
 		"open at first":    {"a,b\n\"1" + strings.Repeat("x", maxRecord+100_000), "begins after line 1 has more than 4 MiB"},
