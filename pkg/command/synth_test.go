@@ -261,3 +261,97 @@ func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {
 		t.Errorf("the keeper was not told:\n%s", said)
 	}
 }
+
+// Who pays is told before what was paid before, and under which name.
+func TestSynthTellsWhatWasPaidBefore(t *testing.T) {
+	data := confirmedTable(t, 200)
+	dir := filepath.Dir(data)
+	schema := filepath.Join(dir, "My People.schema.json")
+	synth := func(more ...string) []string {
+		return append([]string{"synth", "--epsilon", "1", "--no-keeper", "--set", "fit_rows=200", "--set", "sweeps=2"}, more...)
+	}
+	said := mustMolehill(t, synth("--data", data, "--out", filepath.Join(dir, "a.csv"))...)
+	if !strings.Contains(said, "Booked under own/my-people, as the schema calls the data, for which nothing has been paid before; no budget limits") || !strings.Contains(said, "Paid: entry 1") {
+		t.Error(said)
+	}
+
+	// The schema written otherwise is the same, and so is the run.
+	text, err := os.ReadFile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(schema, []byte(strings.ReplaceAll(string(text), "  ", "\t\t")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said = mustMolehill(t, synth("--data", data, "--out", filepath.Join(dir, "b.csv"))...)
+	if strings.Contains(said, "Booked under") || !strings.Contains(said, "Paid when it was made, and not again: entry 1") {
+		t.Error(said)
+	}
+
+	// What it says otherwise is another, of the same data.
+	changed := strings.Replace(string(text), `"name": "age"`, `"name": "age", "bins": 7`, 1)
+	if err := os.WriteFile(schema, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustMolehill(t, "budget", "create", "own/my-people", "--epsilon", "5", "--delta", "1e-5")
+	said = mustMolehill(t, synth("--data", data, "--out", filepath.Join(dir, "c.csv"))...)
+	for _, want := range []string{"for which a run has paid before", "of a budget of 5", "differs in: schema. This is another release of them, and pays again; `molehill budget status own/my-people` says"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+
+	// A copy under another name has another budget, which is told.
+	copied := filepath.Join(dir, "people2.csv")
+	rows, err := os.ReadFile(data)
+	if err == nil {
+		err = os.WriteFile(copied, rows, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := mustMolehill(t, "schema", copied); !strings.Contains(said, "booked under own/people2") {
+		t.Error(said)
+	}
+	mustMolehill(t, "schema", "confirm", filepath.Join(dir, "people2.schema.json"), "--all")
+	said = mustMolehill(t, synth("--data", copied, "--out", filepath.Join(dir, "d.csv"))...)
+	if strings.Count(said, "booked under own/my-people, whose budget does not see this one") != 2 {
+		t.Error(said)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(strings.Join(strings.Fields(status), " "), "runs 2 ") {
+		t.Error(status)
+	}
+}
+
+func TestDeltaIsBelowOneInAllRowsWhoeverAsks(t *testing.T) {
+	data := confirmedTable(t, 300)
+	if _, err := molehill(t, "run", "synth", "--set", "data="+data, "--set", "schema="+strings.TrimSuffix(data, ".csv")+".schema.json", "--epsilon", "1", "--set", "delta=0.01"); err == nil || !strings.Contains(err.Error(), "not below 1/300") {
+		t.Error(err)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a mistake was paid for:\n%s", status)
+	}
+}
+
+// A draft that leaves out all columns is there to be edited.
+func TestADraftOfNothingIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.csv")
+	if err := os.WriteFile(path, []byte("name,note\nAnna,a\nBo,b\nCleo,c\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := molehill(t, "schema", path)
+	if _, there := os.Stat(strings.TrimSuffix(path, ".csv") + ".schema.json"); err == nil || !strings.Contains(err.Error(), "leaves out all columns") || there != nil {
+		t.Error(err, there)
+	}
+}
+
+func TestATablesSchemaIsNoneOfAFolder(t *testing.T) {
+	data := confirmedTable(t, 50)
+	folder := strings.TrimSuffix(data, ".csv")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := molehill(t, "synth", "--data", folder, "--epsilon", "1", "--out", filepath.Join(filepath.Dir(data), "x.zip")); err == nil || !strings.Contains(err.Error(), "is the schema of a table") {
+		t.Error(err)
+	}
+}

@@ -8,6 +8,17 @@ import (
 	"molehill/viz"
 )
 
+// Short says in a few words what a statement promises.
+func Short(s privacy.Statement) string {
+	switch {
+	case math.IsInf(float64(s.Epsilon()), 1):
+		return "without privacy"
+	case s.Research:
+		return "for research, with noise that is known, so that nobody is protected"
+	}
+	return fmt.Sprintf("with (ε, δ) = (%v, %g)", s.Epsilon(), s.Delta)
+}
+
 // Promise is the section that says what a statement promises, in words and in the
 // terms of the trade. records is what a record is called, "row" for example.
 func Promise(s privacy.Statement, record string) Section {

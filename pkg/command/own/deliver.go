@@ -138,7 +138,7 @@ func (s *synthesis) examine(cmd *cobra.Command, out io.Writer, r *run.Run) error
 		return cmd.Context().Err()
 	}
 	if err != nil {
-		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "There is no comparison for the keeper: %v. All else is there; %s, and spends nothing.\n", err, s.again())
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "There is no comparison for the keeper: %v. All else is there; %s, and spends nothing.\n", err, s.tryAgain())
 		return err
 	}
 	fmt.Fprintf(out, "  for the keeper only: %s.html, .md\n\nFor the keeper only (this looks at the private data and is not private):\n", s.keepersReport())
@@ -148,8 +148,8 @@ func (s *synthesis) examine(cmd *cobra.Command, out io.Writer, r *run.Run) error
 	return nil
 }
 
-// again says how the same command comes to run again.
-func (s *synthesis) again() string {
+// tryAgain says how the same command comes to run again.
+func (s *synthesis) tryAgain() string {
 	if s.images && s.folder() {
 		return fmt.Sprintf("the same command tries again once %s and the reports beside it are removed, or with another --out", s.out)
 	}
@@ -205,8 +205,11 @@ func (s *synthesis) tellBudget(out io.Writer, r *run.Run) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	if receipt != "" {
-		fmt.Fprintf(out, "Paid: %s\n", receipt)
+	if when := "Paid"; receipt != "" {
+		if s.again {
+			when = "Paid when it was made, and not again"
+		}
+		fmt.Fprintf(out, "%s: %s\n", when, receipt)
 	}
 	_, err = fmt.Fprintf(out, "What runs on these data cost together: molehill budget status %s%s\n", synth.Own, name)
 	return err

@@ -1,7 +1,9 @@
 package own
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,19 +12,64 @@ import (
 
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
+	"molehill/privacy/ledger"
 )
 
-// tellEarlier says which runs have paid for the same data and schema with other
-// settings, before another pays: who only wants more rows may not mean to.
-func (s *synthesis) tellEarlier(out io.Writer, store run.Store, spec run.Spec) error {
-	name, err := s.nameOfData()
-	if err != nil {
-		return err
-	}
+// tellBefore says, before a run pays, what was paid before: under the name that the run is
+// booked under, and for the same data, under whatever name. Who only wants more rows, or has
+// another copy of the data, may not mean to pay again.
+func (s *synthesis) tellBefore(ctx context.Context, out io.Writer, store run.Store, spec run.Spec) error {
 	wanted := settingsOf(spec)
 	if !pays(wanted) {
 		return nil
 	}
+	name, err := s.nameOfData()
+	if err == nil {
+		name = synth.Own + name
+		err = tellSpent(ctx, out, name)
+	}
+	if err != nil {
+		return err
+	}
+	return tellEarlier(out, store, name, wanted)
+}
+
+// tellSpent says what the ledger has of a name.
+func tellSpent(ctx context.Context, out io.Writer, name string) error {
+	where, err := ledger.Default()
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(where)
+	if err != nil {
+		return err
+	}
+	status, err := l.Status(ctx, name)
+	if err = errors.Join(err, l.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Booked under %s, as the schema calls the data, %s.\n", name, soFar(status[0]))
+	return nil
+}
+
+// soFar is what has been spent of a budget.
+func soFar(s ledger.Status) string {
+	spent := "for which nothing has been paid before"
+	if s.Runs > 0 {
+		runs := "a run has"
+		if s.Runs > 1 {
+			runs = fmt.Sprintf("%d runs have", s.Runs)
+		}
+		spent = fmt.Sprintf("for which %s paid before: (ε, δ) = (%v, %g) together", runs, s.Spent, s.Delta)
+	}
+	if s.Budget == nil {
+		return fmt.Sprintf("%s; no budget limits what may be (`molehill budget create %s --epsilon …`)", spent, s.Dataset)
+	}
+	return fmt.Sprintf("%s, of a budget of %v", spent, s.Budget.Epsilon)
+}
+
+// tellEarlier says which runs of the store have paid for the same data with other settings.
+func tellEarlier(out io.Writer, store run.Store, name string, wanted map[string]any) error {
 	entries, err := store.List()
 	if err != nil {
 		return err
@@ -32,17 +79,39 @@ func (s *synthesis) tellEarlier(out io.Writer, store run.Store, spec run.Spec) e
 			continue
 		}
 		settings := settingsOf(e.Run.Spec)
-		if settings["inputs"] != wanted["inputs"] || !pays(settings) || !paid(e.Run) {
+		if !sameData(settings, wanted) || !pays(settings) || !paid(e.Run) {
 			continue
 		}
 		statement, err := synth.Statement(e.Run)
 		if err != nil {
 			continue
 		}
-		fmt.Fprintf(out, "%s was made of the same data and schema, with (ε, δ) = (%v, %g), and %s. This is another release of them, and pays again; `molehill budget status %s%s` says what all come to.\n",
-			e.Run.ID, statement.Epsilon(), statement.Delta, difference(settings, wanted), synth.Own, name)
+		fmt.Fprintf(out, "%s was made of the same data, with (ε, δ) = (%v, %g), and %s. This is another release of them, and pays again; ",
+			e.Run.ID, statement.Epsilon(), statement.Delta, difference(settings, wanted))
+		if other := bookedAs(e.Run); other != "" && other != name {
+			fmt.Fprintf(out, "that one is booked under %s, whose budget does not see this one: give the schemas of the same people one name.\n", other)
+		} else {
+			fmt.Fprintf(out, "`molehill budget status %s` says what all come to.\n", name)
+		}
 	}
 	return nil
+}
+
+func sameData(settings, wanted map[string]any) bool {
+	theirs, _ := settings["inputs"].(string)
+	ours, _ := wanted["inputs"].(string)
+	return synth.SameData(theirs, ours)
+}
+
+// bookedAs is the name that a run's data have in the ledger, "" where it is not known.
+func bookedAs(r *run.Run) string {
+	stages, _ := r.Provenance()
+	for _, stage := range stages {
+		if strings.HasPrefix(stage.Data, synth.Own) {
+			return stage.Data
+		}
+	}
+	return ""
 }
 
 // paid reports whether the ledger has booked a run: it has a receipt, or, where it is
@@ -63,9 +132,13 @@ func difference(settings, wanted map[string]any) string {
 	}
 	var differ []string
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		if settings[name] != wanted[name] {
-			differ = append(differ, name)
+		if settings[name] == wanted[name] {
+			continue
 		}
+		if name == "inputs" { // of which the data are the same
+			name = "schema"
+		}
+		differ = append(differ, name)
 	}
 	return "differs in: " + strings.Join(differ, ", ")
 }

@@ -16,7 +16,7 @@ func TestNamesOfDataSetsAreMadeOfFiles(t *testing.T) {
 // Folders are not replaced, so --force is no advice for them.
 func TestWhatIsAdvisedCanBeDone(t *testing.T) {
 	for out, force := range map[string]bool{"made": false, "made.zip": true} {
-		if advice := (&synthesis{images: true, out: out}).again(); strings.Contains(advice, "--force") != force {
+		if advice := (&synthesis{images: true, out: out}).tryAgain(); strings.Contains(advice, "--force") != force {
 			t.Errorf("for %s: %s", out, advice)
 		}
 	}
@@ -24,10 +24,11 @@ func TestWhatIsAdvisedCanBeDone(t *testing.T) {
 
 // Settings of another version are not compared one by one: it had others.
 func TestVersionsAreToldApart(t *testing.T) {
-	wanted := map[string]any{"version": "2", "epsilon": "1", "data": ""}
+	wanted := map[string]any{"version": "2", "epsilon": "1", "data": "", "inputs": "a-b", "rows": 2}
 	for want, settings := range map[string]map[string]any{
 		"comes from another version of this program": {"version": "1", "epsilon": "1", "data": "/x.csv", "format": "csv"},
-		"differs in: epsilon":                        {"version": "2", "epsilon": "2", "data": ""},
+		"differs in: epsilon":                        {"version": "2", "epsilon": "2", "data": "", "inputs": "a-b", "rows": 2},
+		"differs in: schema, rows":                   {"version": "2", "epsilon": "1", "data": "", "inputs": "a-c", "rows": 3},
 	} {
 		if got := difference(settings, wanted); got != want {
 			t.Errorf("found %q, want %q", got, want)

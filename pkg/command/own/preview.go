@@ -10,6 +10,7 @@ import (
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
 )
 
@@ -23,6 +24,7 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 		return err
 	}
 	if _, err := store.Open(id); !errors.Is(err, run.ErrUnknown) {
+		s.again = err == nil
 		return err
 	}
 	if err := experiment.CheckUnread(spec); err != nil {
@@ -36,8 +38,10 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 	if err != nil {
 		return err
 	}
-	if s.delta*float64(n) >= 1 && pays(settingsOf(spec)) {
-		return fmt.Errorf("--delta is %g, which is not below 1/%d and so allows a method that publishes a record now and then; nothing was computed, and nothing paid. Take a smaller one, such as %.0e", s.delta, n, 0.1/float64(n))
+	if pays(settingsOf(spec)) {
+		if err := synth.CheckDelta(s.delta, n); err != nil {
+			return fmt.Errorf("%w; nothing was computed, and nothing paid", err)
+		}
 	}
 	if len(faults) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "For the keeper only, before anything is paid: this does not agree with the schema.")
@@ -46,7 +50,7 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 		}
 	}
 	if most == "" {
-		return s.tellEarlier(cmd.ErrOrStderr(), store, spec)
+		return s.tellBefore(cmd.Context(), cmd.ErrOrStderr(), store, spec)
 	}
 	return fmt.Errorf("%s; nothing was computed, and nothing paid. Mend the schema %s, or the data: `molehill schema check` lists all that disagrees", most, s.schema)
 }

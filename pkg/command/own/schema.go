@@ -14,6 +14,7 @@ import (
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/whole"
 	"molehill/viz"
 )
@@ -36,7 +37,7 @@ tables are made from what is known without looking at the rows: so correct the
 draft (an age is from 0 to 120, whoever is in the table), exclude what must not
 come out, and then confirm column by column that it is public. ` + "`molehill synth`" + `
 looks at nothing before.`,
-		Example: "  molehill schema people.csv --target income\n  molehill schema confirm people.schema.json age income\n  molehill schema check people.schema.json people.csv",
+		Example: "  molehill schema people.csv --target income\n  (edit people.schema.json: what is public, and not what the rows happen to have)\n  molehill schema confirm people.schema.json age income\n  molehill schema check people.schema.json people.csv",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := look(args[0]); err != nil {
 				return err
@@ -67,7 +68,8 @@ looks at nothing before.`,
 			if target != "" {
 				schema.Target = target
 			}
-			if err := schema.Check(); err != nil {
+			nothing := len(schema.Modelled()) == 0
+			if err := schema.Check(); err != nil && !nothing {
 				return fmt.Errorf("the draft: %w", err)
 			}
 			if err := whole.Write(out, 0o600, schema.Encode); err != nil {
@@ -82,7 +84,11 @@ looks at nothing before.`,
 			if names := schema.NamedLikeValues(); names != nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "\nColumns are called like values: %s. Is the first line of the table that of the names? If it is a record, write a line of names above it, and draft again: names are public.\n", strings.Join(names, ", "))
 			}
+			if nothing {
+				return fmt.Errorf("the draft %s leaves out all columns: their notes in it say why; give those that are to be made a kind", out)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "\nThis was read off the rows and is as private as they are. Next:\n  1. edit %s: ranges and categories as they are known without the rows\n  2. molehill schema confirm %[1]s COLUMN…   (or set \"public\": true in it)\n  3. molehill synth --data %s --schema %[1]s --epsilon 1 --out synthetic.csv\n", cli.Quote(out), cli.Quote(args[0]))
+			fmt.Fprint(cmd.OutOrStdout(), tellName(schema.Name))
 			return nil
 		},
 	}
@@ -92,6 +98,11 @@ looks at nothing before.`,
 	cmd.Flags().BoolVar(&force, "force", false, "replace a schema that is there")
 	cmd.AddCommand(schemaConfirm(), schemaCheck())
 	return cmd
+}
+
+// tellName says what a schema's name is for.
+func tellName(name string) string {
+	return fmt.Sprintf("What is made of it is booked under %s%s, after \"name\" in the schema: schemas of the same people, in whatever file they are, need one name to share one budget.\n", synth.Own, name)
 }
 
 // look finds data of one's own.

@@ -42,6 +42,7 @@ This was read off the images and is as private as they are. Next:
   3. molehill schema check %[1]s %[2]s, which lists files that are not used
   4. molehill synth --data %[2]s --schema %[1]s --epsilon 5 --out synthetic.zip
 `, cli.Quote(out), cli.Quote(data))
+	fmt.Fprint(cmd.OutOrStdout(), tellName(schema.Name))
 	return nil
 }
 

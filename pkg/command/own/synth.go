@@ -31,6 +31,7 @@ type synthesis struct {
 	settings                       []string
 	unexamined, replace, printJSON bool
 	images                         bool // what data are: images, not a table
+	again                          bool // whether the run was there already
 }
 
 // synthesize makes a synthetic table, or synthetic images.
@@ -53,7 +54,7 @@ The schema has to be confirmed first (` + "`molehill schema`" + `). The work is 
 other: the same command again finds it and spends nothing, and so does another
 format. Other data, another schema, ε, δ, method, number of rows, seed, or setting (--set)
 is another release, even where it changes what comes after; the ledger counts both.`,
-		Example: "  molehill schema people.csv\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv\n\n  molehill schema photos\n  molehill schema confirm photos.schema.json --all\n  molehill synth --data photos --epsilon 5 --delta 1e-6 --out synthetic.zip",
+		Example: "  molehill schema people.csv\n  (edit people.schema.json: what is public, and not what the rows happen to have)\n  molehill schema confirm people.schema.json --all\n  molehill synth --data people.csv --epsilon 2 --delta 1e-6 --out synthetic.csv\n\n  molehill schema photos\n  (edit photos.schema.json)\n  molehill schema confirm photos.schema.json --all\n  molehill synth --data photos --epsilon 5 --delta 1e-6 --out synthetic.zip",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	flags := cmd.Flags()
@@ -136,6 +137,9 @@ func (s *synthesis) check() error {
 	check := s.checkTable
 	if s.images = info.IsDir() || pictures.IsSchema(s.schema); s.images {
 		check = s.checkImages
+	}
+	if _, err := table.ReadSchema(s.schema); err == nil && s.images {
+		return fmt.Errorf("%s is the schema of a table, and %s a folder of images; `molehill schema %[2]s --out FILE` drafts another, which --schema FILE names", s.schema, s.data)
 	}
 	if err := check(); err != nil {
 		return err

@@ -22,7 +22,6 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/plugin"
-	"molehill/pkg/run"
 	"molehill/privacy"
 )
 
@@ -104,8 +103,8 @@ func (c *Config) Check() (err error) {
 		name  string
 		value float64
 	}{{"emphasis", c.Emphasis}, {"singles", c.Singles}, {"step_size", c.StepSize}} {
-		if !(field.value > 0 && field.value <= 1000) {
-			return fmt.Errorf("%s is %v; expected a number above 0, up to 1000", field.name, field.value)
+		if !(field.value >= 1e-3 && field.value <= 1000) { // far below, counts are lost in their own noise
+			return fmt.Errorf("%s is %v; expected a number from 0.001 to 1000", field.name, field.value)
 		}
 	}
 	if err := c.Settings.Check(); err != nil {
@@ -125,12 +124,8 @@ func (c *Config) CheckUnread() error {
 	return experiment.CheckRead(c, settings(), c.Method, reads)
 }
 
-// Pin implements experiment.Pinner: other rows or another schema are another run.
-//
-// What tells the rows from others is a hash under a key of this store that only its
-// owner can read. A plain hash would be an answer, with certainty, to whoever knows
-// all records but one and tries what the last may be; and the names of runs, which
-// are made of it, stand in reports.
+// Pin implements experiment.Pinner: other rows or another schema are another run, however
+// the schema's file is written (Hash).
 func (c *Config) Pin() (err error) {
 	if c.Inputs, err = c.inputs(); err != nil {
 		return err
@@ -139,19 +134,19 @@ func (c *Config) Pin() (err error) {
 }
 
 func (c *Config) inputs() (string, error) {
-	store, err := run.DefaultStore()
+	schema, err := table.ReadSchema(c.Schema)
+	if err != nil {
+		return "", Settled(c.Inputs, err)
+	}
+	rows, err := fileSum(c.Data)
 	if err != nil {
 		return "", err
 	}
-	var sums []byte
-	for _, path := range []string{c.Data, c.Schema} {
-		sum, err := fileSum(path)
-		if err != nil {
-			return "", err
-		}
-		sums = append(sums, sum...)
+	said, err := schema.Sum()
+	if err != nil {
+		return "", err
 	}
-	return store.Keyed(sums)
+	return Hash(rows, said)
 }
 
 func fileSum(path string) ([]byte, error) {
@@ -166,6 +161,14 @@ func fileSum(path string) ([]byte, error) {
 
 func (c *Config) budget() privacy.Budget {
 	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
+}
+
+// CheckDelta refuses a δ under which a method may publish one of n records now and then.
+func CheckDelta(delta float64, n int) error {
+	if delta*float64(n) < 1 {
+		return nil
+	}
+	return fmt.Errorf("delta is %g, which is not below 1/%d and so allows a method that publishes a record now and then; take a smaller one, such as %.0e", delta, n, 0.1/float64(n))
 }
 
 // Own begins the names under which the ledger books what is spent on tables.

@@ -51,8 +51,8 @@ func publish(r *run.Run, c *Config, statement privacy.Statement, synthetic *tabl
 	schema := synthetic.Schema
 	d := report.Document{
 		Title: "Privacy report: synthetic " + schema.Name,
-		Summary: fmt.Sprintf("A synthetic table of %d rows and %d columns, made of a private table of %d rows by Molehill's %s method, with (ε, δ) = (%v, %g).",
-			synthetic.Len(), len(synthetic.Columns), n, c.Method, statement.Epsilon(), statement.Delta),
+		Summary: fmt.Sprintf("A synthetic table of %d rows and %d columns, made of a private table of %d rows by Molehill's %s method, %s.",
+			synthetic.Len(), len(synthetic.Columns), n, c.Method, report.Short(statement)),
 		Sections: []report.Section{
 			report.Promise(statement, "row"), report.NotPromised(statement), result, declared(schema),
 			{Heading: "What was not looked at", Text: []string{"This report looks at the release and the synthetic table, and at no record. What compares with the records is not private; it is in another report, for their keeper."}},

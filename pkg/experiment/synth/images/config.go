@@ -12,23 +12,20 @@ package images
 
 import (
 	"context"
-	"crypto/sha256"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"molehill/models"
 	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/dataset/schema"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/plugin"
-	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/transport/harmonic"
 )
@@ -191,8 +188,7 @@ func (c *Config) CheckUnread() error {
 }
 
 // Pin implements experiment.Pinner: other files or another schema are another run.
-// What tells them from others is hashed under a key of this store (run.Store.Keyed):
-// the names of runs, which are made of it, stand in reports.
+// The schema counts for what it says, however its file is written (synth.Hash).
 func (c *Config) Pin() (err error) {
 	if c.Inputs, err = c.inputs(context.Background()); err != nil {
 		return err
@@ -201,15 +197,11 @@ func (c *Config) Pin() (err error) {
 }
 
 func (c *Config) inputs(ctx context.Context) (string, error) {
-	store, err := run.DefaultStore()
-	if err != nil {
-		return "", err
-	}
-	schema, err := pictures.ReadSchema(c.Schema)
+	images, err := pictures.ReadSchema(c.Schema)
 	if err != nil {
 		return "", synth.Settled(c.Inputs, err)
 	}
-	source, err := pictures.Open(c.Data, schema)
+	source, err := pictures.Open(c.Data, images)
 	if err != nil {
 		return "", err
 	}
@@ -217,16 +209,11 @@ func (c *Config) inputs(ctx context.Context) (string, error) {
 	if err = errors.Join(err, source.Close()); err != nil {
 		return "", err
 	}
-	text, err := os.Open(c.Schema)
+	said, err := schema.Sum(images)
 	if err != nil {
 		return "", err
 	}
-	h := sha256.New()
-	_, err = io.Copy(h, text)
-	if err = errors.Join(err, text.Close()); err != nil {
-		return "", err
-	}
-	return store.Keyed(append(records, h.Sum(nil)...))
+	return synth.Hash(records, said)
 }
 
 func (c *Config) budget() privacy.Budget {

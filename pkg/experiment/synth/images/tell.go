@@ -113,8 +113,8 @@ func (m *made) tell(ctx context.Context, r *run.Run, c *Config, statement privac
 	}
 	d := report.Document{
 		Title: "Privacy report: synthetic " + m.schema.Name,
-		Summary: fmt.Sprintf("%d synthetic images of %v, made of %d private ones by Molehill's %s method, with (ε, δ) = (%v, %g).",
-			m.points.Len(), m.schema.Images.Shape, n, c.Method, statement.Epsilon(), statement.Delta),
+		Summary: fmt.Sprintf("%d synthetic images of %v, made of %d private ones by Molehill's %s method, %s.",
+			m.points.Len(), m.schema.Images.Shape, n, c.Method, report.Short(statement)),
 		Sections: []report.Section{
 			report.Promise(statement, "image"), report.NotPromised(statement), m.seen(released, shown), m.declared(),
 			{Heading: "What was not looked at", Text: []string{"This report looks at the release and the synthetic images, and at no private one. What compares with those is not private; it is in another report, for their keeper."}},

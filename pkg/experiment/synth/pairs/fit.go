@@ -93,6 +93,8 @@ func (f Fit) seek(ctx context.Context, m *Model) error {
 			}
 		}
 		switch {
+		case math.IsNaN(distance):
+			return fmt.Errorf("pairs: after sweep %d the rows are no number away from what was released; are weights too small for their noise?", sweep+1)
 		case sweep >= f.Sweeps:
 			continue
 		case distance > worse*best:
