@@ -25,7 +25,7 @@ func TestAuditOfBothWays(t *testing.T) {
 		s := settings(c.name)
 		s.Records, s.Batch, s.Steps, s.Delta, s.Epsilon, s.Both = 30, 30, 2, 1e-4, claimed, c.both
 		public := noise.Seeded(3)
-		w, claims, err := s.kind.new(s, open(t), normal(30, public, "X"), Points(30, public, "Z"), noise.Seeded(1), public)
+		w, claims, err := s.kind.new(s, open(t), normal(30, public, "X"), Points(30, public, "Z"), public)
 		if err != nil {
 			t.Fatal(err)
 		}

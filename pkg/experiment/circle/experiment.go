@@ -29,7 +29,7 @@ const (
 // method is how a generator learns of Z.
 type method interface {
 	promise() privacy.Plan
-	begin() error // after the statement is written, before the first step
+	begin(*privacy.Releaser) error // of promise, after the statement is written, before the first step
 	step(step int) error
 	spent(steps int) (epsilon [2]privacy.Epsilon, err error)
 	tell(run.Values) (words string, err error) // what noise there was
@@ -43,7 +43,7 @@ type kind struct {
 	plugin.Info
 	config func(experiment.Preset) Config
 	check  func(*Config) error
-	new    func(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (method, []privacy.Claim, error)
+	new    func(c *Config, on *backend.Backend, x, z transport.Points, public noise.Source) (method, []privacy.Claim, error)
 	game   func(c *Config, seed uint64, statement privacy.Statement) (audit.Game, error)
 
 	notCovered []string // by a statement, beside what no statement covers
@@ -122,7 +122,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	}
 	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
 	x, z := normal(c.Records, public, "X"), Points(c.Records, public, "Z")
-	w, claims, err := c.kind.new(c, on, x, z, secret, public)
+	w, claims, err := c.kind.new(c, on, x, z, public)
 	if err != nil {
 		return result, err
 	}
@@ -141,7 +141,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.WritePrivacy(statement); err != nil { // before the first release
 		return result, err
 	}
-	if err := w.begin(); err != nil {
+	if err := w.begin(experiment.Releaser(r, w.promise(), secret)); err != nil {
 		return result, err
 	}
 	t := &training{method: w, config: c, source: normal(scored, public, "source"), target: Points(scored, public, "target"),

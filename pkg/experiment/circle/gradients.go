@@ -58,7 +58,7 @@ func (c *Config) protected() int {
 	return ofZ
 }
 
-func gradients(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (method, []privacy.Claim, error) {
+func gradients(c *Config, on *backend.Backend, x, z transport.Points, public noise.Source) (method, []privacy.Claim, error) {
 	category := make([]int, 2*c.Records)
 	for i := range c.Records {
 		category[c.Records+i] = 1
@@ -98,13 +98,15 @@ func gradients(c *Config, on *backend.Backend, x, z transport.Points, secret, pu
 		claims = append(claims, claim)
 	}
 	m := matching.Model{Input: []int{2}, Outputs: 2, Inner: layers()}
-	w.release = w.plan.Releaser(secret)
 	w.learner, err = matching.New(on, m, layer.Init(m.Network(), public.Stream("parameters", 0).Uint64()), train.Optimizer{Name: c.Optimizer})
 	return w, claims, err
 }
 
-// begin has nothing to do: every step looks at records of its own.
-func (w *byGradients) begin() error { return nil }
+// begin releases nothing: every step looks at records of its own.
+func (w *byGradients) begin(release *privacy.Releaser) error {
+	w.release = release
+	return nil
+}
 
 func (w *byGradients) step(step int) error {
 	rows, err := w.release.Draw(step)

@@ -31,7 +31,7 @@ func TestBothSidesAreAccountedFor(t *testing.T) {
 		c := settings("circle")
 		c.Both = both
 		x, z := normal(c.Records, noise.Seeded(1), "X"), Points(c.Records, noise.Seeded(1), "Z")
-		w, claims, err := gradients(c, on, x, z, noise.Seeded(2), noise.Seeded(1))
+		w, claims, err := gradients(c, on, x, z, noise.Seeded(1))
 		if err != nil {
 			t.Fatal(err)
 		}

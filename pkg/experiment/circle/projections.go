@@ -27,7 +27,6 @@ import (
 type byProjections struct {
 	config     *Config
 	plan       privacy.Plan
-	release    *privacy.Releaser
 	x, z       transport.Points
 	directions sliced.Directions // of all steps
 	released   [][]float64       // sorted noisy projections of Z, [k, batch]
@@ -47,7 +46,7 @@ func (c *Config) fixed(public noise.Source) sliced.Directions {
 	return sliced.Orthonormal(2, (c.Projections+1)/2, public.Stream("directions", 0))
 }
 
-func projections(c *Config, on *backend.Backend, x, z transport.Points, secret, public noise.Source) (method, []privacy.Claim, error) {
+func projections(c *Config, on *backend.Backend, x, z transport.Points, public noise.Source) (method, []privacy.Claim, error) {
 	w := &byProjections{config: c, x: x, z: z, public: public, directions: c.fixed(public)}
 	sampler := sampling.FixedSize{Size: c.Batch}
 	var err error
@@ -56,14 +55,13 @@ func projections(c *Config, on *backend.Backend, x, z transport.Points, secret, 
 	if err != nil {
 		return nil, nil, err
 	}
-	w.release = w.plan.Releaser(secret)
 	w.made, err = generator.NewWith(on, network{}, train.Optimizer{Name: c.Optimizer}, public.Stream("parameters", 0).Uint64())
 	return w, nil, err
 }
 
 // begin releases projections of some records, moved to within M of the origin.
-func (w *byProjections) begin() error {
-	rows, err := w.release.Draw(0)
+func (w *byProjections) begin(release *privacy.Releaser) error {
+	rows, err := release.Draw(0)
 	if err != nil {
 		return err
 	}
@@ -77,7 +75,7 @@ func (w *byProjections) begin() error {
 			values = append(values, float64(v))
 		}
 	}
-	if err := w.release.Release(values, w.plan.Sensitivity, 0); err != nil {
+	if err := release.Release(values, w.plan.Sensitivity, 0); err != nil {
 		return err
 	}
 	for line := range slices.Chunk(values, len(rows)) {

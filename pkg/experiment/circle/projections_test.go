@@ -19,8 +19,7 @@ func TestVelocityIsADerivative(t *testing.T) {
 	z := Points(c.Records, noise.Seeded(1), "Z")
 	w := &byProjections{config: c, z: z, public: noise.Seeded(5), directions: sliced.Orthonormal(2, 3, noise.Seeded(6).Stream("directions", 0))}
 	w.plan = privacy.Plan{Sensitivity: sliced.ProjectionSensitivity(w.directions, 2), Sampler: sampling.FixedSize{Size: 20}, Records: c.Records, Steps: 1, Budget: c.budget(), Coordinates: 120, NoiseStd: 0.3}
-	w.release = w.plan.Releaser(noise.Seeded(7))
-	if err := w.begin(); err != nil {
+	if err := w.begin(w.promise().Releaser(noise.Seeded(7))); err != nil {
 		t.Fatal(err)
 	}
 	made := normal(20, noise.Seeded(8), "made")
@@ -64,12 +63,12 @@ func TestProjectionsAreReleasedWithNoise(t *testing.T) {
 		c := settings("circle-projections")
 		c.Records, c.Batch, c.Projections, c.Epsilon = 1000, 1000, 4, privacy.Epsilon(epsilon)
 		z := Points(c.Records, noise.Seeded(1), "Z")
-		w, _, err := projections(c, on, normal(c.Records, noise.Seeded(1), "X"), z, noise.Seeded(2), noise.Seeded(1))
+		w, _, err := projections(c, on, normal(c.Records, noise.Seeded(1), "X"), z, noise.Seeded(1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(w.close)
-		if err := w.begin(); err != nil {
+		if err := w.begin(w.promise().Releaser(noise.Seeded(2))); err != nil {
 			t.Fatal(err)
 		}
 		return w.(*byProjections), slices.Concat(w.(*byProjections).released...)

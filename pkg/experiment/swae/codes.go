@@ -73,7 +73,7 @@ func CodesOf(r *run.Run) (c Codes, err error) {
 	}
 	for i := 0; i < len(c.Table); i += c.Dim + 1 {
 		class := float64(c.Table[i+c.Dim])
-		if !(class >= 0 && class < 1000) || class != math.Trunc(class) {
+		if !(class >= 0 && class < mostClasses) || class != math.Trunc(class) {
 			return c, fmt.Errorf("swae: %s.npy of %s: row %d is of class %v; expected a number from 0", CodesName, r.ID, i/(c.Dim+1), class)
 		}
 		for len(c.Classes) <= int(class) {
@@ -82,6 +82,9 @@ func CodesOf(r *run.Run) (c Codes, err error) {
 	}
 	return c, nil
 }
+
+// mostClasses bounds what a damaged file may ask for.
+const mostClasses = 1 << 16
 
 // Figure draws codes over points that images are generated from, two coordinates at a time, in the colour
 // and the shape of their class (004, Figures 3 and 9). It has nothing to draw of codes

@@ -3,6 +3,7 @@ package swae
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"molehill/models/backend"
 	"molehill/models/matching"
@@ -56,6 +57,9 @@ func images(ctx context.Context, name string, n int, say func(run.Event)) (*data
 		if d.Labels == nil || len(d.Classes) < 2 {
 			return nil, fmt.Errorf("images of %s have no labels, which generated ones should get; take a data set that has some", name)
 		}
+	}
+	if held := splits.Test.Labels; len(held) > 0 && !slices.ContainsFunc(held, func(class int) bool { return class != held[0] }) {
+		return nil, fmt.Errorf("held-out images of %s are all of class %s, and what is made is shown and judged by their classes; hold out some of another", name, splits.Test.Classes[held[0]])
 	}
 	return splits, splits.CheckImages()
 }

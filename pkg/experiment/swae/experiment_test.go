@@ -75,6 +75,7 @@ func init() {
 	for name, spoil := range map[string]func(*dataset.Dataset){
 		"bright-glyphs":   func(d *dataset.Dataset) { d.X[3*pixels+7] = 255 },
 		"nameless-glyphs": func(d *dataset.Dataset) { d.Labels, d.Classes = nil, nil },
+		"zeros":           func(d *dataset.Dataset) { clear(d.Labels) },
 	} {
 		dataset.Registry.Register(spoilt{source{name, false}, spoil})
 	}
@@ -324,6 +325,7 @@ func TestTheLedgerIsRight(t *testing.T) {
 		{map[string]string{"dataset": "five-gaussians"}, 0, "scale them to that and make them grey"},
 		{map[string]string{"dataset": "bright-glyphs"}, 0, "image 3 has a pixel of 255; expected values in [0, 1], divide by"},
 		{map[string]string{"dataset": "nameless-glyphs"}, 0, "have no labels, which generated ones should get; take a data set that has some"},
+		{map[string]string{"dataset": "zeros"}, 0, "are all of class 0"},
 		{map[string]string{"learning_rate": "1e30"}, 1, "no longer finite"},
 	} {
 		where := t.TempDir() + "/ledger.db"
