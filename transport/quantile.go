@@ -27,7 +27,8 @@ func BinQuantile(means []float32) Quantile {
 	return Quantile{Values: means, First: step / 2, Step: step}
 }
 
-// At returns the value at level u in [0, 1], or NaN if there are no knots.
+// At returns the value at level u in [0, 1], or NaN if there are no knots. Knots are less
+// than the largest number of their type apart; else take Exact.
 func (q Quantile) At(u float64) float32 {
 	lower, upper, part := q.beside(u)
 	return lower + float32(part)*(upper-lower)

@@ -66,7 +66,10 @@ func (l SmoothedLine) RelativeCost(p float64) (cost, bound float64, err error) {
 		if err := checkLine(side.name, side.at, side.weights); err != nil {
 			return 0, 0, err
 		}
-		for _, v := range side.at {
+		for i, v := range side.at {
+			if side.weights != nil && side.weights[i] == 0 {
+				continue // it is not there
+			}
 			origin, last = min(origin, v), max(last, v)
 		}
 	}
@@ -108,13 +111,18 @@ type table struct {
 func tabulate(at, weights []float64, origin, sigma float64) *table {
 	shares := Shares(weights, len(at))
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range at {
-		low, high = min(low, (v-origin)/sigma), max(high, (v-origin)/sigma)
+	for i, v := range at {
+		if shares[i] > 0 {
+			low, high = min(low, (v-origin)/sigma), max(high, (v-origin)/sigma)
+		}
 	}
 	n := int(math.Ceil((high-low)*nodesPerSigma)) + 2*reach + 1
 	t := &table{low - reach/float64(nodesPerSigma), make([]float64, n), make([]float64, n), make([]float64, n)}
 	around := make([][moments]float64, n) // Σ share·(−δ)^q/q! of the points nearest to each node
 	for i, v := range at {
+		if shares[i] == 0 {
+			continue
+		}
 		place := ((v-origin)/sigma - t.first) * nodesPerSigma
 		node := int(math.Round(place))
 		delta, term := (place-float64(node))/nodesPerSigma, shares[i]

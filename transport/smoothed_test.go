@@ -172,3 +172,14 @@ func TestSmoothedRefusesBadInput(t *testing.T) {
 		}
 	}
 }
+
+// A point without weight is not there, however far away.
+func TestSmoothingPassesOverPointsWithoutWeight(t *testing.T) {
+	with := SmoothedLine{Line: Line{X: []float64{0, 1, 1e9}, A: []float64{1, 1, 0}, Y: []float64{0.5}}, Sigma: 0.1}
+	without := SmoothedLine{Line: Line{X: []float64{0, 1}, A: []float64{1, 1}, Y: []float64{0.5}}, Sigma: 0.1}
+	got, _, err := with.Cost(2)
+	want, _, other := without.Cost(2)
+	if err != nil || other != nil || got != want {
+		t.Errorf("%v and %v; %v, %v", got, want, err, other)
+	}
+}

@@ -244,3 +244,30 @@ func BenchmarkNearestNeighbour(b *testing.B) {
 		})
 	}
 }
+
+// The nearest among the smallest numbers there are is the nearest: products of theirs
+// round to multiples of 2⁻¹⁴⁹.
+func TestNearestAmongTheSmallestNumbers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, scale := range []float64{1e-21, 1e-22, 1e-23, 1e-30} {
+		x, y := transport.NewPoints(60, 784), transport.NewPoints(90, 784)
+		for _, p := range []transport.Points{x, y} {
+			for i := range p.Data {
+				p.Data[i] = float32(scale * rng.NormFloat64())
+			}
+		}
+		found, err := nearest(x, y, 1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range found {
+			least := math.Inf(1)
+			for j := range y.Len() {
+				least = min(least, squaredDistance(x.Row(i), y.Row(j)))
+			}
+			if found[i][0].squared != least {
+				t.Fatalf("scale %g, query %d: %v away, and the nearest is %v", scale, i, found[i][0].squared, least)
+			}
+		}
+	}
+}

@@ -155,7 +155,7 @@ func (s *search) compare(first, t int, panel []float32) {
 // point y of tile t that may be among the nearest of query x: what is found so
 // far, and the rounding of centring (2⁻²⁴ of each norm), of ½‖y‖² and of the
 // product ((dim+3)·2⁻²⁴ times the product of the norms, Higham 2002, Section 3.1),
-// all doubled.
+// all doubled; and among the smallest numbers there are, 2⁻¹⁴⁹ for each.
 func (s *search) least(at, t int) float32 {
 	worst := s.found[at][len(s.found[at])-1].squared
 	if worst == 0 {
@@ -165,7 +165,7 @@ func (s *search) least(at, t int) float32 {
 	if norms*norms > math.MaxFloat32 {
 		return float32(math.Inf(-1)) // products may overflow: all are measured
 	}
-	slack := (float64(s.set.Dim) + 9) * norms * norms * 0x1p-23
+	slack := (float64(s.set.Dim) + 9) * (norms*norms*0x1p-23 + 0x1p-148)
 	return math.Nextafter32(float32((s.here.squares[at]-worst-slack)/2), float32(math.Inf(-1)))
 }
 

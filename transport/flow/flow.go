@@ -115,7 +115,7 @@ func (f Flow) Step(x transport.Points, guide Guide, step int) error {
 	if std > 0 && f.Secret != nil {
 		return f.secretStep(x, guide, step)
 	}
-	drift, err := guide.Drift(f, x, step)
+	drift, err := f.guided(x, guide, step)
 	if err != nil {
 		return err
 	}
@@ -123,14 +123,24 @@ func (f Flow) Step(x transport.Points, guide Guide, step int) error {
 		x.Data[i] += h * v
 	}
 	if std > 0 {
-		if err := f.Random.Normal(drift, std, "diffusion", step); err != nil {
+		noise := make([]float32, len(drift))
+		if err := f.Random.Normal(noise, std, "diffusion", step); err != nil {
 			return err
 		}
-		for i, z := range drift {
+		for i, z := range noise {
 			x.Data[i] += z
 		}
 	}
 	return nil
+}
+
+// guided are a guide's velocities, of all particles.
+func (f Flow) guided(x transport.Points, guide Guide, step int) ([]float32, error) {
+	drift, err := guide.Drift(f, x, step)
+	if err == nil && len(drift) != len(x.Data) {
+		err = fmt.Errorf("flow: a guide that gives %d velocities' coordinates for %d particles of %d; each of them needs its own", len(drift), x.Len(), x.Dim)
+	}
+	return drift, err
 }
 
 // diffusionStd is √(2λh).

@@ -306,3 +306,23 @@ func BenchmarkDrift(b *testing.B) {
 		})
 	}
 }
+
+// kept gives the same velocities at every step, which are its own.
+type kept []float32
+
+func (k kept) Drift(Flow, transport.Points, int) ([]float32, error) { return k, nil }
+
+func TestGuidesKeepWhatTheyGive(t *testing.T) {
+	f := Flow{StepSize: 1, Diffusion: 1, Random: noise.Seeded(1)}
+	x := f.Start(3, 2)
+	k := kept{1, 1, 1, 1, 1, 1}
+	if err := f.Step(x, k, 0); err != nil || !slices.Equal(k, kept{1, 1, 1, 1, 1, 1}) {
+		t.Error(k, err)
+	}
+	secret := noise.Seeded(2)
+	for _, f := range []Flow{{StepSize: 1}, {StepSize: 1, Diffusion: 1, Random: noise.Seeded(1), Secret: &secret}} {
+		if err := f.Step(x, kept{1, 1}, 0); err == nil || !strings.Contains(err.Error(), "each of them needs its own") {
+			t.Error(err)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (f Flow) velocities(x transport.Points, guide Guide, step int) ([]float64, 
 		}
 		return f.exactDrift(x, u, quantiles, step)
 	}
-	drift, err := guide.Drift(f, x, step)
+	drift, err := f.guided(x, guide, step)
 	velocities := make([]float64, len(drift))
 	for i, v := range drift {
 		velocities[i] = float64(v)

@@ -15,7 +15,7 @@ import (
 //
 // 001 prints its terms as Ŵ_λ = ⟨C, P⟩ with the plan P a constant of the
 // gradient, and that is Transport. Value has W_λ = OT_ε, ε = λ, in its place: the
-// same gradient, and a loss that cannot be negative.
+// same gradient by points, and of Biased a loss that is not negative.
 type Divergence struct {
 	Value, Transport *Node // [batch...]
 
@@ -28,10 +28,26 @@ type Divergence struct {
 //
 //	2·W(x, y) − W(x, x) − W(y, y),
 //
-// which is at least 0, and 0 for x = y. Half of it is the divergence of Feydy et
-// al. 2019. Both arguments of W(x, x) carry gradient.
+// which is 0 for x = y, and at least 0 for a cost C ≥ 0 of which exp(−C/ε) is a positive
+// kernel, as it is of distances and their squares. Half of it is the divergence of Feydy
+// et al. 2019; of unbalanced transport, where masses differ, it is with their
+// ε·(Σa − Σb)² (Séjourné et al. 2019), in Value. Both arguments of W(x, x) carry gradient.
 func (s Sinkhorn) Biased(x, y Measure) *Divergence {
-	return newDivergence(s.Solve(x, y), s.Solve(x, x), s.Solve(y, y))
+	d := newDivergence(s.Solve(x, y), s.Solve(x, x), s.Solve(y, y))
+	if s.Reach != 0 {
+		more := Sub(x.mass(d.Value), y.mass(d.Value))
+		d.Value = Add(d.Value, MulScalar(Square(more), s.Epsilon))
+	}
+	return d
+}
+
+// mass is the sum of the weights, as unbalanced transport takes them, [batch...] in the
+// type of like.
+func (m Measure) mass(like *Node) *Node {
+	if m.Weights == nil {
+		return OnesLike(like)
+	}
+	return ConvertDType(ReduceSum(m.Weights, -1), like.DType())
 }
 
 // Debiased returns the loss with samples drawn anew (001 Eq. 5),

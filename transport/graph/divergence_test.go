@@ -104,6 +104,30 @@ func TestDivergences(t *testing.T) {
 	})
 }
 
+// Where masses differ the loss of unbalanced transport is the host's, and not negative.
+func TestUnbalancedDivergence(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		ask(t, b)
+		const n = 7
+		x := normals(rand.New(rand.NewPCG(22, 1)), 0, 1, n, 2)
+		heavy := array{make([]float64, n), []int{1, n}}
+		for i := range heavy.values {
+			heavy.values[i] = 2. / n
+		}
+		s := graph.Sinkhorn{Epsilon: 1, Reach: 0.5, Iterations: 50_000, Tolerance: 1e-11}
+		out := evaluate(t, b, func(in []*Node) []*Node {
+			d := s.Biased(graph.Uniform(in[0]), graph.Measure{Points: in[0], Weights: in[1]})
+			return []*Node{d.Value, d.Converged}
+		}, x, heavy)
+		p := array{x.values, []int{n, 2}}.points()
+		want, err := sinkhorn.Solver{Epsilon: 1, Reach: 0.5, Tolerance: 1e-12, MaxIterations: 100_000}.Biased(transport.Uniform(p), transport.Measure{Points: p, Weights: heavy.values}, sinkhorn.SquaredL2)
+		if err != nil || out[1][0] != 1 || !(want.Value > 0) {
+			t.Fatal(out[1], want.Value, err)
+		}
+		near(t, "unbalanced", out[0][:1], []float64{want.Value}, 1e-8)
+	})
+}
+
 // A generator learns a target through the loss inside GoMLX's training step: in
 // the end its points are as far from the real ones as other real ones are.
 func TestTrainingStep(t *testing.T) {

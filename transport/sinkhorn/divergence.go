@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"molehill/transport"
 )
 
 // Divergence is a Sinkhorn loss of generated points X against real ones, of
 // 001. Its terms are transport costs with entropy, W_λ = OT_ε with ε = λ.
 type Divergence struct {
-	Value     float64   // of the terms' duals
+	Value     float64   // of the terms' duals (Biased: and masses)
 	ByX       []float64 // its derivative by X, [n, dim], by the envelope theorem
 	Terms     []*Result // of the transports, in the order of the formula
 	Converged bool      // all of them
@@ -20,14 +22,29 @@ type Divergence struct {
 //
 //	2·W(X, Y) − W(X, X) − W(Y, Y),
 //
-// which is at least 0, and 0 for X = Y. Half of it is the divergence of Feydy et
-// al. 2019. With a finite sample its gradient is biased.
+// which is 0 for X = Y, and at least 0 for a cost C ≥ 0 of which exp(−C/ε) is a positive
+// kernel, as it is of distances and their squares. Half of it is the divergence of Feydy
+// et al. 2019; of unbalanced transport, where masses differ, it is with their
+// ε·(Σa − Σb)² (Séjourné et al. 2019). With a finite sample its gradient is biased.
 func (s Solver) Biased(x, y transport.Measure, c Cost) (*Divergence, error) {
-	return s.divergence([]term{
+	d, err := s.divergence([]term{
 		{Problem{x, y, c}, 2, 0, none},
 		{Problem{x, x, c}, -1, 0, 0},
 		{Problem{y, y, c}, -1, none, none},
 	}, x)
+	if err == nil && s.Reach != 0 {
+		more := mass(x) - mass(y)
+		d.Value += s.Epsilon * more * more
+	}
+	return d, err
+}
+
+// mass is the sum of a measure's weights, as unbalanced transport takes them.
+func mass(m transport.Measure) float64 {
+	if m.Weights == nil {
+		return 1
+	}
+	return floats.Sum(m.Weights)
 }
 
 // Debiased returns the loss with samples X′ and Y′ drawn anew (001 Eq. 5),

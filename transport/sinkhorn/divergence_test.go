@@ -149,3 +149,35 @@ func TestPlan(t *testing.T) {
 	}
 	near(t, "transport", r.Transport, cost, 1e-10)
 }
+
+// A problem whose rows are met before any iteration, and whose columns are not, is solved.
+func TestRowsThatAreMetAtFirstAreNoSolution(t *testing.T) {
+	line := func(x ...float32) transport.Measure { return transport.Uniform(transport.Points{Dim: 1, Data: x}) }
+	kernel := [2][2]float64{{1.5, 0.5}, {1, 1}}
+	bridge := Func{Value: func(x, y []float32) float64 { return -math.Log(kernel[int(x[0])][int(y[0])]) }}
+	r, err := Solver{Epsilon: 1}.Solve(Problem{line(0, 1), line(0, 1), bridge})
+	if err != nil || !r.Converged || r.Iterations < 2 || r.MarginalError > 1e-4 {
+		t.Errorf("%d iterations leave marginals %v off: %v", r.Iterations, r.MarginalError, err)
+	}
+}
+
+// Of unbalanced transport the divergence is at least 0 where masses differ, too, and of
+// equal points and masses a and b at Reach → ∞ just ε·(a − b)² and what mass costs.
+func TestUnbalancedDivergencesAreNotNegative(t *testing.T) {
+	x := cloud(20, 2, 1, 0)
+	heavy := transport.Measure{Points: x, Weights: make([]float64, 20)}
+	for i := range heavy.Weights {
+		heavy.Weights[i] = 0.1
+	}
+	for _, c := range [][2]float64{{1, 0.1}, {10, 1}, {0.1, 5}} {
+		s := Solver{Epsilon: c[0], Reach: c[1], Tolerance: 1e-10, MaxIterations: 100_000}
+		d, err := s.Biased(transport.Uniform(x), heavy, SquaredL2)
+		if err != nil || !d.Converged || !(d.Value > 0) {
+			t.Errorf("ε = %v, ρ = %v: %v, %v", c[0], c[1], d.Value, err)
+		}
+		same, err := s.Biased(heavy, heavy, SquaredL2)
+		if err != nil || math.Abs(same.Value) > 1e-8 {
+			t.Errorf("of a measure from itself: %v, %v", same.Value, err)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func (s Solver) iterate(r *Result, spread float64) {
 		}
 		state.cool(max(s.Epsilon, state.epsilon*cooling))
 	}
+	state.loose = true
 	pace := pace{omega: 1}
 	for r.Iterations < s.MaxIterations {
 		off := sweep(pace.omega)

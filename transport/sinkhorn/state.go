@@ -37,6 +37,7 @@ type state struct {
 	epsilon    float64
 	reach      float64 // ρ; 0: balanced
 	same       bool    // x and y are one measure, f and g one slice
+	loose      bool    // no sweep has met the columns yet, at this ε
 	mass       float64 // what marginal errors are relative to: the mean mass of x and y
 
 	plan         []float64 // P at f⁰ and g⁰, [n, m]; nil: not kept

@@ -69,9 +69,10 @@ func (s *state) sweep(omega float64) (off float64) {
 	if s.reach != 0 {
 		s.center()
 	}
-	if omega != 1 || s.reach != 0 || len(lost) > 0 {
+	if omega != 1 || s.reach != 0 || len(lost) > 0 || s.loose {
 		off += columnsOff
 	}
+	s.loose = false
 	return off
 }
 
