@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"io"
+	"iter"
 	"math"
 	"slices"
 
@@ -179,7 +180,7 @@ func drawRuns(style *sheet.Style, i, n int, runs [][]point) sheet.Layer {
 		seen := 0
 		for _, run := range runs {
 			path = path[:0]
-			for k, p := range run {
+			for _, p := range run {
 				at := vg.Point{X: x(p.x), Y: y(p.y)}
 				if seen == next || len(run) == 1 {
 					marks = append(marks, at)
@@ -188,11 +189,11 @@ func drawRuns(style *sheet.Style, i, n int, runs [][]point) sheet.Layer {
 					next += stride
 				}
 				seen++
-				if k == 0 || k == len(run)-1 || apart(at, path[len(path)-1]) {
-					path = append(path, at)
-				}
+				path = append(path, at)
 			}
-			c.StrokeLines(sheet.Stroke(style.Index, 1.6), c.ClipLinesXY(path)...)
+			for part := range pieces(thin(path)) {
+				c.StrokeLines(sheet.Stroke(style.Index, 1.6), c.ClipLinesXY(part)...)
+			}
 		}
 		for _, at := range marks {
 			if c.Contains(at) {
@@ -202,10 +203,54 @@ func drawRuns(style *sheet.Style, i, n int, runs [][]point) sheet.Layer {
 	}
 }
 
-// apart reports whether two points are further apart than an eighth of a CSS pixel: a million points
-// then draw like a few thousand.
-func apart(p, q vg.Point) bool {
-	return math.Abs(float64(p.X-q.X)) > 0.1 || math.Abs(float64(p.Y-q.Y)) > 0.1
+// thin keeps, of neighbouring points that lie above each other within an eighth of a CSS pixel, the
+// first, the lowest, the highest and the last one, in place: a million points then draw like a few
+// thousand, however noisy.
+func thin(path []vg.Point) []vg.Point {
+	kept := path[:0]
+	for from := 0; from < len(path); {
+		lowest, highest, to := from, from, from
+		for to+1 < len(path) && math.Abs(float64(path[to+1].X-path[from].X)) <= 0.1 {
+			to++
+			if path[to].Y < path[lowest].Y {
+				lowest = to
+			}
+			if path[to].Y > path[highest].Y {
+				highest = to
+			}
+		}
+		column := []int{from, min(lowest, highest), max(lowest, highest), to}
+		column = slices.Compact(column) // they are in order
+		next := to + 1
+		for _, k := range column {
+			kept = append(kept, path[k])
+		}
+		from = next
+	}
+	return kept
+}
+
+// pieces are parts of a path, each of which begins where the one before it ends. The time to stroke a
+// path grows with the square of how often it crosses a line of pixels, so one that goes up and down is
+// cut; others keep their dashes.
+func pieces(path []vg.Point) iter.Seq[[]vg.Point] {
+	const most = 64 // turns of a piece
+	return func(yield func([]vg.Point) bool) {
+		from, turns := 0, 0
+		for k := 1; k+1 < len(path); k++ {
+			if (path[k].Y-path[k-1].Y)*(path[k+1].Y-path[k].Y) >= 0 {
+				continue
+			}
+			if turns++; turns < most {
+				continue
+			}
+			if !yield(path[from : k+1]) {
+				return
+			}
+			from, turns = k, 0
+		}
+		yield(path[from:])
+	}
 }
 
 // band fills between Low and High where both can be drawn.
@@ -214,10 +259,11 @@ func (l Line) band(style *sheet.Style, rangeX, rangeY *sheet.Range) sheet.Layer 
 	var runLow, runHigh []point
 	for k := range l.Y {
 		drawn := rangeX.Add(l.X[k])
-		drawn = rangeY.Add(l.Low[k]) && drawn
+		end, ok := lowEnd(rangeY, l.Low[k])
+		drawn = ok && drawn
 		drawn = rangeY.Add(l.High[k]) && drawn
 		if drawn {
-			runLow, runHigh = append(runLow, point{l.X[k], l.Low[k]}), append(runHigh, point{l.X[k], l.High[k]})
+			runLow, runHigh = append(runLow, point{l.X[k], end}), append(runHigh, point{l.X[k], l.High[k]})
 		}
 		if !drawn || k == len(l.Y)-1 {
 			low, high = append(low, runLow), append(high, runHigh)
@@ -233,11 +279,28 @@ func (l Line) band(style *sheet.Style, rangeX, rangeY *sheet.Range) sheet.Layer 
 				outline = append(outline, vg.Point{X: x(p.x), Y: y(p.y)})
 			}
 			for k := len(low[r]) - 1; k >= 0; k-- {
-				outline = append(outline, vg.Point{X: x(low[r][k].x), Y: y(low[r][k].y)})
+				outline = append(outline, vg.Point{X: x(low[r][k].x), Y: orEnd(low[r][k].y, y, c.Min.Y)})
 			}
 			c.FillPolygon(color.Color(shade), c.ClipPolygonXY(outline))
 		}
 	}
+}
+
+// lowEnd is the lower end of an interval as it can be drawn: NaN, for the end of the axis, where it is 0
+// or less and the axis logarithmic, and false where it is no number.
+func lowEnd(r *sheet.Range, v float64) (float64, bool) {
+	if r.Add(v) {
+		return v, true
+	}
+	return math.NaN(), r.Log && v <= 0 && !math.IsInf(v, 0)
+}
+
+// orEnd is where a value of lowEnd stands on an axis that begins at start.
+func orEnd(v float64, axis func(float64) vg.Length, start vg.Length) vg.Length {
+	if math.IsNaN(v) {
+		return start
+	}
+	return axis(v)
 }
 
 func lineEntry(style *sheet.Style, name string) sheet.Entry {

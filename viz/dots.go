@@ -69,8 +69,10 @@ func (f Dots) illustrate() (*picture, error) {
 				continue
 			}
 			drawn++
-			if f.Low != nil && span.Add(f.Low[i][j]) && span.Add(f.High[i][j]) {
-				chart.Layers = append(chart.Layers, f.bar(i, j, styles[j]))
+			if f.Low != nil {
+				if low, ok := lowEnd(&span, f.Low[i][j]); ok && span.Add(f.High[i][j]) {
+					chart.Layers = append(chart.Layers, f.bar(i, j, low, styles[j]))
+				}
 			}
 			chart.Layers = append(chart.Layers, f.dot(i, j, styles[j]))
 		}
@@ -83,6 +85,9 @@ func (f Dots) illustrate() (*picture, error) {
 	slices.Reverse(rows) // the first row on top
 	chart.Y = sheet.Axis{Categories: rows, Min: -0.5, Max: float64(len(rows)) - 0.5}
 	p := &picture{chart: chart, notes: span.Notes(), width: size(f.Width, 0)}
+	if outside := f.outside(chart.X); outside > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("Not drawn: %s beyond the axis.", sheet.Count(outside, "value")))
+	}
 	if missing > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("No dot for %d of %d combinations, which have no value.", missing, len(f.Rows)*len(f.Conditions)))
 	}
@@ -94,6 +99,18 @@ func (f Dots) illustrate() (*picture, error) {
 	}
 	p.height = each*vg.Length(len(rows)) + chart.Bottom() + sheet.TickType.Size/2 + sheet.LegendHeight(chart.Legend, width)
 	return p, nil
+}
+
+// outside counts values that an axis can show and does not reach.
+func (f Dots) outside(axis sheet.Axis) (count int) {
+	for _, row := range f.Values {
+		for _, v := range row {
+			if r := (sheet.Range{Log: axis.Log}); r.Add(v) && (v < axis.Min || v > axis.Max) {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 // check compares all shapes.
@@ -149,10 +166,10 @@ func (f Dots) dot(i, j int, style *sheet.Style) sheet.Layer {
 	}
 }
 
-func (f Dots) bar(i, j int, style *sheet.Style) sheet.Layer {
+func (f Dots) bar(i, j int, low float64, style *sheet.Style) sheet.Layer {
 	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
 		at := y(f.level(i, j))
-		ends := []vg.Point{{X: x(f.Low[i][j]), Y: at}, {X: x(f.High[i][j]), Y: at}}
+		ends := []vg.Point{{X: orEnd(low, x, c.Min.X), Y: at}, {X: x(f.High[i][j]), Y: at}}
 		c.StrokeLines(sheet.Line(sheet.Colour(style.Index), 1.4), c.ClipLinesXY(ends)...)
 	}
 }

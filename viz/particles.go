@@ -71,7 +71,17 @@ func (f Particles) illustrate() (*picture, error) {
 		if err != nil {
 			return nil, err
 		}
-		chart.Layers = append(chart.Layers, contour)
+		// Panels may have made the axes longer meanwhile: what holds a share of the mass is
+		// then to be of all that is shown, in each of them alike.
+		chart.Layers = append(chart.Layers, sheet.Layer(func(c *draw.Canvas, x, y func(float64) vg.Length) {
+			shown := Region{chart.X.Min, chart.X.Max, chart.Y.Min, chart.Y.Max}
+			if shown != region {
+				if wider, err := f.contour(shown, &dropped{}); err == nil {
+					contour = wider
+				}
+			}
+			contour(c, x, y)
+		}))
 	}
 	for _, p := range points {
 		if !region.has(p) {
