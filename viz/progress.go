@@ -7,10 +7,12 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"molehill/viz/internal/sheet"
 )
@@ -32,6 +34,8 @@ type Progress struct {
 
 	id  string                   // of the notebook's output, "" elsewhere
 	bar *progressbar.ProgressBar // of the terminal, nil elsewhere
+	// room is how many columns of the terminal there are for words; 0 for as many as they take.
+	room int
 }
 
 // progressInterval allows twelve updates each second: a little more than a run is looked at, so that no word
@@ -49,10 +53,14 @@ func NewProgress(title string, total int) *Progress {
 		if total <= 0 {
 			length = -1
 		}
+		width := 24
+		if columns, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && columns > 0 {
+			width, p.room = divide(columns, p.total)
+		}
 		p.bar = progressbar.NewOptions(length,
 			progressbar.OptionSetWriter(os.Stderr),
-			progressbar.OptionSetDescription(title),
-			progressbar.OptionSetWidth(24),
+			progressbar.OptionSetDescription(p.fitting()),
+			progressbar.OptionSetWidth(width),
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionThrottle(progressInterval),
 			progressbar.OptionClearOnFinish(),
@@ -63,6 +71,27 @@ func NewProgress(title string, total int) *Progress {
 		}
 	}
 	return p
+}
+
+// divide shares the columns of a terminal between a bar and words, beside what the bar says in numbers:
+// a line that is longer than the terminal leaves pieces of itself behind.
+func divide(columns, total int) (bar, words int) {
+	numbers := len(" 100% || (/, 1234 it/s) [12m34s:12m34s] ") + 2*len(strconv.Itoa(total))
+	left := max(columns-numbers, 0)
+	bar = min(max(left/3, 4), 24)
+	return bar, max(left-bar, 6)
+}
+
+// fitting is the line's words: the note goes where there is no room for it, and then the title's end.
+func (p *Progress) fitting() string {
+	words := join(p.title, p.count(), p.note)
+	if p.room > 0 && utf8.RuneCountInString(words) > p.room {
+		words = join(p.title, p.count())
+	}
+	if runes := []rune(words); p.room > 0 && len(runes) > p.room {
+		words = string(runes[:p.room-1]) + "…"
+	}
+	return words
 }
 
 // isTerminal reports whether a person may be watching the file.
@@ -92,7 +121,7 @@ func (p *Progress) Set(step int, note string) {
 	case p.id != "":
 		gonbui.SendData(p.running(now))
 	case p.bar != nil:
-		p.bar.Describe(join(p.title, p.count(), p.note))
+		p.bar.Describe(p.fitting())
 		_ = p.bar.Set(min(p.step, p.limit())) // standard error may be closed; the computation goes on
 	}
 }

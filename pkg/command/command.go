@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -53,8 +54,14 @@ func Main() {
 	// A second interrupt ends the process wherever it is, but not the one that timeout(1)
 	// sends along with the first: the run has to be told to stop.
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
-	err := New().ExecuteContext(ctx)
+	out := &output{to: os.Stdout}
+	root := New()
+	root.SetOut(out)
+	err := root.ExecuteContext(ctx)
 	stop()
+	if err == nil {
+		err = out.err
+	}
 	if err == nil {
 		return
 	}
@@ -68,6 +75,20 @@ func Main() {
 	}
 	fmt.Fprintln(os.Stderr, "molehill:", err)
 	os.Exit(1)
+}
+
+// output remembers that something could not be written, to a full disk say: what was asked
+// for is not there then, and whoever calls the command has to know.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(text []byte) (n int, err error) {
+	if n, err = o.to.Write(text); err != nil && o.err == nil {
+		o.err = fmt.Errorf("not all could be written: %w", err)
+	}
+	return n, err
 }
 
 // New returns the command line.

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -356,5 +359,39 @@ func TestSlowIsTold(t *testing.T) {
 	t.Setenv("GOMLX_BACKEND", "go")
 	if told("resume", "nobody") {
 		t.Error("who asked for the Go backend is told of XLA")
+	}
+}
+
+func TestManySeedsAreASlip(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	for _, arguments := range [][]string{
+		{"sweep", "five-gaussians", "--seeds", "20240101", "--finished"}, {"sweep", "flows-table1", "--seeds", "20240101", "--finished"},
+	} {
+		if _, err := molehill(t, arguments...); err == nil || !strings.Contains(err.Error(), "--seed is the first of them") {
+			t.Errorf("%v: %v", arguments, err)
+		}
+	}
+	if _, err := molehill(t, "sweep", "five-gaussians", "--seeds", "1000", "--grid", "steps="+numbered(101), "--finished"); err == nil || !strings.Contains(err.Error(), "fewer seeds") {
+		t.Error(err)
+	}
+}
+
+func numbered(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, strconv.Itoa(i+1))
+	}
+	return strings.Join(all, ",")
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestWhatCannotBeWrittenIsRemembered(t *testing.T) {
+	out := &output{to: full{}}
+	fmt.Fprintln(out, "a table") // whose error nobody looks at
+	if !errors.Is(out.err, syscall.ENOSPC) {
+		t.Error(out.err)
 	}
 }

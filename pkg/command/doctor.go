@@ -229,6 +229,9 @@ func books(ctx context.Context) finding {
 	}
 	defer l.Close()
 	all, err := l.Status(ctx)
+	if err == nil {
+		err = l.Writable(ctx)
+	}
 	if err != nil {
 		f.Found = err.Error()
 		return f

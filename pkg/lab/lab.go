@@ -55,7 +55,16 @@ func Epsilon(epsilon float64) Option {
 var Inf = math.Inf(1)
 
 // Set changes a setting by its name, as `molehill run --set` does.
-func Set(name string, value any) Option { return flag("--set", fmt.Sprintf("%s=%v", name, value)) }
+func Set(name string, value any) Option { return flag("--set", name+"="+spelt(value)) }
+
+// spelt is a value as settings are written: 1e6, a float64 in Go, may be a number of
+// things.
+func spelt(value any) string {
+	if v, ok := value.(float64); ok && v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
 
 // Preset chooses "quick" (the default) or "paper".
 func Preset(name string) Option { return flag("--preset", name) }

@@ -106,3 +106,23 @@ func TestCatalogueAsksTheProgram(t *testing.T) {
 		t.Errorf("its page is\n%s", page)
 	}
 }
+
+// A line of events that is none is passed over, and whole numbers may be floats in Go.
+func TestAForeignEventHidesNoRun(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	ask := func() *lab.Result {
+		return lab.Run("five-gaussians", lab.Set("particles", 2e2), lab.Set("steps", 20), lab.Set("sigma", 0.25))
+	}
+	r := ask()
+	path := filepath.Join(r.Run.Dir, "events.jsonl")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, append([]byte("garbage\n"), text...), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := ask(); again.ID != r.ID {
+		t.Errorf("found %s, want %s", again.ID, r.ID)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,6 +64,9 @@ func Runs(experiments ...string) List {
 	}
 	var list List
 	for _, entry := range entries {
+		if entry.Err != nil {
+			fmt.Fprintf(os.Stderr, "%s cannot be read: %v\n", entry.ID, entry.Err)
+		}
 		if entry.Err == nil && (len(experiments) == 0 || slices.Contains(experiments, entry.Run.Spec.Experiment)) {
 			list = append(list, &Result{entry.Run})
 		}

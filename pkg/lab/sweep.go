@@ -19,7 +19,7 @@ import (
 func Grid(name string, values ...any) Option {
 	texts := make([]string, len(values))
 	for i, v := range values {
-		texts[i] = fmt.Sprint(v)
+		texts[i] = spelt(v)
 	}
 	return flag("--grid", name+"="+strings.Join(texts, ","))
 }

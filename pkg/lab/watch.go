@@ -26,9 +26,14 @@ func follow(ctx context.Context, r *run.Run, look func()) error {
 	}
 	t := teller{run: r, open: func(title string, total int) bar { return viz.NewProgress(title, total) }}
 	defer t.finish()
+	said := false
 	for u := range r.Watch(ctx) {
-		if u.Err != nil {
+		if u.Err != nil && u.State == "" {
 			return u.Err
+		}
+		if u.Err != nil && !said { // of what it tells on the way; it goes on
+			said = true
+			fmt.Fprintf(os.Stderr, "%s: %v; what stands there is passed over\n", run.Short(r.ID), u.Err)
 		}
 		t.tell(u.Events)
 		look()

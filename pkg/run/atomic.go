@@ -138,7 +138,7 @@ func readFile(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: expected a file, found %s", path, info.Mode().Type())
 	case info.Size() == 0:
-		return nil, fmt.Errorf("%s: expected JSON, found an empty file; molehill did not write it: remove it", path)
+		return nil, fmt.Errorf("%s: expected JSON, found an empty file, which molehill does not write; restore it from a copy", path)
 	case info.Size() > maxJSON:
 		return nil, fmt.Errorf("%s: expected a few kilobytes, found %d bytes; molehill did not write it: remove it", path, info.Size())
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrBusy says that another process is computing the run.
-var ErrBusy = errors.New("another process is computing this run; watch it instead")
+var ErrBusy = errors.New("another process is computing this run: `molehill watch` shows how it goes, and `molehill cancel` stops it")
 
 // ErrIdle says that there is nothing to cancel.
 var ErrIdle = errors.New("no process is computing it")

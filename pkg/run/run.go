@@ -179,6 +179,9 @@ func (e *FailedError) Error() string { return fmt.Sprintf("run: %s failed: %s", 
 // Privacy returns the run's privacy statement, the JSON that WritePrivacy wrote.
 func (r *Run) Privacy() (json.RawMessage, error) {
 	text, err := readFile(r.path(privacyFile))
+	if err == nil && !json.Valid(text) {
+		err = fmt.Errorf("%s is no whole JSON; restore it from a copy", r.path(privacyFile))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("run: privacy statement of %s: %w", r.ID, err)
 	}

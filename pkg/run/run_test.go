@@ -461,3 +461,26 @@ func TestACopyIsNotComputed(t *testing.T) {
 		t.Errorf("moved to another folder it does not go on: %v", err)
 	}
 }
+
+// A relative folder is another one for each that asks, and the same run would pay in each.
+func TestTheFolderOfRunsIsOneForAll(t *testing.T) {
+	for _, dir := range []string{"runs", "~/runs", "./runs"} {
+		t.Setenv("MOLEHILL_RUNS", dir)
+		if s, err := DefaultStore(); err == nil || !strings.Contains(err.Error(), "begins with a slash") {
+			t.Errorf("%q is the folder %q, %v", dir, s.Dir, err)
+		}
+	}
+}
+
+func TestADamagedPromiseIsNoPromise(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.WritePrivacy(map[string]any{"epsilon": 1}))
+	text, err := r.Privacy()
+	ok(t, err)
+	for _, damaged := range [][]byte{nil, text[:len(text)/2]} {
+		ok(t, os.WriteFile(r.path(privacyFile), damaged, 0o644))
+		if _, err := r.Privacy(); err == nil || !strings.Contains(err.Error(), privacyFile) || !strings.Contains(err.Error(), "restore it") {
+			t.Errorf("%q: %v", damaged, err)
+		}
+	}
+}

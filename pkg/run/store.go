@@ -23,10 +23,13 @@ type Store struct {
 // ErrUnknown says that no run has the ID asked for.
 var ErrUnknown = errors.New("unknown run")
 
-// DefaultStore is the folder $MOLEHILL_RUNS; else runs/ of the molehill module
-// that the working directory lies in; else molehill/runs in the user's cache.
+// DefaultStore is the folder $MOLEHILL_RUNS, an absolute path; else runs/ of the molehill
+// module that the working directory lies in; else molehill/runs in the user's cache.
 func DefaultStore() (Store, error) {
 	dir := os.Getenv("MOLEHILL_RUNS")
+	if dir != "" && !filepath.IsAbs(dir) {
+		return Store{}, fmt.Errorf("run: MOLEHILL_RUNS is %q, which is another folder in each that runs are asked for in, and the same run would pay in each; expected a path that begins with a slash", dir)
+	}
 	if dir == "" {
 		if root, ok := ModuleRoot("."); ok {
 			dir = filepath.Join(root, "runs")

@@ -145,6 +145,11 @@ func (s Store) OpenSweep(called string) (*Sweep, error) {
 	case 1:
 		return matches[0], nil
 	case 0:
+		if name := strings.Replace(called, "@", "-", 1); idForm.MatchString(name) { // one that cannot be read
+			if _, err := openSweep(filepath.Join(s.Dir, sweepDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
 		return nil, fmt.Errorf("run: no sweep is called %q: %w", called, ErrUnknown)
 	}
 	return nil, fmt.Errorf("run: %q may be each of %d sweeps, give more of it: %s", called, len(matches), some(names, 8))

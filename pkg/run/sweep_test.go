@@ -66,6 +66,9 @@ func TestBrokenSweepsAreLeftOut(t *testing.T) {
 		if sweeps, err := s.Sweeps(); err != nil || len(sweeps) != 0 {
 			t.Errorf("%.40q is the sweep %v, %v", text, sweeps, err)
 		}
+		if _, err := s.OpenSweep(w.ID); err == nil || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%.40q, asked for by its ID: %v; want an error that names the file", text, err)
+		}
 	}
 	if _, _, err := s.CreateSweep("flow", "", nil, nil); err == nil {
 		t.Error("a sweep of no runs")

@@ -35,6 +35,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -159,6 +160,33 @@ func (l *Ledger) Create(ctx context.Context, b Budget) (Entry, error) {
 		e.Epsilon = &spent
 		return e, err
 	})
+}
+
+// Writable returns an error unless something can be written to the ledger, and writes
+// nothing. Of one that is not there yet it says nothing.
+func (l *Ledger) Writable(ctx context.Context) error {
+	if l.store.Missing() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, store.Longest)
+	defer cancel()
+	written, taken := false, errors.New("what was written is taken back")
+	err := l.store.Write(ctx, func(tx *sql.Tx) error {
+		if err := l.chain.catchUp(ctx, l.store, tx, l.store.Lock); err != nil {
+			return err
+		}
+		if err := l.store.insert(ctx, tx, l.chain.seq+1, "{}", ""); err != nil {
+			return err
+		}
+		written = true
+		return taken
+	})
+	if written {
+		return nil
+	}
+	return err
 }
 
 // Reserve records that r is about to be released, and returns its entry. With a

@@ -302,3 +302,35 @@ func TestHistoryIsAStaircase(t *testing.T) {
 		t.Errorf("%v, %+v; want both data sets", err, all)
 	}
 }
+
+// Whether a ledger can be written is seen without writing anything.
+func TestWritableWritesNothing(t *testing.T) {
+	onBothStores(t, func(t *testing.T, where string) {
+		l := open(t, where)
+		if err := l.Writable(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Create(t.Context(), ten); err != nil {
+			t.Fatal(err)
+		}
+		head := func() string {
+			text, err := open(t, where).Verify(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(text)
+		}
+		before := head()
+		for range 2 {
+			if err := l.Writable(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if after := head(); after != before {
+			t.Errorf("the head was %s and is %s", before, after)
+		}
+		if _, err := l.Reserve(t.Context(), gaussian("a", 10)); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -18,6 +18,9 @@ import (
 	"molehill/privacy/ledger"
 )
 
+// usualDelta is a δ beyond which most data sets have more than 1/δ records.
+const usualDelta = 1e-3
+
 // place is the ledger that the flags of a budget command name.
 type place struct {
 	file, dsn string
@@ -89,6 +92,9 @@ count all the same, for they may still release.`,
 			b.Epsilon = float64(e)
 			if err := b.Relation.UnmarshalText([]byte(relation)); err != nil {
 				return err
+			}
+			if b.Delta > usualDelta {
+				fmt.Fprintf(cmd.ErrOrStderr(), "δ = %g is a budget for methods that publish one record in %.0f, now and then: take less than 1 divided by the number of records, unless these are few.\n", b.Delta, 1/b.Delta)
 			}
 			return at.use(func(l *ledger.Ledger) error {
 				entry, err := l.Create(cmd.Context(), b)

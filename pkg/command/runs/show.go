@@ -3,8 +3,10 @@ package runs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -51,7 +53,7 @@ func summarize(r *run.Run) (Summary, error) {
 		s.Metrics, s.Note = result.Metrics, result.Note
 		all, err := experiment.AllMeasured(r)
 		if err != nil { // one that is damaged hides no run
-			s.Unread = err.Error()
+			s.Unread = "what it was measured by: " + err.Error()
 		}
 		if !s.Spec.Research { // what looked at records is for their keeper, and goes nowhere by itself
 			maps.DeleteFunc(all, func(_ string, found experiment.Measured) bool { return found.NonPrivate })
@@ -61,8 +63,8 @@ func summarize(r *run.Run) (Summary, error) {
 	if names, err := (run.Store{Dir: filepath.Dir(r.Dir)}).Names(); err == nil {
 		s.Names = names[r.ID]
 	}
-	if statement, err := r.Privacy(); err == nil {
-		s.Privacy = statement
+	if s.Privacy, err = r.Privacy(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.Unread = strings.TrimPrefix(s.Unread+"; what it promises: "+err.Error(), "; ")
 	}
 	if s.Paid, err = r.Receipt(); err != nil {
 		return s, err
@@ -104,7 +106,7 @@ func Describe(w io.Writer, r *run.Run, asJSON bool) error {
 		tellMeasured(w, s.Measured[name])
 	}
 	if s.Unread != "" {
-		fmt.Fprintln(w, "  what it was measured by cannot be read:", s.Unread)
+		fmt.Fprintln(w, "  this cannot be read:", s.Unread)
 	}
 	if artefacts, err := r.Artefacts(); err == nil && len(artefacts) > 0 {
 		fmt.Fprintln(w, "  artefacts/:", strings.Join(artefacts, ", "))

@@ -34,6 +34,9 @@ type sweepPlan struct {
 
 // planSweep reads what is asked for.
 func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, seeds int) (*sweepPlan, error) {
+	if seeds > mostSeeds {
+		return nil, fmt.Errorf("--seeds is %d, and at most %d can be asked for at once; --seed is the first of them", seeds, mostSeeds)
+	}
 	p := &sweepPlan{name: name, preset: asked.preset}
 	table, noTable := experiment.Sweeps.Lookup(name)
 	_, noExperiment := experiment.Registry.Lookup(name)
@@ -64,7 +67,7 @@ func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, see
 	if err != nil {
 		return nil, err
 	}
-	axes, err := axesOf(grid)
+	axes, err := axesOf(grid, seeds)
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +101,14 @@ type axis struct {
 	values []string
 }
 
-// mostRuns bounds a grid: beyond it somebody has mistyped.
-const mostRuns = 100_000
+// Bounds of a sweep: beyond them somebody has mistyped.
+const (
+	mostRuns  = 100_000
+	mostSeeds = 1000
+)
 
-func axesOf(grid []string) (axes []axis, err error) {
-	total := 1
+func axesOf(grid []string, seeds int) (axes []axis, err error) {
+	total := seeds
 	for _, g := range grid {
 		name, values, ok := strings.Cut(g, "=")
 		if !ok || values == "" {
@@ -124,7 +130,7 @@ func axesOf(grid []string) (axes []axis, err error) {
 		}
 		axes = append(axes, a)
 		if total *= len(a.values); total > mostRuns {
-			return nil, fmt.Errorf("the grid has more than %d runs; vary fewer settings at once", mostRuns)
+			return nil, fmt.Errorf("the grid has more than %d runs; vary fewer settings at once, or take fewer seeds", mostRuns)
 		}
 	}
 	return axes, nil

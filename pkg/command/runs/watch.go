@@ -40,7 +40,13 @@ func watch() *cobra.Command {
 				return err
 			}
 			if len(runs) == 1 {
-				return Describe(cmd.OutOrStdout(), runs[0], false)
+				if err := Describe(cmd.OutOrStdout(), runs[0], false); err != nil {
+					return err
+				}
+				if state, err := runs[0].State(); err != nil || state == run.Failed {
+					return errors.Join(err, runs[0].Failure())
+				}
+				return nil
 			}
 			compared, err := lab.CompareRuns(runs)
 			if err != nil {
