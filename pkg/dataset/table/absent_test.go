@@ -187,22 +187,10 @@ func TestTabsStayInTheirFiles(t *testing.T) {
 
 // Numbers that could as well be thousands are drafted as what they look like, and told.
 func TestADraftTellsOfThousandsWithPoints(t *testing.T) {
-	draft := func(values ...string) Column {
-		t.Helper()
-		source, err := newCSV(strings.NewReader("a;b\n"+strings.Join(values, ";x\n")+";x\n"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Draft(t.Context(), "x", source, ";")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.Columns[0]
-	}
-	if c := draft("1.234", "2.500", "12.750", "900"); c.Format != "" || c.Decimals != 3 || !strings.Contains(c.Note, `"format": "1.234,5"`) {
+	if c := draftOf(t, "1.234", "2.500", "12.750", "900"); c.Format != "" || c.Decimals != 3 || !strings.Contains(c.Note, `"format": "1.234,5"`) {
 		t.Errorf("%+v", c)
 	}
-	if c := draft("1.234", "2.500", "0.750"); strings.Contains(c.Note, "thousand") {
+	if c := draftOf(t, "1.234", "2.500", "0.750"); strings.Contains(c.Note, "thousand") {
 		t.Errorf("%+v", c)
 	}
 }

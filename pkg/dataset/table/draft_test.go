@@ -150,25 +150,22 @@ func TestNamesThatAreValuesAreFound(t *testing.T) {
 	}
 }
 
+// draftOf is what a draft says of a column of values.
+func draftOf(t *testing.T, values ...string) Column {
+	t.Helper()
+	source, err := newCSV(strings.NewReader("a;b\n"+strings.Join(values, ";x\n")+";x\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Draft(t.Context(), "x", source, ";")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Columns[0]
+}
+
 // What a draft takes a column for, where it could as well be something else.
 func TestADraftSaysWhereItMayBeWrong(t *testing.T) {
-	draft := func(each func(i int) string) Column {
-		t.Helper()
-		var b strings.Builder
-		b.WriteString("a;b\n")
-		for i := range 100 {
-			b.WriteString(each(i) + ";x\n")
-		}
-		source, err := newCSV(strings.NewReader(b.String()), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Draft(t.Context(), "x", source, ";")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.Columns[0]
-	}
 	for name, c := range map[string]struct {
 		each   func(i int) string
 		kind   Kind
@@ -185,7 +182,11 @@ func TestADraftSaysWhereItMayBeWrong(t *testing.T) {
 		"small numbers":           {func(i int) string { return fmt.Sprintf("%.9f", 1e-6+float64(i%50)*1e-7) }, Numeric, "", "low and high"},
 		"more decimals than told": {func(i int) string { return fmt.Sprintf("%.9f", 1+float64(i%50)/7) }, Numeric, "", "up to 9 decimals, of which 6 are kept"},
 	} {
-		column := draft(c.each)
+		var values []string
+		for i := range 100 {
+			values = append(values, c.each(i))
+		}
+		column := draftOf(t, values...)
 		if column.Kind != c.kind || column.Format != c.format || !strings.Contains(column.Note, c.note) || strings.Contains(column.Note, "could as well") != strings.Contains(c.note, "could as well") {
 			t.Errorf("%s: %+v", name, column)
 		}
