@@ -208,9 +208,9 @@ func drawRuns(style *sheet.Style, i, n int, runs [][]point) sheet.Layer {
 // thousand, however noisy.
 func thin(path []vg.Point) []vg.Point {
 	kept := path[:0]
-	for from := 0; from < len(path); {
-		lowest, highest, to := from, from, from
-		for to+1 < len(path) && math.Abs(float64(path[to+1].X-path[from].X)) <= 0.1 {
+	for from, to := 0, 0; from < len(path); from = to + 1 {
+		lowest, highest := from, from
+		for to = from; to+1 < len(path) && math.Abs(float64(path[to+1].X-path[from].X)) <= 0.1; {
 			to++
 			if path[to].Y < path[lowest].Y {
 				lowest = to
@@ -219,13 +219,10 @@ func thin(path []vg.Point) []vg.Point {
 				highest = to
 			}
 		}
-		column := []int{from, min(lowest, highest), max(lowest, highest), to}
-		column = slices.Compact(column) // they are in order
-		next := to + 1
-		for _, k := range column {
+		// Here in their order, of which some may be one.
+		for _, k := range slices.Compact([]int{from, min(lowest, highest), max(lowest, highest), to}) {
 			kept = append(kept, path[k])
 		}
-		from = next
 	}
 	return kept
 }

@@ -28,10 +28,11 @@ func follow(ctx context.Context, r *run.Run, look func()) error {
 	defer t.finish()
 	said := false
 	for u := range r.Watch(ctx) {
-		if u.Err != nil && u.State == "" {
+		switch {
+		case u.Err == nil:
+		case u.State == "":
 			return u.Err
-		}
-		if u.Err != nil && !said { // of what it tells on the way; it goes on
+		case !said: // of what it tells on the way; it goes on
 			said = true
 			fmt.Fprintf(os.Stderr, "%s: %v; what stands there is passed over\n", run.Short(r.ID), u.Err)
 		}

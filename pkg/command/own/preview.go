@@ -12,6 +12,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
+	"molehill/privacy"
 )
 
 // preview tells the keeper, before anything is paid, what does not agree with the
@@ -38,10 +39,12 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 	if err != nil {
 		return err
 	}
-	if pays(settingsOf(spec)) {
-		if err := synth.CheckDelta(s.delta, n); err != nil {
-			return fmt.Errorf("%w; nothing was computed, and nothing paid", err)
-		}
+	epsilon, err := privacy.ParseEpsilon(s.request.Settings["epsilon"])
+	if err == nil {
+		err = synth.CheckDelta(privacy.Budget{Epsilon: float64(epsilon), Delta: s.delta}, spec.Research, n)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; nothing was computed, and nothing paid", err)
 	}
 	if len(faults) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "For the keeper only, before anything is paid: this does not agree with the schema.")

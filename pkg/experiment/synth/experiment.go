@@ -181,10 +181,8 @@ func (c *Config) look(ctx context.Context, r *run.Run, private *table.Table, m m
 	if err != nil {
 		return plan, statement, paid, err
 	}
-	if c.budget().Private() && !r.Spec.Research {
-		if err := CheckDelta(c.Delta, private.Len()); err != nil {
-			return plan, statement, paid, err
-		}
+	if err := CheckDelta(c.budget(), r.Spec.Research, private.Len()); err != nil {
+		return plan, statement, paid, err
 	}
 	if plan, err = m.Plan(private.Len()); err != nil {
 		return plan, statement, paid, err

@@ -130,10 +130,8 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 // promise plans, binds and pays, before the first release.
 func (c *Config) promise(ctx context.Context, r *run.Run, m method, schema *pictures.Schema, with code, private encoded) (*privacy.Releaser, int, experiment.Payment, error) {
 	n := private.points.Len()
-	if c.budget().Private() && !r.Spec.Research {
-		if err := synth.CheckDelta(c.Delta, n); err != nil {
-			return nil, 0, experiment.Payment{}, err
-		}
+	if err := synth.CheckDelta(c.budget(), r.Spec.Research, n); err != nil {
+		return nil, 0, experiment.Payment{}, err
 	}
 	plan, err := m.Plan(n)
 	if err != nil {
