@@ -66,6 +66,9 @@ func testBudgets(t *testing.T, flag, where string) {
 	if out := mustMolehill(t, "budget", "status", flag, where); !strings.Contains(out, "nothing was reserved") {
 		t.Errorf("an empty ledger says\n%s", out)
 	}
+	if out := mustMolehill(t, "budget", "status", flag, where, "--json"); out != "[]\n" {
+		t.Errorf("an empty ledger says as JSON %q, expected a list of nothing", out)
+	}
 	out := mustMolehill(t, "budget", "create", "pebbles", "--epsilon", "2.5", "--delta", "1e-5", "--note", "house rule", flag, where)
 	if !strings.Contains(out, "pebbles has a budget of ε = 2.5, δ = 1e-05 under replace-one") {
 		t.Errorf("create says\n%s", out)

@@ -117,7 +117,9 @@ func New() *cobra.Command {
 		[]*cobra.Command{list(), newCommand(), data(), labCommand(), notebooks(), doctor(), version()},
 		runs.Commands(), promise.Commands(), own.Commands(),
 	)...)
+	root.InitDefaultHelpCmd()
 	takeArguments(root)
+	helpKnows(root)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
@@ -148,6 +150,21 @@ func takeArguments(cmd *cobra.Command) {
 	}
 	for _, c := range cmd.Commands() {
 		takeArguments(c)
+	}
+}
+
+// helpKnows has help refuse what is no command, as the command line itself does.
+func helpKnows(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return
+	}
+	help.Args = func(_ *cobra.Command, words []string) error {
+		of, rest, err := root.Find(words)
+		if err != nil || len(rest) == 0 || !of.HasSubCommands() {
+			return err
+		}
+		return of.Args(of, rest)
 	}
 }
 

@@ -159,6 +159,8 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"`molehill list` lists":              {"sweep", "nope"},
 		"`molehill data list` lists":         {"data", "fetch", "nope"},
 		"`molehill data --help` lists":       {"data", "nope"},
+		"`molehill --help` lists":            {"help", "nope"},
+		"`molehill budget --help` lists":     {"help", "budget", "nope"},
 		"\"mnist\" is one argument too many": {"doctor", "mnist"},
 		"EXPERIMENT is missing: expected `molehill run EXPERIMENT`, such as `molehill run sketch-flow --epsilon 1`; see `molehill run --help`": {"run"},
 		"RUN is missing: expected `molehill show RUN`, such as `molehill show digits`":                                                         {"show"},

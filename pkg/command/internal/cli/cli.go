@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,8 +97,11 @@ func IsComputing(cmd *cobra.Command) bool {
 	return marked
 }
 
-// JSON writes value for scripts.
+// JSON writes value for scripts. A list of nothing is one, [], and not null.
 func JSON(w io.Writer, value any) error {
+	if list := reflect.ValueOf(value); list.Kind() == reflect.Slice && list.IsNil() {
+		value = []any{}
+	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
