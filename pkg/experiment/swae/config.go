@@ -62,6 +62,11 @@ type Config struct {
 	// generated images are decoded from points that lie as codes do. 0 is 004's.
 	Law int `json:"law"`
 
+	// Passes is how often what is drawn is decoded and encoded again before its image is
+	// taken (ours). Where no code lies the decoder has learned nothing, and what it makes
+	// there is encoded to where codes do lie. No record is looked at. 0 is 004's.
+	Passes int `json:"passes,omitempty"`
+
 	Start      string `json:"start"`       // data set, public by construction, that the network learns first; "" for none
 	StartSteps int    `json:"start_steps"` // steps on that, without noise
 
@@ -103,6 +108,7 @@ func (c *Config) Check() error {
 		experiment.Within("projections", c.Projections, 1, 100_000),
 		experiment.Within("labels", c.Labels, 0, 100_000_000),
 		experiment.Within("law", c.Law, 0, 100_000_000),
+		experiment.Within("passes", c.Passes, 0, 100),
 		experiment.Within("samples", c.Samples, 100, 10_000_000),
 	); err != nil {
 		return err

@@ -70,12 +70,16 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	for name, value := range accuracies {
 		result.Metrics[name] = value
 	}
-	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and what images are generated from; %s of their codes; %s",
-		held.Len(), made.Len(), Reconstruction, ToPrior, LabelAccuracy, told)
+	source := "what images are generated from"
+	if t.config.Passes > 0 {
+		source += fmt.Sprintf(", before it is decoded and encoded %d times", t.config.Passes)
+	}
+	result.Note = fmt.Sprintf("on %d held-out images: accuracy of a classifier that has learned from %d generated ones, labelled within the budget; %s in nats a pixel; %s between codes and %s; %s of their codes; %s",
+		held.Len(), made.Len(), Reconstruction, ToPrior, source, LabelAccuracy, told)
 	return result, nil
 }
 
-// generate decodes points that are drawn as codes should lie, the same ones for the same
+// generate decodes points that are drawn, the same ones for the same
 // count, and labels them by their codes.
 func (t *training) generate(ctx context.Context, count int, label classify) (*dataset.Dataset, error) {
 	drawn, err := t.draw(ctx, count)

@@ -173,11 +173,3 @@ func (t *training) toLaw(ctx context.Context, codes []float32) (float64, error) 
 	distance, err := metric.SlicedW2{Stacks: metric.DefaultStacks}.Measure(x, drawn, t.public.Stream("prior for the distance", 0))
 	return math.Max(0, distance.Value), err
 }
-
-// draw returns points to decode: the prior's, or those that lie as codes do.
-func (t *training) draw(ctx context.Context, count int) (transport.Points, error) {
-	if t.law != nil {
-		return t.law.draw(ctx, t, count)
-	}
-	return prior(count, t.config.Latent, t.public.Stream("samples", 0)), nil
-}

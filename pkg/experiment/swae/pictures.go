@@ -24,7 +24,7 @@ const (
 //   - interpolations: of each two of them, decoded along the line between their codes, on
 //     the sphere if there is a law, [pairs·10, 784];
 //   - codes: of the first held-out images, with their labels behind, [·, latent + 1];
-//   - drawn, with a law: points that images are generated from, [·, latent].
+//   - drawn, with a law or passes: points that images are generated from, [·, latent].
 func (t *training) picture(ctx context.Context, r *run.Run, codes []float32) error {
 	earliest := t.earliest()
 	originals := rows(t.data.held, earliest)
@@ -114,7 +114,7 @@ func (t *training) scatter(r *run.Run, codes, drawn []float32) error {
 		table = append(append(table, codes[i*dim:(i+1)*dim]...), float32(t.data.held.Labels[i]))
 	}
 	all := Codes{Dim: dim, Table: table, Classes: t.data.held.Classes, Seed: r.Spec.Seed}
-	if t.law != nil {
+	if t.law != nil || t.config.Passes > 0 {
 		all.Drawn = drawn
 		if err := r.WriteTable(drawnFile, drawn, dim); err != nil {
 			return err
