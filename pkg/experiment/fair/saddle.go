@@ -20,8 +20,9 @@ import (
 )
 
 // Saddle trains a logistic regression on Adult against a penalty on unfairness: the
-// baselines of 004's Figure 16. Their papers protect the sensitive attribute alone; here
-// whole records are, as in fair-adult, so that all compare.
+// baselines of 004's Figure 16. Their papers protect the sensitive attribute and nothing
+// else; here all that a record says but that is protected, as in fair-adult, so that all
+// compare.
 type Saddle struct{ kind *saddleKind }
 
 // saddleKind is a baseline.

@@ -61,7 +61,7 @@ func (adultSweep) Requests(preset experiment.Preset, seeds int) (requests []expe
 func (adultSweep) Report(rows []experiment.Row, _ experiment.Samples) (r experiment.Report, err error) {
 	lowest, highest, widest := math.Inf(1), math.Inf(-1), 0.
 	f := viz.Panels{Title: "What fairness costs on Adult", Columns: 2,
-		Caption: "On the 16,281 records for testing, means over seeds with a standard deviation of the error to both sides. Along each line α grows from the right to the left; deciding against everybody is wrong for 0.236 of them, without any gap. All three protect whole records, at ε as proved; Lowy et al. and Tran et al. protect the sex alone in their papers, and 004 does not print the numbers of its curves."}
+		Caption: "On the 16,281 records for testing, means over seeds with a standard deviation of the error to both sides. Along each line α grows from the right to the left; deciding against everybody is wrong for 0.236 of them, without any gap. All three protect all that a record says but its sex, at ε as proved; Lowy et al. and Tran et al. protect the sex, and nothing else, in their papers, so that their ε are of another promise, and 004 does not print the numbers of its curves."}
 	panels := map[string]*viz.Curves{}
 	for _, budget := range slices.Backward(adultBudgets) { // as 004 has it
 		panels["ε = "+budget] = &viz.Curves{Title: "ε = " + budget, X: viz.Axis{Label: "gap between women and men"}, Y: viz.Axis{Label: "share of wrong decisions"}}
