@@ -25,7 +25,10 @@ func (c *Config) Suit() {
 	theirs, paper := c.Space == Pixels && !c.kind.embeds, c.preset == experiment.Paper
 	switch c.Dataset {
 	case "fashion-mnist":
-		if theirs && !c.kind.ofCode {
+		switch {
+		case theirs && c.kind.ofCode && paper:
+			c.Noise = 2 * 0.9
+		case theirs && !c.kind.ofCode:
 			c.onFashion(paper)
 		}
 	case "celeba":
@@ -50,6 +53,9 @@ func (c *Config) onFaces(paper bool) {
 	c.Absolute, c.Entropy = 0, 5
 	large := generator.CelebABigGAN
 	c.Architecture, c.Latent, c.Embedding = large.Architecture, large.Latent, large.Embedding
+	if c.kind.ofCode { // geomloss's divergence, debiased by the same images, with blur² for λ
+		c.Debiasing, c.Entropy, c.Delta = 0, 5*5, 1e-5
+	}
 	if !paper {
 		c.Steps, c.Width = 500, 8 // a step of a quarter of BigGAN's channels takes seconds on two cores
 		return
@@ -57,7 +63,7 @@ func (c *Config) onFaces(paper bool) {
 	c.Width, c.LearningRate = large.Width, 1e-5
 	switch {
 	case c.kind.ofCode:
-		c.Batch, c.Bound = 200, 0.1
+		c.Batch, c.Generated, c.Bound, c.Noise = 200, 200, 0.1, 2*0.8
 	case c.kind.noisy:
 		c.Noise, c.Steps = 1.9, 1_700_000
 	}
@@ -93,7 +99,9 @@ func text(preset experiment.Preset) Config {
 	return c
 }
 
-// code are the settings of the public code, which are not those of its text.
+// code are the settings of the public code (nv-tlabs/DP-Sinkhorn_code, the commands of its
+// README), which are not those of its text. Its noise multiplier is in units of the
+// sensitivity, 2Δ.
 func code(preset experiment.Preset) Config {
 	c := pixels(preset)
 	c.generates(generator.MNISTCode)
@@ -101,7 +109,7 @@ func code(preset experiment.Preset) Config {
 	if preset == experiment.Quick {
 		c.Width = 16
 	} else {
-		c.Noise, c.LearningRate = 2.2, 1e-5 // its multiplier of 1.1, of the sensitivity 2Δ
+		c.Noise, c.LearningRate = 2*1.1, 1e-5
 	}
 	return c
 }
