@@ -11,9 +11,13 @@ import (
 
 func init() {
 	for _, name := range Shipped() {
+		learned := "the public half of " + name
+		if name == "glyphs" {
+			learned = "glyphs, which are public by construction"
+		}
 		models.Registry.Register(Model{
 			Info: plugin.Info{Name: "autoencoder/" + name, Version: "1", Source: "003 C.2; Liutkus et al. 2019",
-				Summary: "convolutional autoencoder onto the unit sphere of R⁸, weights trained on the public half of " + name},
+				Summary: "convolutional autoencoder onto the unit sphere of R⁸, weights trained on " + learned},
 			Open: sync.OnceValues(func() (*Autoencoder, error) { return Default(name) }),
 		})
 	}

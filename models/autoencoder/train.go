@@ -133,6 +133,7 @@ func NewTraining(a *Autoencoder, b *backend.Backend, images []float32, c TrainCo
 		return nil, graph.ReduceAllMean(graph.ReduceMean(graph.Square(difference), 1, 2, 3))
 	})
 	if err != nil {
+		t.trainer.Close()
 		return nil, fmt.Errorf("autoencoder: %w", err)
 	}
 	return t, nil

@@ -203,9 +203,11 @@ func kindOf(path string) string {
 	return "cpu"
 }
 
+// hasNVIDIA says whether there is a card. A container that is given one has that one
+// alone, by its number.
 func hasNVIDIA() bool {
-	_, err := os.Stat("/dev/nvidia0")
-	return err == nil
+	cards, _ := filepath.Glob("/dev/nvidia[0-9]*")
+	return len(cards) > 0
 }
 
 // checkPlugin reads enough of a plugin to know that it is whole and one of

@@ -65,7 +65,7 @@ func projectedGradient(x []float64, sigma float64, r *rand.Rand) [2]float64 {
 // Distinguish draws as many gradients of each of the neighbours, of n records, by both
 // ways with noise for (ε, δ), and attacks them. Against the baseline the attacker says
 // X̃ unless the gradient is 0, which always is right.
-func Distinguish(n, trials int, budget privacy.Budget, seed uint64) (told Told, err error) {
+func Distinguish(ctx context.Context, n, trials int, budget privacy.Budget, seed uint64) (told Told, err error) {
 	if n < 1 || n > 1_000_000 || trials < 1 || trials > 10_000_000 {
 		return told, fmt.Errorf("circle: %d trials of %d records; take from 1 to 10000000 of 1 to 1000000", trials, n)
 	}
@@ -98,6 +98,9 @@ func Distinguish(n, trials int, budget privacy.Budget, seed uint64) (told Told, 
 	for i, x := range sides {
 		r, keys := rand.New(rand.NewPCG(seed, uint64(i))), rand.New(rand.NewPCG(seed, uint64(2+i)))
 		for range trials {
+			if err := ctx.Err(); err != nil {
+				return told, err
+			}
 			if projectedGradient(x, sigma, r) == [2]float64{} {
 				told.Zero[i] += 1 / float64(trials)
 			} else {
@@ -128,9 +131,9 @@ func (Experiment) Measures() []string { return []string{"distinguish"} }
 
 // Measure implements experiment.Measurer: Distinguish with the budget and the batch of
 // a run, by as many trials as rows are asked for. It looks at no record of the run.
-func (Experiment) Measure(_ context.Context, r *run.Run, config experiment.Config, _ string, trials int, _ func(run.Event)) (experiment.Measured, error) {
+func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, _ string, trials int, _ func(run.Event)) (experiment.Measured, error) {
 	c := config.(*Config)
-	told, err := Distinguish(c.Batch, trials, c.budget(), r.Spec.Seed)
+	told, err := Distinguish(ctx, c.Batch, trials, c.budget(), r.Spec.Seed)
 	return experiment.Measured{Of: "pairs of neighbours", Rows: trials, Note: "neighbours of 004 D.1 told apart by the gradient that a training follows: true less false positives",
 		Values: run.Values{"by noisy projections": told.Baseline, "by a noisy gradient": told.Gradients, "allowed by (ε, δ)": told.Allowed}}, err
 }

@@ -1,6 +1,7 @@
 package circle_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -13,7 +14,7 @@ import (
 // follow. By noisy projections it is exactly 0 for one of them and never for the other,
 // whatever ε the noise is for. By a noisy gradient an attacker gains next to nothing.
 func ExampleDistinguish() {
-	told, err := circle.Distinguish(1000, 2000, privacy.Budget{Epsilon: 1, Delta: 1e-5}, 1)
+	told, err := circle.Distinguish(context.Background(), 1000, 2000, privacy.Budget{Epsilon: 1, Delta: 1e-5}, 1)
 	if err != nil {
 		fmt.Println(err)
 		return

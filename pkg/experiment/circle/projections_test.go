@@ -98,7 +98,7 @@ func TestProjectionsAreReleasedWithNoise(t *testing.T) {
 
 func TestDistinguish(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 3} {
-		told, err := Distinguish(50, 4000, privacy.Budget{Epsilon: epsilon, Delta: 1e-5}, 1)
+		told, err := Distinguish(t.Context(), 50, 4000, privacy.Budget{Epsilon: epsilon, Delta: 1e-5}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestDistinguish(t *testing.T) {
 	// at other seeds than these.
 	var means []float64
 	for seed := range uint64(4) {
-		told, err := Distinguish(50, 500, privacy.Budget{Epsilon: 1, Delta: 1e-5}, seed)
+		told, err := Distinguish(t.Context(), 50, 500, privacy.Budget{Epsilon: 1, Delta: 1e-5}, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,16 +125,22 @@ func TestDistinguish(t *testing.T) {
 		}
 		means = append(means, told.Gradients)
 	}
-	if told, err := Distinguish(5, 5, privacy.Budget{Epsilon: 800, Delta: 1e-5}, 1); err != nil || told.Allowed != 1 {
+	if told, err := Distinguish(t.Context(), 5, 5, privacy.Budget{Epsilon: 800, Delta: 1e-5}, 1); err != nil || told.Allowed != 1 {
 		t.Errorf("a large ε allows %v, %v; want 1", told.Allowed, err)
 	}
 	for want, call := range map[string]func() error{
 		"ε = ∞": func() error {
-			_, err := Distinguish(5, 5, privacy.Budget{Epsilon: math.Inf(1), Delta: 1e-5}, 1)
+			_, err := Distinguish(t.Context(), 5, 5, privacy.Budget{Epsilon: math.Inf(1), Delta: 1e-5}, 1)
 			return err
 		},
-		"0 records": func() error { _, err := Distinguish(0, 5, privacy.Budget{Epsilon: 1, Delta: 1e-5}, 1); return err },
-		"0 trials":  func() error { _, err := Distinguish(5, 0, privacy.Budget{Epsilon: 1, Delta: 1e-5}, 1); return err },
+		"0 records": func() error {
+			_, err := Distinguish(t.Context(), 0, 5, privacy.Budget{Epsilon: 1, Delta: 1e-5}, 1)
+			return err
+		},
+		"0 trials": func() error {
+			_, err := Distinguish(t.Context(), 5, 0, privacy.Budget{Epsilon: 1, Delta: 1e-5}, 1)
+			return err
+		},
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want it to say %q", err, want)

@@ -84,6 +84,7 @@ func TestWhatCannotBeIsNotPaidFor(t *testing.T) {
 		{"dp-merf-images", "digits-like-held", "scale", "0", "length scale"},
 		{"dp-merf-images", "digits-unlabelled-held", "features", "10", "the same classes"},
 		{"dp-sinkhorn", "digits-unnamed-held", "steps", "2", "the same classes"},
+		{"sinkhorn-sketch", "glyphs", "batch", "5", "each of the 10 classes"},
 	} {
 		t.Setenv(ledger.Variable, where)
 		t.Setenv("GOMLX_BACKEND", "go")

@@ -1,6 +1,7 @@
 package dpsinkhorn
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -18,7 +19,7 @@ func VarianceAt(p float64) string { return fmt.Sprintf("variance at p = %g", p) 
 
 // measureBias measures the gradient of a trained generator by its parameters on batches of
 // held-out rows, for every p: its bias, and its variance as a share of that of G_1.
-func (t *training) measureBias(found *experiment.Measured, seed uint64, say func(run.Event)) error {
+func (t *training) measureBias(ctx context.Context, found *experiment.Measured, seed uint64, say func(run.Event)) error {
 	loss, err := t.loss()
 	if err != nil {
 		return err
@@ -27,6 +28,9 @@ func (t *training) measureBias(found *experiment.Measured, seed uint64, say func
 	batches := max(2, found.Rows/(2*n))
 	rng := rand.New(rand.NewPCG(seed, 0x62696173))
 	moments, err := loss.BiasAndVariance(t.rows.Backend, Mixtures, batches, func(batch int) (semidebiased.Sample, error) {
+		if err := ctx.Err(); err != nil {
+			return semidebiased.Sample{}, err
+		}
 		say(run.Event{Message: "gradients of batches", Step: batch + 1, Total: batches})
 		labels := make([]int, 2*n)
 		for i := range labels {

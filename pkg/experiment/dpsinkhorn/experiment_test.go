@@ -20,7 +20,7 @@ import (
 )
 
 // inSeconds are settings that finish in seconds, on rows that need no files.
-var inSeconds = map[string]string{"dataset": "glyphs", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "6", "samples": "100", "steps": "12"}
+var inSeconds = map[string]string{"dataset": "glyphs", "width": "1", "latent": "2", "embedding": "1", "batch": "20", "generated": "10", "samples": "100", "steps": "12"}
 
 func compute(t *testing.T, name string, settings map[string]string, interrupt int) *run.Run {
 	t.Helper()

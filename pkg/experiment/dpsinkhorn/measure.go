@@ -41,7 +41,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 	}
 	found = experiment.Measured{Values: run.Values{}, Rows: count, Computed: run.Provenance{Backend: rows.Backend.String()}}
 	if name == "bias" {
-		err := t.measureBias(&found, r.Spec.Seed, say)
+		err := t.measureBias(ctx, &found, r.Spec.Seed, say)
 		return found, err
 	}
 	made, err := t.generate(count)
@@ -69,12 +69,8 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 // accuracies are those on held-out images of classifiers that have learned from generated
 // ones, as they are and darkened.
 func accuracies(ctx context.Context, name string, images, held *dataset.Dataset, seed uint64, say func(utility.Progress), to run.Values) error {
-	classifier, err := utility.Registry.Lookup(name)
-	if err != nil {
-		return err
-	}
 	for mark, of := range scored(images) {
-		model, err := classifier.Fit(ctx, of, seed, say)
+		model, err := utility.Fit(ctx, name, of, seed, say)
 		if err != nil {
 			return err
 		}

@@ -66,6 +66,9 @@ func onRecords(t *training) (privacy.Plan, []privacy.Claim, opener, error) {
 // that have followed it.
 func onSketch(t *training) (privacy.Plan, []privacy.Claim, opener, error) {
 	c, rows := t.config, t.rows
+	if classes := len(rows.Classes); min(c.Generated, c.Batch) < classes {
+		return privacy.Plan{}, nil, nil, fmt.Errorf("generated is %d and batch %d; a step has rows of each of the %d classes, take at least as many of both", c.Generated, c.Batch, classes)
+	}
 	loss, err := t.loss()
 	if err != nil {
 		return privacy.Plan{}, nil, nil, err

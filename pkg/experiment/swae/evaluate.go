@@ -109,11 +109,7 @@ func (t *training) reconstruct(d *dataset.Dataset) (*dataset.Dataset, error) {
 // generated ones: on the images as they are, and through the autoencoder, that is on
 // the images as it reconstructs them (004, Table 1, in brackets).
 func (t *training) accuracies(ctx context.Context, name string, made *dataset.Dataset, seed uint64, say func(run.Event)) (run.Values, error) {
-	classifier, err := utility.Registry.Lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	model, err := classifier.Fit(ctx, made, seed, func(p utility.Progress) {
+	model, err := utility.Fit(ctx, name, made, seed, func(p utility.Progress) {
 		say(run.Event{Message: fmt.Sprintf("%s: hold-out accuracy %.3f", name, p.BestHoldout), Step: p.Step, Total: p.Limit})
 	})
 	if err != nil {

@@ -1,8 +1,7 @@
 // Package utility measures what synthetic labelled rows are good for: how well a
 // classifier that has learned from them alone does on real ones.
 //
-//	c, err := utility.Registry.Lookup("logistic")
-//	model, err := c.Fit(ctx, synthetic, 1, nil)
+//	model, err := utility.Fit(ctx, "logistic", synthetic, 1, nil)
 //	accuracy, err := utility.Accuracy(model, test)
 //
 // The classifiers are those of Cao et al. 2021, D.2. What
@@ -71,6 +70,9 @@ func Accuracy(m Model, test *dataset.Dataset) (metric.Value, error) {
 	labels, err := m.Predict(test)
 	if err != nil {
 		return metric.Value{}, err
+	}
+	if len(labels) != test.Len() {
+		return metric.Value{}, fmt.Errorf("utility: the model gives %d labels to %d rows; Predict returns one for each", len(labels), test.Len())
 	}
 	return metric.Agreement(labels, test.Labels), nil
 }
