@@ -13,7 +13,7 @@ type Loop struct {
 	Total int           // steps to make
 	Later int           // steps that other parts of the run make after these, for watchers
 	Every time.Duration // between checkpoints, where Interval has no other; 0 is 20 s
-	Apart int           // checkpoints come after a multiple of so many steps alone; 0 is any
+	Apart int           // it is saved after a multiple of so many steps alone, or the last; 0 is any
 	// Step makes the step after done others. What it returns is told of the done+1, and nil
 	// is nothing but how far the run is.
 	Step func(done int) (Values, error)
@@ -26,13 +26,14 @@ const usual = 20 * time.Second
 
 // Run makes the steps after the first done ones, which Restore tells. It emits an event
 // for each, and checkpoints now and then and after the last. When ctx ends it saves what
-// there is and returns ctx's error: no step is made twice, whose numbers another device
-// might round otherwise.
+// there is, after up to Apart steps more, and returns ctx's error: no step is made twice,
+// whose numbers another device might round otherwise.
 func (l Loop) Run(ctx context.Context, r *Run, done int) error {
 	began, saved, first, every := time.Now(), time.Now(), done, Interval(cmp.Or(l.Every, usual))
 	save := func(to io.Writer) error { return l.Save(to, done) }
+	mayStop := func() bool { return done%max(1, l.Apart) == 0 }
 	for done < l.Total {
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil && mayStop() {
 			if done > 0 {
 				err = cmp.Or(r.Rest(done, save), err)
 			}
@@ -47,7 +48,7 @@ func (l Loop) Run(ctx context.Context, r *Run, done int) error {
 		if err := r.Emit(event); err != nil {
 			return err
 		}
-		if done%max(1, l.Apart) == 0 && time.Since(saved) > every || done == l.Total {
+		if mayStop() && time.Since(saved) > every || done == l.Total {
 			if err := r.Checkpoint(done, save); err != nil {
 				return err
 			}

@@ -122,4 +122,17 @@ func TestALoopSavesAsOftenAsAsked(t *testing.T) {
 	if !slices.Equal(saved, []int{4, 6, 7}) {
 		t.Errorf("saved after %v", saved)
 	}
+	// Told to stop, it makes the steps up to there.
+	ctx, stop := context.WithCancel(t.Context())
+	step := l.Step
+	l.Step, saved = func(done int) (Values, error) {
+		if done == 10 {
+			stop()
+		}
+		return step(done)
+	}, nil
+	l.Total = 15
+	if err := l.Run(ctx, r, 8); !errors.Is(err, context.Canceled) || !slices.Equal(slices.Compact(saved), []int{10, 12}) {
+		t.Errorf("stopped in the eleventh step it was saved after %v, and says %v", saved, err)
+	}
 }
