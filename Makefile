@@ -74,4 +74,4 @@ lint: has-go ## formatting, go vet, staticcheck
 	@$(GO) tool staticcheck ./...
 
 clean: ## remove the set-up, built programs and exports; runs and data stay
-	@rm -rf .molehill/venv .molehill/bin .molehill/jupyter .molehill/setup.json .molehill/setup.log .molehill/tests .molehill/tests.lock exports molehill
+	@rm -rf .molehill/venv .molehill/venv.old .molehill/venv.gone .molehill/bin .molehill/jupyter .molehill/setup.json .molehill/setup.log .molehill/tests .molehill/tests.lock exports molehill

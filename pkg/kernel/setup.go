@@ -182,6 +182,9 @@ func (s *setup) goBack() error {
 // forget removes the environment that has waited: there is another.
 func (s *setup) forget() error {
 	gone := s.Venv + ".gone"
+	if err := os.RemoveAll(gone); err != nil { // what one that was killed here has left
+		return err
+	}
 	if err := os.Rename(s.aside(), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -363,3 +363,20 @@ func onlyGoWroteTo(t *testing.T, home string) {
 type writerFunc func(p []byte)
 
 func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
+
+// What a set-up that was killed while it removed the old environment has left is no
+// obstacle to the next.
+func TestForgetAfterForget(t *testing.T) {
+	s := &setup{Environment: &Environment{Venv: filepath.Join(t.TempDir(), "venv")}}
+	for _, part := range []string{s.Venv + ".gone", s.aside()} {
+		if err := os.MkdirAll(filepath.Join(part, "lib"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.forget(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(s.Venv + "*"); len(left) > 0 || err != nil {
+		t.Errorf("%v are left, %v", left, err)
+	}
+}

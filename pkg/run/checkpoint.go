@@ -49,12 +49,20 @@ func writeCheckpoint(dir string, step int, save func(io.Writer) error) error {
 	})
 }
 
+// damagedError says of a checkpoint that it is not what was saved. Other errors are of
+// reading it, and what cannot be read now may be sound.
+type damagedError struct{ error }
+
+func damaged(format string, args ...any) error {
+	return damagedError{fmt.Errorf("run: "+format, args...)}
+}
+
 // readCheckpoint verifies the file at path.
 func readCheckpoint(path string) (checkpoint, error) {
 	c := checkpoint{path: path}
 	step, err := strconv.ParseUint(strings.TrimPrefix(filepath.Base(path), checkpointPrefix), 10, 62)
 	if err != nil {
-		return c, fmt.Errorf("run: %s is no checkpoint's name: %w", path, err)
+		return c, damaged("%s is no checkpoint's name: %w", path, err)
 	}
 	c.step = int(step)
 	header := fmt.Sprintf(checkpointHeader, c.step)
@@ -70,7 +78,7 @@ func readCheckpoint(path string) (checkpoint, error) {
 	c.start = int64(len(header))
 	c.size = info.Size() - c.start - sha256.Size
 	if c.size < 0 {
-		return c, fmt.Errorf("run: %s is cut off: it has %d bytes, even an empty checkpoint has %d", path, info.Size(), c.start+sha256.Size)
+		return c, damaged("%s is cut off: it has %d bytes, even an empty checkpoint has %d", path, info.Size(), c.start+sha256.Size)
 	}
 	found := make([]byte, len(header))
 	sum := sha256.New()
@@ -79,7 +87,7 @@ func readCheckpoint(path string) (checkpoint, error) {
 		return c, err
 	}
 	if string(found) != header {
-		return c, fmt.Errorf("run: %s: expected it to begin with %q, found %q", path, header, found)
+		return c, damaged("%s: expected it to begin with %q, found %q", path, header, found)
 	}
 	if _, err := io.CopyN(io.Discard, both, c.size); err != nil {
 		return c, err
@@ -89,7 +97,7 @@ func readCheckpoint(path string) (checkpoint, error) {
 		return c, err
 	}
 	if !bytes.Equal(trailer, sum.Sum(nil)) {
-		return c, fmt.Errorf("run: %s is damaged: its SHA-256 does not match", path)
+		return c, damaged("%s is damaged: its SHA-256 does not match", path)
 	}
 	return c, nil
 }
@@ -136,6 +144,9 @@ func newestCheckpoint(dir string) (*checkpoint, error) {
 		c, err := readCheckpoint(path)
 		if err == nil {
 			return &c, nil
+		}
+		if !errors.As(err, &damagedError{}) {
+			return nil, fmt.Errorf("run: checkpoint %s cannot be read: %w; make it readable and start the run again, or remove the file to go on from an older one", path, err)
 		}
 		if err := os.Rename(path, path+".damaged"); err != nil {
 			return nil, explain(path, err)

@@ -118,6 +118,9 @@ func secureKey(dir string) (key [32]byte, err error) {
 		return key, fmt.Errorf("run: noise key %s has %d bytes, expected %d; %s", path, len(text), len(key), lost)
 	}
 	copy(key[:], text)
+	if key == [32]byte{} { // left by a process that was killed in eraseKey
+		return key, fmt.Errorf("run: noise key %s has been erased; %s", path, lost)
+	}
 	found := fingerprint(key)
 	if expected == nil {
 		err := writeAtomic(check, 0o644, func(w io.Writer) error { _, err := w.Write(found); return err })

@@ -60,6 +60,16 @@ func TestKeyIDTellsKeysApart(t *testing.T) {
 	}
 }
 
+// A key of zeros is one that was being erased when its process was killed. Anybody could
+// take its noise off.
+func TestAnErasedKeyIsNone(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, os.WriteFile(filepath.Join(r.Dir, keyFile), make([]byte, 32), 0o600))
+	if key, err := r.Key(); err == nil || !strings.Contains(err.Error(), "has been erased") {
+		t.Errorf("key %x, %v", key, err)
+	}
+}
+
 func TestFinishLeavesNothingToGoOnWith(t *testing.T) {
 	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
 	if err := r.Acquire(); err != nil {

@@ -295,6 +295,22 @@ func TestCheckpointsFallBackWhenDamaged(t *testing.T) {
 	}
 }
 
+// What cannot be read is not damaged: it stays where it is, and nothing begins anew.
+func TestACheckpointThatCannotBeReadStays(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.Checkpoint(1, sized(1, 'a')), r.Checkpoint(2, sized(2, 'a')), r.Release())
+	unreadable := filepath.Join(r.Dir, "checkpoint-000000000003")
+	ok(t, os.Mkdir(unreadable, 0o755)) // which the system refuses to read, even to root
+	if err := r.Acquire(); err == nil || !strings.Contains(err.Error(), unreadable) {
+		t.Errorf("%v; expected an error that names the checkpoint", err)
+	}
+	ok(t, os.Remove(unreadable))
+	reacquire(t, r)
+	if step, content := restored(t, r); step != 2 || content != "aa" {
+		t.Errorf("step %d with %q; expected the second", step, content)
+	}
+}
+
 func TestNoCheckpointMeansFromTheBeginning(t *testing.T) {
 	r := acquired(t, Spec{Experiment: "a"})
 	ok(t, r.Emit(Event{Step: 1, Values: Values{"x": 1}}), r.Release())

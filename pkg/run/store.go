@@ -73,6 +73,7 @@ func (s Store) Create(spec Spec) (*Run, error) {
 	dir := filepath.Join(s.Dir, id)
 	path := filepath.Join(dir, recordFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		s.bury()
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, explain(dir, err)
 		}
@@ -130,6 +131,7 @@ func (s Store) List() ([]Entry, error) {
 // holds, unless a process is computing it. A private run that is deleted and started again draws new
 // noise: the budget is spent again.
 func (s Store) Delete(id string) error {
+	s.bury()
 	dir, err := s.find(id)
 	if err != nil {
 		return err
@@ -150,7 +152,7 @@ func (s Store) Delete(id string) error {
 		return fmt.Errorf("run: deleting %s: %w", dir, err)
 	}
 	// Out of the way in one step then, so that no half of a run is ever seen.
-	grave := filepath.Join(s.Dir, fmt.Sprintf(".deleted-%s-%d", filepath.Base(dir), time.Now().UnixNano()))
+	grave := filepath.Join(s.Dir, fmt.Sprintf(graves+"%s-%d", filepath.Base(dir), time.Now().UnixNano()))
 	if err := os.Rename(dir, grave); err != nil {
 		return fmt.Errorf("run: deleting %s: %w", dir, err)
 	}
@@ -158,6 +160,19 @@ func (s Store) Delete(id string) error {
 		return fmt.Errorf("run: deleting %s: %w; remove %s by hand", dir, err, grave)
 	}
 	return nil
+}
+
+// graves begin the names of runs that are being deleted.
+const graves = ".deleted-"
+
+// bury removes, if it may, what a process that was killed in Delete has left of a run.
+func (s Store) bury() {
+	entries, _ := os.ReadDir(s.Dir)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), graves) {
+			_ = os.RemoveAll(filepath.Join(s.Dir, entry.Name()))
+		}
+	}
 }
 
 // ids returns the names of the directories in the store, sorted.

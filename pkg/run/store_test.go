@@ -197,3 +197,26 @@ func TestAFolderThatCannotBeReadIsSaid(t *testing.T) {
 		t.Errorf("a run in a file: %v", err)
 	}
 }
+
+// What a process that was killed while it deleted a run has left goes with the next that
+// makes or deletes one.
+func TestHalfDeletedRunsGo(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	left := filepath.Join(s.Dir, graves+"a-0123456789ab-17", "keeper-only")
+	for name, do := range map[string]func(){
+		"making one":   func() { create(t, s, Spec{Experiment: "a"}) },
+		"deleting one": func() { ok(t, s.Delete(create(t, s, Spec{Experiment: "a"}).ID)) },
+		"one unknown":  func() { _ = s.Delete("a-0123456789ab") },
+	} {
+		ok(t, os.MkdirAll(left, 0o755))
+		if do(); exists(filepath.Dir(left)) {
+			t.Errorf("%s leaves what was deleted", name)
+		}
+		ok(t, os.RemoveAll(filepath.Join(s.Dir, graves+"a-0123456789ab-17")))
+		ids, err := s.ids()
+		ok(t, err)
+		for _, id := range ids {
+			ok(t, s.Delete(id))
+		}
+	}
+}

@@ -39,7 +39,7 @@ func Decode(from io.Reader, into any) error {
 		return fmt.Errorf("it has more than %d bytes; is it a schema?", Max)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if err := once(json.NewDecoder(bytes.NewReader(text))); err != nil {
+	if err := once(json.NewDecoder(bytes.NewReader(text)), deepest); err != nil {
 		return describe(text, err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -60,8 +60,12 @@ func Sum(of any) ([]byte, error) {
 	return sum[:], err
 }
 
+// deepest is how far lists and objects may stand in one another, far beyond what a schema
+// has: what is told of them is asked of a call within a call.
+const deepest = 100
+
 // once returns an error if an object of the next value has a field twice, in whatever case.
-func once(d *json.Decoder) error {
+func once(d *json.Decoder, deepest int) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -69,6 +73,9 @@ func once(d *json.Decoder) error {
 	open, _ := token.(json.Delim)
 	if open == 0 {
 		return nil
+	}
+	if deepest == 0 {
+		return errors.New("lists and objects in one another, deeper than any schema has them; is it a schema?")
 	}
 	seen := map[string]bool{}
 	for d.More() {
@@ -82,7 +89,7 @@ func once(d *json.Decoder) error {
 			}
 			seen[name] = true
 		}
-		if err := once(d); err != nil {
+		if err := once(d, deepest-1); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ func TestMistakesOfAFileAreNamed(t *testing.T) {
 		`{"name": [[{"a": {}, "a": 1}]]}`:     `"a" stands twice`,
 		`{"name": [1, {"a": 1}, {"a": 2}]}`:   "cannot unmarshal",
 		strings.Repeat(" ", Max+1):            "more than",
+		strings.Repeat("[", Max-1):            "deeper than any",
 		`{"name": "` + strings.Repeat("x", 9): "EOF",
 	} {
 		var into known
