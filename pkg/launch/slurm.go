@@ -3,6 +3,7 @@ package launch
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +35,8 @@ var ErrNoSlurm = errors.New("found no sbatch, squeue, scancel and scontrol on th
 //
 // Binary is the molehill command; if it is empty [FindBinary] finds one. It is
 // copied into the runs' folder, so that jobs that wait compute with the program
-// that they were submitted with. Options are sbatch's, "--partition=gpu".
+// that they were submitted with. Options are sbatch's, "--partition=gpu";
+// the job's name is ours, by which it is known again.
 type Slurm struct {
 	Binary  string
 	Options []string
@@ -120,15 +123,16 @@ func (s Slurm) Submit(ctx context.Context, name string, runs []*run.Run, atATime
 		lives[r.ID] = len(computed)
 	}
 	log := filepath.Join(folder, "%A_%a.log")
-	arguments := []string{"--parsable", "--job-name=molehill-" + name, "--array=" + array, "--output=" + log, "--open-mode=append", "--signal=B:TERM@30"}
-	answer, err := ask(ctx, script(binary, tasks), "sbatch", append(arguments, s.Options...)...)
+	own := jobPrefix + name + "-" + rand.Text()[:8]
+	arguments := []string{"--parsable", "--array=" + array, "--output=" + log, "--open-mode=append", "--signal=B:TERM@30"}
+	answer, err := ask(ctx, script(binary, tasks), "sbatch", slices.Concat(arguments, s.Options, []string{"--job-name=" + own})...)
 	if err != nil {
 		return 0, err
 	}
 	id, _, _ := strings.Cut(strings.TrimSpace(answer), ";") // a cluster's name may follow
 	for i, task := range tasks {
 		for _, r := range task {
-			job := run.Job{Scheduler: slurm, ID: fmt.Sprintf("%s_%d", id, i), Submitted: time.Now(), Lives: lives[r.ID],
+			job := run.Job{Scheduler: slurm, ID: fmt.Sprintf("%s_%d", id, i), Name: own, Submitted: time.Now(), Lives: lives[r.ID],
 				Log: filepath.Join(folder, fmt.Sprintf("%s_%d.log", id, i))}
 			if err := r.Submitted(job); err != nil {
 				return submitted, errors.Join(err, cancelJobs(context.WithoutCancel(ctx), id))

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,11 +39,17 @@ func (s jobState) describe(id string) string {
 	return fmt.Sprintf("Slurm job %s is %s on %s", id, strings.ToLower(s.State), s.Node)
 }
 
-// queue asks for the states of jobs, whose IDs are "array_task".
-func queue(ctx context.Context, ids ...string) (map[string]jobState, error) {
+// jobPrefix begins the names of jobs of ours.
+const jobPrefix = "molehill-"
+
+// queue asks for the states of jobs, by their IDs, which are "array_task". What has such
+// an ID and another name is somebody else's job, and as good as none.
+func queue(ctx context.Context, jobs ...run.Job) (map[string]jobState, error) {
 	var arrays []string
-	for _, id := range ids {
-		if array, _, _ := strings.Cut(id, "_"); !slices.Contains(arrays, array) {
+	names := map[string]string{}
+	for _, job := range jobs {
+		names[job.ID] = cmp.Or(job.Name, jobPrefix) // earlier versions kept none
+		if array, _, _ := strings.Cut(job.ID, "_"); !slices.Contains(arrays, array) {
 			arrays = append(arrays, array)
 		}
 	}
@@ -51,7 +58,7 @@ func queue(ctx context.Context, ids ...string) (map[string]jobState, error) {
 		if _, err := strconv.ParseUint(array, 10, 64); err != nil {
 			return nil, fmt.Errorf("launch: %q is no job of Slurm's", array)
 		}
-		answer, err := ask(ctx, "", "squeue", "--noheader", "--array", "--states=all", "--jobs="+array, "--format=%F_%K|%T|%r|%N")
+		answer, err := ask(ctx, "", "squeue", "--noheader", "--array", "--states=all", "--jobs="+array, "--format=%F_%K|%T|%r|%N|%j")
 		if refused := new(askError); errors.As(err, &refused) && strings.Contains(refused.complaint, "Invalid job id") {
 			continue // forgotten, some minutes after its end
 		}
@@ -59,7 +66,8 @@ func queue(ctx context.Context, ids ...string) (map[string]jobState, error) {
 			return nil, err
 		}
 		for line := range strings.Lines(answer) {
-			if fields := strings.Split(strings.TrimSpace(line), "|"); len(fields) == 4 {
+			fields := strings.SplitN(strings.TrimSpace(line), "|", 5)
+			if name, asked := names[fields[0]]; asked && len(fields) == 5 && strings.HasPrefix(fields[4], name) {
 				states[fields[0]] = jobState{fields[1], fields[2], fields[3]}
 			}
 		}
@@ -73,7 +81,7 @@ func queue(ctx context.Context, ids ...string) (map[string]jobState, error) {
 // tell all by itself.
 func jobsOf(ctx context.Context, runs []*run.Run) (jobs map[string]run.Job, states map[string]jobState, err error) {
 	jobs = map[string]run.Job{}
-	var ids []string
+	var given []run.Job
 	for _, r := range runs {
 		job, found, err := r.Job()
 		if err != nil {
@@ -86,9 +94,9 @@ func jobsOf(ctx context.Context, runs []*run.Run) (jobs map[string]run.Job, stat
 			return nil, nil, fmt.Errorf("launch: %s was given to %q, this molehill knows %s", r.ID, job.Scheduler, slurm)
 		}
 		jobs[r.ID] = job
-		ids = append(ids, job.ID)
+		given = append(given, job)
 	}
-	if states, err = queue(ctx, ids...); errors.Is(err, ErrNoSlurm) {
+	if states, err = queue(ctx, given...); errors.Is(err, ErrNoSlurm) {
 		err = nil
 	}
 	return jobs, states, err
@@ -170,7 +178,7 @@ func Await(ctx context.Context, r *run.Run, say func(string)) error {
 		if time.Since(asked) > QueueInterval || gone > 0 {
 			var states map[string]jobState
 			err := Patiently(ctx, say, func() (err error) {
-				states, err = queue(ctx, job.ID)
+				states, err = queue(ctx, job)
 				return err
 			})
 			if err != nil {

@@ -137,6 +137,19 @@ func TestSlurm(t *testing.T) {
 		if started, err := (Local{Binary: os.Args[0]}).Resume(ctx, second); started || err != nil {
 			t.Errorf("what waits in the queue was started here: %v, %v", started, err)
 		}
+		// A folder that was copied from elsewhere may name the number of somebody's job.
+		job, _, err := first.Job()
+		stranger := made(t, run.Store{Dir: t.TempDir()}, "quick", 1)[0]
+		job.Name = "molehill-test-elsewhere"
+		if err := errors.Join(err, stranger.Submitted(job)); err != nil {
+			t.Fatal(err)
+		}
+		if err := Cancel(ctx, stranger); !errors.Is(err, run.ErrIdle) {
+			t.Errorf("cancelling what another cluster was given: %v", err)
+		}
+		if waiting, err := idle(ctx, []*run.Run{stranger}); err != nil || len(waiting) != 1 {
+			t.Errorf("%d of what another cluster was given may be started here, %v", len(waiting), err)
+		}
 		for _, r := range []*run.Run{second, first} {
 			if err := Cancel(ctx, r); err != nil {
 				t.Error(err)

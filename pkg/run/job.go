@@ -14,6 +14,7 @@ const jobFile = "job.json"
 type Job struct {
 	Scheduler string    `json:"scheduler"` // "slurm"
 	ID        string    `json:"id"`        // as the scheduler calls it, "17_3"
+	Name      string    `json:"name"`      // that nothing else was given: the ID may be another cluster's, or a reset one's
 	Log       string    `json:"log"`       // file of what the scheduler itself says about it
 	Submitted time.Time `json:"submitted"`
 	// Lives is the number of processes that had computed the run before it was
