@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
@@ -20,4 +21,13 @@ func Digest(ctx context.Context, name string, o dataset.Options, check func(*dat
 		return "", err
 	}
 	return store.Keyed([]byte(rows))
+}
+
+// Unchanged returns an error if rows of a data set, and what else a digest is of, are no
+// longer those that a run was asked for with. Runs of earlier versions kept no digest.
+func Unchanged(name, then, now string) error {
+	if then == "" || then == now {
+		return nil
+	}
+	return fmt.Errorf("the rows of %s, or the weights that they are seen through, have changed since this run was asked for; nothing was looked at or paid: ask for it again, which makes another run", name)
 }

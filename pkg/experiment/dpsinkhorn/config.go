@@ -183,10 +183,27 @@ func (c *Config) Pin() (err error) {
 	if c.Space == Latents {
 		c.Weights, c.Inputs, err = latent.Pin(c.Dataset, c.Label, c.Weights)
 	} else {
-		c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label}, (*dataset.Splits).CheckImages)
+		c.Inputs, err = c.digest(context.Background())
 	}
 	if err == nil && then != "" && c.Inputs != then {
 		return fmt.Errorf("rows or weights are no longer those that inputs = %.12s… names; leave inputs out to take what is there", then)
+	}
+	return err
+}
+
+// digest tells images from others.
+func (c *Config) digest(ctx context.Context) (string, error) {
+	return experiment.Digest(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label}, (*dataset.Splits).CheckImages)
+}
+
+// unchanged returns an error if what Pin has looked at is no longer the same.
+func (c *Config) unchanged(ctx context.Context) error {
+	if c.Space == Latents {
+		return latent.Unchanged(ctx, c.Dataset, c.Label, c.Weights, c.Inputs)
+	}
+	now, err := c.digest(ctx)
+	if err == nil {
+		err = experiment.Unchanged(c.Dataset, c.Inputs, now)
 	}
 	return err
 }

@@ -38,6 +38,9 @@ func (e Experiment) Config(preset experiment.Preset) experiment.Config {
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	say := func(e run.Event) { _ = r.Emit(e) } // progress that cannot be told is no reason to stop
+	if err := c.unchanged(ctx); err != nil {
+		return result, err
+	}
 	rows, err := load(ctx, c, say)
 	if err != nil {
 		return result, err

@@ -69,7 +69,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 }
 
 func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
-	latents, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label}, say)
+	latents, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label, Inputs: c.Inputs}, say)
 	if err != nil {
 		return nil, err
 	}

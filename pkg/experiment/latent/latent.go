@@ -53,6 +53,7 @@ type Options struct {
 	Weights    string // as Load takes them
 	Label      string // which of several attributes is the class of a row (dataset.Labelled); "" where there is one
 	PublicHalf bool   // all of the public half, too
+	Inputs     string // what tells rows and weights from others of the same names (Pin)
 }
 
 // LoadWith is Load with options. Of runs of one process that ask for the same data, one

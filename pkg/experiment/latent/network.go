@@ -52,7 +52,11 @@ func registered(weights string) bool {
 }
 
 func loadWeights(name, weights string) (*autoencoder.Autoencoder, error) {
-	file, err := os.Open(weights)
+	path, err := findFile(weights)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, missingWeights(name, err)
 	}

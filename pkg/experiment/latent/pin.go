@@ -26,19 +26,76 @@ func Pin(name, label, weights string) (path, inputs string, err error) {
 			return "", "", err
 		}
 	}
-	rows, err := experiment.Digest(context.Background(), name, dataset.Options{Seed: experiment.SplitSeed, Label: label}, (*dataset.Splits).CheckImages)
+	if inputs, err = inputsOf(context.Background(), name, label, weights); err != nil || weights == "" || registered(weights) {
+		return weights, inputs, err
+	}
+	path, err = nameFile(weights)
+	return path, inputs, err
+}
+
+// Unchanged returns an error if rows or weights are no longer those that Pin told of: what
+// waits in a queue is computed when they may be others.
+func Unchanged(ctx context.Context, name, label, weights, inputs string) error {
+	found, err := inputsOf(ctx, name, label, weights)
+	if err == nil {
+		err = experiment.Unchanged(name, inputs, found)
+	}
+	return err
+}
+
+// inputsOf tells rows and weights from others.
+func inputsOf(ctx context.Context, name, label, weights string) (string, error) {
+	rows, err := experiment.Digest(ctx, name, dataset.Options{Seed: experiment.SplitSeed, Label: label}, (*dataset.Splits).CheckImages)
 	if err != nil || weights == "" {
-		return "", rows, err
+		return rows, err
 	}
 	if model, err := models.Registry.Lookup(weights); err == nil {
-		return weights, strings.TrimSpace(fmt.Sprintf("%s version %s", rows, model.Describe().Version)), nil
+		return strings.TrimSpace(fmt.Sprintf("%s version %s", rows, model.Describe().Version)), nil
 	}
-	text, err := os.ReadFile(weights)
+	path, err := findFile(weights)
 	if err != nil {
-		return "", "", missingWeights(name, err)
+		return "", err
 	}
-	path, err = filepath.Abs(weights) // the run computes in another folder
-	return path, fmt.Sprintf("%s %x", rows, sha256.Sum256(text)), err
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", missingWeights(name, err)
+	}
+	return fmt.Sprintf("%s %x", rows, sha256.Sum256(text)), nil
+}
+
+// inStore begins the name of a file that lies in the folder of runs, wherever that is: the
+// folder may move, and a run that names one of its files is the same run then.
+const inStore = "runs/"
+
+// nameFile names a file of weights, whatever folder it is looked for from.
+func nameFile(weights string) (string, error) {
+	path, err := findFile(weights)
+	if err != nil {
+		return "", err
+	}
+	store, err := run.DefaultStore()
+	if err != nil {
+		return "", err
+	}
+	if place, err := filepath.Rel(store.Dir, path); err == nil && filepath.IsLocal(place) {
+		return inStore + filepath.ToSlash(place), nil
+	}
+	return path, nil
+}
+
+// findFile returns the path of a file of weights that nameFile or somebody names.
+func findFile(weights string) (string, error) {
+	if place, ok := strings.CutPrefix(weights, inStore); ok {
+		store, err := run.DefaultStore()
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(store.Dir, filepath.FromSlash(place))
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return filepath.Abs(weights)
 }
 
 // trained returns the weights of the newest finished training of a data set's

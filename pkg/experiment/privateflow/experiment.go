@@ -46,7 +46,10 @@ const checkpointEvery = 2 * time.Second
 // curve "sliced W₂".
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	data, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label, PublicHalf: needsPublic(e.Estimator)}, func(e run.Event) {
+	if err := latent.Unchanged(ctx, c.Dataset, c.Label, c.Weights, c.Inputs); err != nil {
+		return result, err
+	}
+	data, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label, PublicHalf: needsPublic(e.Estimator), Inputs: c.Inputs}, func(e run.Event) {
 		_ = r.Emit(e) // progress that cannot be told is no reason to stop
 	})
 	if err != nil {

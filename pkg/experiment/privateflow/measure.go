@@ -38,7 +38,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 		return experiment.Measured{}, err
 	}
 	x := transport.Points{Dim: dim, Data: values[:min(len(values), rows*dim)]}
-	data, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label}, say)
+	data, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label, Inputs: c.Inputs}, say)
 	if err != nil {
 		return experiment.Measured{}, err
 	}

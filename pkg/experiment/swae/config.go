@@ -153,11 +153,16 @@ func (c *Config) Check() error {
 // Pin implements experiment.Pinner.
 func (c *Config) Pin() (err error) {
 	then := c.Inputs
-	c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, (*dataset.Splits).CheckImages)
+	c.Inputs, err = c.digest(context.Background())
 	if err == nil && then != "" && c.Inputs != then {
 		return fmt.Errorf("rows are no longer those that inputs = %.12s… names; leave inputs out to take what is there", then)
 	}
 	return err
+}
+
+// digest tells images from others.
+func (c *Config) digest(ctx context.Context) (string, error) {
+	return experiment.Digest(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, (*dataset.Splits).CheckImages)
 }
 
 func (c *Config) budget() privacy.Budget {

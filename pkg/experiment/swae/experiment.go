@@ -42,6 +42,13 @@ const (
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	say := func(e run.Event) { _ = r.Emit(e) } // progress that cannot be told is no reason to stop
+	now, err := c.digest(ctx)
+	if err == nil {
+		err = experiment.Unchanged(c.Dataset, c.Inputs, now)
+	}
+	if err != nil {
+		return result, err
+	}
 	d, err := load(ctx, c, say)
 	if err != nil {
 		return result, err

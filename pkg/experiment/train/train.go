@@ -45,10 +45,12 @@ func (Autoencoder) Config(preset experiment.Preset) experiment.Config {
 func (Autoencoder) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	// What is written into the weights is what they learn from, whenever that is.
-	if rows, err := experiment.Digest(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, nil); err != nil {
+	rows, err := experiment.Digest(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, nil)
+	if err == nil {
+		err = experiment.Unchanged(c.Dataset, c.Inputs, rows)
+	}
+	if err != nil {
 		return result, err
-	} else if rows != c.Inputs {
-		return result, fmt.Errorf("the rows of %s have changed since this training was asked for; ask for it again, which makes another run", c.Dataset)
 	}
 	images, err := load(ctx, r, c)
 	if err != nil {
