@@ -66,6 +66,11 @@ type Config struct {
 	// taken (ours). Where no code lies the decoder has learned nothing, and what it makes
 	// there is encoded to where codes do lie. No record is looked at. 0 is 004's.
 	Passes int `json:"passes,omitempty"`
+	// Grain is how far each pixel of a generated image goes from the decoder's mean of it
+	// towards a draw, 1 with that mean for a probability and otherwise 0 (ours). The loss
+	// takes the decoder for the law of such draws; means are blurred where it is unsure,
+	// as no real image is. 0 is 004's, 1 all the way.
+	Grain float64 `json:"grain,omitempty"`
 
 	Start      string `json:"start"`       // data set, public by construction, that the network learns first; "" for none
 	StartSteps int    `json:"start_steps"` // steps on that, without noise
@@ -133,6 +138,9 @@ func (c *Config) Check() error {
 	}
 	if !(c.Alpha >= 0 && c.Alpha <= 1) {
 		return fmt.Errorf("alpha is %v; it weighs the distance to the prior from 0 to 1", c.Alpha)
+	}
+	if !(c.Grain >= 0 && c.Grain <= 1) {
+		return fmt.Errorf("grain is %v; it is the part of the way from a pixel's mean to a draw, from 0 to 1", c.Grain)
 	}
 	if c.Reduction != Sum && c.Reduction != Mean {
 		return fmt.Errorf("reduction is %q; it is %q or %q", c.Reduction, Sum, Mean)

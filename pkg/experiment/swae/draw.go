@@ -26,3 +26,21 @@ func (t *training) draw(ctx context.Context, count int) (z transport.Points, err
 	}
 	return z, err
 }
+
+// render makes the images that are generated from points: those of the decoder, with Grain;
+// the same ones for the same points.
+func (t *training) render(points []float32) ([]float32, error) {
+	x, err := t.images(points)
+	if err != nil || t.config.Grain == 0 {
+		return x, err
+	}
+	grain, rng := float32(t.config.Grain), t.public.Stream("grain", 0)
+	for i, mean := range x {
+		drawn := float32(0)
+		if rng.Float64() < float64(mean) {
+			drawn = 1
+		}
+		x[i] = mean + grain*(drawn-mean)
+	}
+	return x, nil
+}

@@ -79,7 +79,7 @@ func finish(ctx context.Context, r *run.Run, t *training, std float64) (result r
 	return result, nil
 }
 
-// generate decodes points that are drawn, the same ones for the same
+// generate renders points that are drawn, the same ones for the same
 // count, and labels them by their codes.
 func (t *training) generate(ctx context.Context, count int, label classify) (*dataset.Dataset, error) {
 	drawn, err := t.draw(ctx, count)
@@ -87,7 +87,7 @@ func (t *training) generate(ctx context.Context, count int, label classify) (*da
 		return nil, err
 	}
 	z := drawn.Data
-	x, err := t.images(z)
+	x, err := t.render(z)
 	if err != nil {
 		return nil, err
 	}

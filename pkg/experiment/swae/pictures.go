@@ -36,7 +36,7 @@ func (t *training) picture(ctx context.Context, r *run.Run, codes []float32) err
 	if err != nil {
 		return err
 	}
-	made, err := t.images(drawn.Data[:generated*Columns*t.config.Latent])
+	made, err := t.render(drawn.Data[:generated*Columns*t.config.Latent])
 	if err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ var better = table{
 		variants := []variant{
 			{"preset", nil}, {"700 steps from a public start", [][]string{short}}, {"3,000 of them", [][]string{long, few}},
 			{"700 steps, classes in the loss", [][]string{short, taught}}, {"700 steps, no prior", [][]string{short, free}},
-			{"3,000 steps, classes in the loss, passes", [][]string{long, taught, {"passes", "4"}, few}},
+			{"3,000 steps, classes in the loss, passes and grain", [][]string{long, taught, {"passes", "2", "grain", "0.4"}, few}},
 			{"2,000 steps, no prior", [][]string{short, free, {"steps", "2000"}}},
 		}
 		if preset == experiment.Paper {
