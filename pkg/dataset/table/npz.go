@@ -13,17 +13,27 @@ import (
 	"molehill/pkg/npy"
 )
 
-// maxNPZ is the most that an array of an archive may unpack to, in bytes.
-const maxNPZ = 8 << 30
+// maxNPZ is the most that the arrays of an archive may unpack to together, in bytes: they
+// are held, and a small file may hold large ones. A variable for tests.
+var maxNPZ uint64 = 4 << 30
 
 // npzSource reads the arrays of a NumPy archive as columns: one of [n] is a column
 // of its name, one of [n, k] is k of them, name_0 … .
 type npzSource struct {
-	header []string
-	values [][]float64
-	at     int
-	row    []string
+	header   []string
+	columns  []npzColumn
+	rows, at int
+	row      []string
+	unpacked uint64 // bytes
 }
+
+// npzColumn is a column of an array.
+type npzColumn struct {
+	of            npy.View
+	width, column int
+}
+
+func (c npzColumn) at(row int) float64 { return c.of.At(row*c.width + c.column) }
 
 func openNPZ(path string) (Source, error) {
 	archive, err := zip.OpenReader(path)
@@ -53,16 +63,23 @@ func newNPZ(archive *zip.Reader) (*npzSource, error) {
 }
 
 func (s *npzSource) add(name string, file *zip.File) error {
+	if file.UncompressedSize64 > maxNPZ-s.unpacked {
+		return fmt.Errorf("with it the archive unpacks to more than %d bytes; give fewer rows or columns, numbers of fewer bytes, or a Parquet or CSV file, which are read row by row", maxNPZ)
+	}
+	s.unpacked += file.UncompressedSize64
 	from, err := file.Open()
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxNPZ+1))
+	text := make([]byte, file.UncompressedSize64)
+	if _, err = io.ReadFull(from, text); err == nil {
+		_, err = from.Read(make([]byte, 1)) // to the end, where the archive's checksum is looked at
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
 	if err = errors.Join(err, from.Close()); err != nil {
 		return err
-	}
-	if len(text) > maxNPZ {
-		return fmt.Errorf("it unpacks to more than %d bytes", int64(maxNPZ))
 	}
 	v, err := npy.Look(text)
 	if err != nil {
@@ -82,15 +99,12 @@ func (s *npzSource) add(name string, file *zip.File) error {
 			names = append(names, name+"_"+strconv.Itoa(j))
 		}
 	}
-	if len(s.values) > 0 && len(s.values[0]) != rows {
-		return fmt.Errorf("it has %d rows, others have %d; all arrays need as many", rows, len(s.values[0]))
+	if len(s.columns) > 0 && s.rows != rows {
+		return fmt.Errorf("it has %d rows, others have %d; all arrays need as many", rows, s.rows)
 	}
+	s.rows = rows
 	for j, n := range names {
-		column := make([]float64, rows)
-		for i := range column {
-			column[i] = v.At(i*width + j)
-		}
-		s.header, s.values = append(s.header, n), append(s.values, column)
+		s.header, s.columns = append(s.header, n), append(s.columns, npzColumn{v, width, j})
 	}
 	return nil
 }
@@ -100,12 +114,12 @@ func (s *npzSource) Header() []string { return slices.Clone(s.header) }
 
 // Read implements Source.
 func (s *npzSource) Read() ([]string, error) {
-	if s.at >= len(s.values[0]) {
+	if s.at >= s.rows {
 		return nil, io.EOF
 	}
-	for j, column := range s.values {
-		if s.row[j] = ""; !math.IsNaN(column[s.at]) { // which is how NumPy has missing values
-			s.row[j] = spell(column[s.at], 64)
+	for j, column := range s.columns {
+		if s.row[j] = ""; !math.IsNaN(column.at(s.at)) { // which is how NumPy has missing values
+			s.row[j] = spell(column.at(s.at), 64)
 		}
 	}
 	s.at++
