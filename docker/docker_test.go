@@ -148,3 +148,60 @@ func TestCompose(t *testing.T) {
 		}
 	}
 }
+
+// An image has all that the repository has for it, and nothing that people leave in their
+// checkouts.
+func TestWhatGoesIntoAnImage(t *testing.T) {
+	data, err := os.ReadFile("../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	goes := func(path string) (in bool) {
+		in = true
+		for line := range strings.Lines(string(data)) {
+			pattern := strings.TrimSpace(line)
+			if pattern == "" || pattern[0] == '#' {
+				continue
+			}
+			pattern, again := strings.CutPrefix(pattern, "!")
+			if ignored(t, pattern, path) {
+				in = again
+			}
+		}
+		return in
+	}
+	tracked, err := exec.Command("git", "-C", "..", "ls-files").Output()
+	if err != nil {
+		t.Skip("this is no clone: ", err)
+	}
+	left := regexp.MustCompile(`^(\.ci/|\.gitignore|\.dockerignore|CHANGELOG\.md|CONTRIBUTING\.md)`)
+	for _, path := range strings.Fields(string(tracked)) {
+		if goes(path) == left.MatchString(path) {
+			t.Errorf("%s goes into the image: %v", path, goes(path))
+		}
+	}
+	for _, path := range []string{"people.csv", "people.schema.json", "runs/a-1/key", ".molehill/setup.json", "molehill", ".git/config", "notebooks/people.csv", "notebooks/mine.ipynb", "notebooks/executed/00_start.ipynb", "docs/people.keeper-only.html", "sweeps/a/results.json"} {
+		if goes(path) {
+			t.Errorf("%s goes into the image", path)
+		}
+	}
+}
+
+// ignored reports whether a pattern of .dockerignore matches a path or a folder that it is in.
+func ignored(t *testing.T, pattern, path string) bool {
+	base, anywhere := strings.CutPrefix(pattern, "**/")
+	for at := path; at != "."; at = filepath.Dir(at) {
+		what := at
+		if anywhere {
+			what = filepath.Base(at)
+		}
+		matches, err := filepath.Match(base, what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if matches {
+			return true
+		}
+	}
+	return false
+}

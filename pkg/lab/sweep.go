@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func OpenSweep(id string) *Swept {
 }
 
 // Wait shows how the runs stand until all have come to rest, and says which of
-// them have failed. Interrupt the cell to stop watching; the runs go on.
+// them have failed or ended unfinished. Interrupt the cell to stop watching; the runs go on.
 func (s *Swept) Wait() *Swept {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -97,7 +98,11 @@ func (s *Swept) Wait() *Swept {
 		fail(err)
 	}
 	for i, r := range s.Runs {
-		if err := r.Failure(); err != nil {
+		err := r.Failure()
+		if state, no := r.State(); err == nil && (no != nil || state != run.Finished) {
+			err = cmp.Or(no, fmt.Errorf("it is %s, as what computed it has ended; the same sweep continues it", state))
+		}
+		if err != nil {
 			viz.Show(fmt.Errorf("%s: %w", s.Labels[i], err))
 			fmt.Fprintln(os.Stderr, "lab:", err)
 		}
