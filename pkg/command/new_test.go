@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -168,6 +169,24 @@ func TestNewPluginCompilesAndRuns(t *testing.T) {
 	}
 	if out, err := molehill(t, "run", "hills"); err == nil || !strings.Contains(err.Error(), "is of a program that has it as a plug-in") {
 		t.Errorf("run by a program without it: %v\n%s", err, out)
+	}
+	// With rows that no version fixes, others are another run.
+	rows := filepath.Join(dir, "hills", "dataset.go")
+	text, err := os.ReadFile(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpinned := strings.Replace(string(text), "func (points) Pinned() {}", "", 1)
+	ids := map[string]bool{}
+	for _, at := range []string{"3+rng", "500+rng"} {
+		if err := os.WriteFile(rows, []byte(strings.Replace(unpinned, "3+rng", at, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		must("go", "build", "-o", "molehill-hills", ".")
+		ids[regexp.MustCompile(`hills-[0-9a-f]{12}`).FindString(must("./molehill-hills", "run", "hills", "--epsilon", "2"))] = true
+	}
+	if len(ids) != 2 || ids[""] {
+		t.Errorf("runs on two sets of rows: %v", ids)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "hills", "bad.go"), []byte(badPlugins), 0o600); err != nil {
 		t.Fatal(err)
