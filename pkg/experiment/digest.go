@@ -29,5 +29,10 @@ func Unchanged(name, then, now string) error {
 	if then == "" || then == now {
 		return nil
 	}
-	return fmt.Errorf("the rows of %s, or the weights that they are seen through, have changed since this run was asked for; nothing was looked at or paid: ask for it again, which makes another run", name)
+	return Changed(name)
+}
+
+// Changed is the error of Unchanged.
+func Changed(name string) error {
+	return fmt.Errorf("the rows of %s, or the weights that they are seen through, have changed since this run was asked for: restore them and start it again, or ask for it anew, which makes another run, and pays for it", name)
 }

@@ -27,7 +27,7 @@ func Cancel(ctx context.Context, r *run.Run) error {
 		return err
 	}
 	job := jobs[r.ID]
-	if !states[job.ID].alive() {
+	if !states[keyOf(job)].alive() {
 		return r.Cancel()
 	}
 	switch state, err := r.State(); {
@@ -47,20 +47,20 @@ func Cancel(ctx context.Context, r *run.Run) error {
 }
 
 // alone refuses to cancel the job of a run that computes others too.
-func alone(r *run.Run, job run.Job, others map[string][]string) error {
-	if ids := others[job.ID]; len(ids) > 0 {
+func alone(r *run.Run, job run.Job, others map[jobKey][]string) error {
+	if ids := others[keyOf(job)]; len(ids) > 0 {
 		return fmt.Errorf("launch: cancelling %s: its Slurm job %s computes %s too, which would be interrupted with it; cancel the sweep that they are of, or all of them with `scancel %[2]s`", r.ID, job.ID, strings.Join(ids, ", "))
 	}
 	return nil
 }
 
 // sharing returns, by job, the IDs of runs beside these that it computes or is going to.
-func sharing(these ...*run.Run) (map[string][]string, error) {
+func sharing(these ...*run.Run) (map[jobKey][]string, error) {
 	all, err := run.Store{Dir: filepath.Dir(these[0].Dir)}.List()
 	if err != nil {
 		return nil, err
 	}
-	others := map[string][]string{}
+	others := map[jobKey][]string{}
 	for _, e := range all {
 		if e.Err != nil || e.State == run.Finished || slices.ContainsFunc(these, func(r *run.Run) bool { return r.ID == e.ID }) {
 			continue
@@ -70,7 +70,7 @@ func sharing(these ...*run.Run) (map[string][]string, error) {
 			continue
 		}
 		if lives, err := e.Run.Provenance(); err == nil && (e.State == run.Running || len(lives) <= job.Lives) {
-			others[job.ID] = append(others[job.ID], e.ID) // else the job is done with it
+			others[keyOf(job)] = append(others[keyOf(job)], e.ID) // else the job is done with it
 		}
 	}
 	return others, nil
@@ -94,7 +94,7 @@ func Queued(ctx context.Context, runs ...*run.Run) (map[string]string, error) {
 	jobs, states, err := jobsOf(ctx, given)
 	said := map[string]string{}
 	for _, r := range given {
-		if state := states[jobs[r.ID].ID]; state.alive() {
+		if state := states[keyOf(jobs[r.ID])]; state.alive() {
 			said[r.ID] = state.describe(jobs[r.ID].ID)
 		}
 	}

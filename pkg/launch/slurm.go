@@ -123,7 +123,7 @@ func (s Slurm) Submit(ctx context.Context, name string, runs []*run.Run, atATime
 		lives[r.ID] = len(computed)
 	}
 	log := filepath.Join(folder, "%A_%a.log")
-	own := jobPrefix + name + "-" + rand.Text()[:8]
+	own := "molehill-" + name + "-" + rand.Text()[:8]
 	arguments := []string{"--parsable", "--array=" + array, "--output=" + log, "--open-mode=append", "--signal=B:TERM@30"}
 	answer, err := ask(ctx, script(binary, tasks), "sbatch", slices.Concat(arguments, s.Options, []string{"--job-name=" + own})...)
 	if err != nil {
@@ -157,7 +157,7 @@ func idle(ctx context.Context, runs []*run.Run) (waiting []*run.Run, err error) 
 			if err := r.Settle(); err != nil {
 				return nil, err
 			}
-		case state != run.Running && !states[jobs[r.ID].ID].alive():
+		case state != run.Running && !states[keyOf(jobs[r.ID])].alive():
 			waiting = append(waiting, r)
 		}
 	}

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,21 +38,23 @@ func (s jobState) describe(id string) string {
 	return fmt.Sprintf("Slurm job %s is %s on %s", id, strings.ToLower(s.State), s.Node)
 }
 
-// jobPrefix begins the names of jobs of ours.
-const jobPrefix = "molehill-"
+// jobKey tells jobs from others. What has a job's ID, "array_task", and another name is
+// somebody else's: another cluster's, or of before its numbers began anew.
+type jobKey struct{ id, name string }
 
-// queue asks for the states of jobs, by their IDs, which are "array_task". What has such
-// an ID and another name is somebody else's job, and as good as none.
-func queue(ctx context.Context, jobs ...run.Job) (map[string]jobState, error) {
+func keyOf(job run.Job) jobKey { return jobKey{job.ID, job.Name} }
+
+// queue asks for the states of jobs.
+func queue(ctx context.Context, jobs ...run.Job) (map[jobKey]jobState, error) {
 	var arrays []string
-	names := map[string]string{}
+	names := map[string][]string{}
 	for _, job := range jobs {
-		names[job.ID] = cmp.Or(job.Name, jobPrefix) // earlier versions kept none
+		names[job.ID] = append(names[job.ID], job.Name)
 		if array, _, _ := strings.Cut(job.ID, "_"); !slices.Contains(arrays, array) {
 			arrays = append(arrays, array)
 		}
 	}
-	states := map[string]jobState{}
+	states := map[jobKey]jobState{}
 	for _, array := range arrays {
 		if _, err := strconv.ParseUint(array, 10, 64); err != nil {
 			return nil, fmt.Errorf("launch: %q is no job of Slurm's", array)
@@ -67,8 +68,13 @@ func queue(ctx context.Context, jobs ...run.Job) (map[string]jobState, error) {
 		}
 		for line := range strings.Lines(answer) {
 			fields := strings.SplitN(strings.TrimSpace(line), "|", 5)
-			if name, asked := names[fields[0]]; asked && len(fields) == 5 && strings.HasPrefix(fields[4], name) {
-				states[fields[0]] = jobState{fields[1], fields[2], fields[3]}
+			if len(fields) != 5 {
+				continue
+			}
+			for _, name := range names[fields[0]] {
+				if name == "" || name == fields[4] { // earlier versions kept none
+					states[jobKey{fields[0], name}] = jobState{fields[1], fields[2], fields[3]}
+				}
 			}
 		}
 	}
@@ -79,7 +85,7 @@ func queue(ctx context.Context, jobs ...run.Job) (map[string]jobState, error) {
 // cluster says of them, by the jobs': nothing of those that it has forgotten, and where
 // there is no cluster. A folder copied from one, or looked at from outside of it, has to
 // tell all by itself.
-func jobsOf(ctx context.Context, runs []*run.Run) (jobs map[string]run.Job, states map[string]jobState, err error) {
+func jobsOf(ctx context.Context, runs []*run.Run) (jobs map[string]run.Job, states map[jobKey]jobState, err error) {
 	jobs = map[string]run.Job{}
 	var given []run.Job
 	for _, r := range runs {
@@ -176,7 +182,7 @@ func Await(ctx context.Context, r *run.Run, say func(string)) error {
 			return lost(r, job)
 		}
 		if time.Since(asked) > QueueInterval || gone > 0 {
-			var states map[string]jobState
+			var states map[jobKey]jobState
 			err := Patiently(ctx, say, func() (err error) {
 				states, err = queue(ctx, job)
 				return err
@@ -184,7 +190,7 @@ func Await(ctx context.Context, r *run.Run, say func(string)) error {
 			if err != nil {
 				return err
 			}
-			state := states[job.ID]
+			state := states[keyOf(job)]
 			if asked = time.Now(); state.alive() {
 				gone = 0
 				if text := state.describe(job.ID); text != told {

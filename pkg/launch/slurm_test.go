@@ -52,11 +52,11 @@ func settled(t *testing.T, r *run.Run) {
 			t.Fatal(err)
 		}
 		job := jobs[r.ID]
-		if !states[job.ID].alive() {
+		if !states[keyOf(job)].alive() {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("job %s of %s is still %s", job.ID, r.ID, states[job.ID].State)
+			t.Fatalf("job %s of %s is still %s", job.ID, r.ID, states[keyOf(job)].State)
 		}
 	}
 }
@@ -147,8 +147,10 @@ func TestSlurm(t *testing.T) {
 		if err := Cancel(ctx, stranger); !errors.Is(err, run.ErrIdle) {
 			t.Errorf("cancelling what another cluster was given: %v", err)
 		}
-		if waiting, err := idle(ctx, []*run.Run{stranger}); err != nil || len(waiting) != 1 {
-			t.Errorf("%d of what another cluster was given may be started here, %v", len(waiting), err)
+		for _, both := range [][]*run.Run{{stranger, first}, {first, stranger}} {
+			if waiting, err := idle(ctx, both); err != nil || len(waiting) != 1 || waiting[0] != stranger {
+				t.Errorf("%d of what another cluster was given and what runs may be started here, %v", len(waiting), err)
+			}
 		}
 		for _, r := range []*run.Run{second, first} {
 			if err := Cancel(ctx, r); err != nil {

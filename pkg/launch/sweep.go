@@ -142,7 +142,7 @@ func CancelSweep(ctx context.Context, w *run.Sweep, runs []*run.Run) error {
 	var queued []string
 	for _, r := range runs {
 		job, found := jobs[r.ID]
-		if !found || !states[job.ID].alive() {
+		if !found || !states[keyOf(job)].alive() {
 			continue
 		}
 		if err := alone(r, job, others); err != nil {
@@ -158,7 +158,7 @@ func CancelSweep(ctx context.Context, w *run.Sweep, runs []*run.Run) error {
 		}
 	}
 	for _, r := range runs {
-		if job, found := jobs[r.ID]; found && states[job.ID].alive() {
+		if job, found := jobs[r.ID]; found && states[keyOf(job)].alive() {
 			continue
 		}
 		switch err := r.Cancel(); {

@@ -57,6 +57,14 @@ func damaged(format string, args ...any) error {
 	return damagedError{fmt.Errorf("run: "+format, args...)}
 }
 
+// unlessShort is an error of reading, or of a file that has become shorter meanwhile.
+func unlessShort(path string, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return damaged("%s is cut off: %w", path, err)
+	}
+	return err
+}
+
 // readCheckpoint verifies the file at path.
 func readCheckpoint(path string) (checkpoint, error) {
 	c := checkpoint{path: path}
@@ -84,13 +92,13 @@ func readCheckpoint(path string) (checkpoint, error) {
 	sum := sha256.New()
 	both := io.TeeReader(file, sum)
 	if _, err := io.ReadFull(both, found); err != nil {
-		return c, err
+		return c, unlessShort(path, err)
 	}
 	if string(found) != header {
 		return c, damaged("%s: expected it to begin with %q, found %q", path, header, found)
 	}
 	if _, err := io.CopyN(io.Discard, both, c.size); err != nil {
-		return c, err
+		return c, unlessShort(path, err)
 	}
 	trailer, err := io.ReadAll(file)
 	if err != nil {

@@ -24,16 +24,25 @@ type Loop struct {
 // usual is how much a process that is killed may have to compute again.
 const usual = 20 * time.Second
 
+// patience is how long steps go on to where they may stop. Containers and clusters kill what
+// has not ended 10 and 30 s after they asked.
+const patience = 5 * time.Second
+
 // Run makes the steps after the first done ones, which Restore tells. It emits an event
 // for each, and checkpoints now and then and after the last. When ctx ends it saves what
-// there is, after up to Apart steps more, and returns ctx's error: no step is made twice,
-// whose numbers another device might round otherwise.
+// there is, after up to Apart steps more, or those of a few seconds, and returns ctx's error:
+// no step is made twice, whose numbers another device might round otherwise.
 func (l Loop) Run(ctx context.Context, r *Run, done int) error {
 	began, saved, first, every := time.Now(), time.Now(), done, Interval(cmp.Or(l.Every, usual))
 	save := func(to io.Writer) error { return l.Save(to, done) }
 	mayStop := func() bool { return done%max(1, l.Apart) == 0 }
+	var asked time.Time // to stop
 	for done < l.Total {
-		if err := ctx.Err(); err != nil && mayStop() {
+		err := ctx.Err()
+		if err != nil && asked.IsZero() {
+			asked = time.Now()
+		}
+		if err != nil && (mayStop() || time.Since(asked) > patience) {
 			if done > 0 {
 				err = cmp.Or(r.Rest(done, save), err)
 			}

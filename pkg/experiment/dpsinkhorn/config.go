@@ -88,6 +88,9 @@ type Config struct {
 // mostCosts is how many pairs of rows a step may have: a gigabyte of costs.
 const mostCosts = 1 << 28
 
+// mostFeatures is how many features of rows a step may have: 8 GB, and some times that.
+const mostFeatures = 1 << 31
+
 // farthest is the largest bound of a gradient, as no learning rate would follow more.
 const farthest = 1e9
 
@@ -103,7 +106,7 @@ func (c *Config) Check() error {
 		experiment.Within("steps", c.Steps, 1, 100_000_000),
 		experiment.Within("latent", c.Latent, 1, 4096),
 		experiment.Within("iterations", c.Iterations, 1, 1_000_000),
-		experiment.Within("samples", c.Samples, 100, 1_000_000),
+		experiment.Within("samples", c.Samples, 100, 10_000_000),
 		experiment.Within("features", c.Features, 0, 10_000_000),
 	); err != nil {
 		return err
@@ -111,8 +114,8 @@ func (c *Config) Check() error {
 	if rows := max(c.Generated, room(c.Batch)*c.Multiplicity); c.kind.byLoss(c.StartSteps) && c.Generated > mostCosts/rows {
 		return fmt.Errorf("generated is %d, beside up to %d rows; a step holds the costs of all pairs, take at most %d pairs", c.Generated, rows, mostCosts)
 	}
-	if c.kind.embeds && c.Generated > mostCosts/max(1, 2*c.Features) {
-		return fmt.Errorf("generated is %d, of 2·%d features; a step holds all of them, take at most %d numbers", c.Generated, c.Features, mostCosts)
+	if c.kind.embeds && c.Generated > mostFeatures/max(1, 2*c.Features) {
+		return fmt.Errorf("generated is %d, of 2·%d features; a step holds all of them, take at most %d numbers", c.Generated, c.Features, mostFeatures)
 	}
 	for _, field := range []struct {
 		name  string

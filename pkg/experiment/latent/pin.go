@@ -26,10 +26,9 @@ func Pin(name, label, weights string) (path, inputs string, err error) {
 			return "", "", err
 		}
 	}
-	if inputs, err = inputsOf(context.Background(), name, label, weights); err != nil || weights == "" || registered(weights) {
-		return weights, inputs, err
+	if inputs, err = inputsOf(context.Background(), name, label, weights); err == nil {
+		path, err = Name(weights)
 	}
-	path, err = nameFile(weights)
 	return path, inputs, err
 }
 
@@ -67,8 +66,12 @@ func inputsOf(ctx context.Context, name, label, weights string) (string, error) 
 // folder may move, and a run that names one of its files is the same run then.
 const inStore = "runs/"
 
-// nameFile names a file of weights, whatever folder it is looked for from.
-func nameFile(weights string) (string, error) {
+// Name is what Pin calls weights: a file by a name that is the same in whatever folder it is
+// looked for from, registered models and those that ship as they are.
+func Name(weights string) (string, error) {
+	if weights == "" || registered(weights) {
+		return weights, nil
+	}
 	path, err := findFile(weights)
 	if err != nil {
 		return "", err
@@ -83,7 +86,7 @@ func nameFile(weights string) (string, error) {
 	return path, nil
 }
 
-// findFile returns the path of a file of weights that nameFile or somebody names.
+// findFile returns the path of a file of weights that Name or somebody names.
 func findFile(weights string) (string, error) {
 	if place, ok := strings.CutPrefix(weights, inStore); ok {
 		store, err := run.DefaultStore()

@@ -157,6 +157,11 @@ func (c *Config) Pin() error {
 			return err
 		}
 		c.Release = from.ID
+		for _, weights := range []*string{&c.Weights, &from.config.Weights} { // which may be one file
+			if *weights, err = latent.Name(*weights); err != nil {
+				return err
+			}
+		}
 		if err := c.take(from.config); err != nil {
 			return err
 		}

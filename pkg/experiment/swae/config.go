@@ -114,7 +114,7 @@ func (c *Config) Check() error {
 		experiment.Within("labels", c.Labels, 0, 100_000_000),
 		experiment.Within("law", c.Law, 0, 100_000_000),
 		experiment.Within("passes", c.Passes, 0, 100),
-		experiment.Within("samples", c.Samples, 100, 1_000_000),
+		experiment.Within("samples", c.Samples, 100, 10_000_000),
 	); err != nil {
 		return err
 	}

@@ -46,8 +46,8 @@ func (Autoencoder) Run(ctx context.Context, r *run.Run, config experiment.Config
 	c := config.(*Config)
 	// What is written into the weights is what they learn from, whenever that is.
 	rows, err := experiment.Digest(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, nil)
-	if err == nil {
-		err = experiment.Unchanged(c.Dataset, c.Inputs, rows)
+	if err == nil && rows != c.Inputs {
+		err = experiment.Changed(c.Dataset)
 	}
 	if err != nil {
 		return result, err
