@@ -13,7 +13,6 @@ import (
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/run"
 )
 
@@ -79,7 +78,16 @@ func TestKilledRunsEndTheSame(t *testing.T) {
 // many processes the kills reached.
 func computeRun(t *testing.T, request experiment.Request, artefact string, moments []time.Duration) (made []byte, killed int) {
 	t.Helper()
-	r := experimenttest.Prepared(t, request)
+	store := run.Store{Dir: t.TempDir()}
+	t.Setenv("MOLEHILL_RUNS", store.Dir) // whose key tells rows apart, for the processes too
+	spec, err := request.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.Create(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

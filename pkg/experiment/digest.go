@@ -34,5 +34,5 @@ func Unchanged(name, then, now string) error {
 
 // Changed is the error of Unchanged.
 func Changed(name string) error {
-	return fmt.Errorf("the rows of %s, or the weights that they are seen through, have changed since this run was asked for: restore them and start it again, or ask for it anew, which makes another run, and pays for it", name)
+	return fmt.Errorf("the rows of %s, or the weights that they are seen through, have changed since this run was asked for, or it has come to another folder of runs, without the .inputs.key of the one that it was asked for in: restore them and start it again, or ask for it anew, which makes another run, and pays for it", name)
 }

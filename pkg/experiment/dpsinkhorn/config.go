@@ -88,8 +88,8 @@ type Config struct {
 // mostCosts is how many pairs of rows a step may have: a gigabyte of costs.
 const mostCosts = 1 << 28
 
-// mostFeatures is how many features of rows a step may have: 8 GB, and some times that.
-const mostFeatures = 1 << 31
+// mostFeatures is how many features of rows a step may have: 4 GB, and some times that.
+const mostFeatures = 1 << 30
 
 // farthest is the largest bound of a gradient, as no learning rate would follow more.
 const farthest = 1e9

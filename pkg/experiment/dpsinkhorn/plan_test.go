@@ -133,7 +133,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"sinkhorn-sketch", "space", "pixels", "set space=latents"},
 		{"sinkhorn-sketch", "noise", "1.5", "makes one release"},
 		{"dp-merf-images", "perturbed", "parameters", "makes one release"},
-		{"dp-merf-images", "generated", "1000000", "features; a step holds"},
+		{"dp-merf-images", "features", "10000000", "features; a step holds"},
 		{"dp-sinkhorn-latent", "latent", "0", "latent is 0"},
 		{"dp-sinkhorn-latent", "multiplicity", "4", "images that are moved"},
 		{"dp-merf-images", "multiplicity", "4", "makes one release"},
