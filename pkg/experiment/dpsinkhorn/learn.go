@@ -118,8 +118,8 @@ const (
 	previewEvery  = 2 * time.Second // between images of what is learned, for those who watch
 )
 
-// distance is the sliced W₂ between generated and held-out rows, as many or all that there are, in their
-// space.
+// distance is the sliced W₂ between generated and held-out rows, as many or all that there
+// are, in their space.
 func (t *training) distance(made semidebiased.Batch, seed uint64) (float64, error) {
 	test := t.rows.Test
 	test.Data = test.Data[:min(made.Len(), test.Len())*test.Dim]

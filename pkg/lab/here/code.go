@@ -31,7 +31,8 @@ const digits = 12
 //
 // Where the source cannot be read, or a value holds what cannot be seen (a function
 // literal, a hidden field of another package's type), the digest is that of the
-// program, which changes with every change of any cell: too often. What is put into variables when it runs is not seen.
+// program, which changes with every change of any cell: too often. What is put into
+// variables when it runs is not seen.
 func digest(e any, home place) string {
 	h := sha256.New()
 	v := &values{home: home.path, to: h, roots: map[string]bool{"init": true}}
