@@ -56,27 +56,23 @@ func (t *Trace) Columns() []*graph.Node {
 }
 
 // part joins d gradients, [n, T, out] each, that share their inputs, [n, T, in] or nil
-// for ones. All at once multiply out in little more time than one, as products of small
-// matrices go.
+// for ones. They are multiplied out one by one: to put their values side by side for one
+// product takes longer than the products. Ones are multiplied too, because XLA's sums along
+// an axis that is not the last take several times as long on a CPU.
 func part(inputs *graph.Node, values []*graph.Node) Part {
 	n, positions, out := dimensions3(values[0])
-	if inputs == nil && positions > 1 {
-		for c := range values {
-			values[c] = graph.ReduceAndKeep(values[c], graph.ReduceSum, 1)
-		}
-	}
-	joint := values[0]
-	if len(values) > 1 {
-		joint = graph.Concatenate(values, 2)
-	}
 	if inputs == nil {
-		return Part{Values: graph.Reshape(joint, n, len(values), out, 1)}
+		inputs = graph.Ones(values[0].Graph(), shapes.Make(values[0].DType(), n, positions, 1))
 	}
 	in := inputs.Shape().Dimensions[2]
-	if in*out > positions*(in+out) || positions == 1 {
-		return Part{graph.Reshape(joint, n, positions, len(values), out), inputs}
+	if in > 1 && (in*out > positions*(in+out) || positions == 1) {
+		return Part{graph.Stack(values, 2), inputs}
 	}
-	return Part{Values: graph.Reshape(graph.Einsum("nto,nti->noi", joint, inputs), n, len(values), out, in)}
+	products := make([]*graph.Node, len(values))
+	for c, v := range values {
+		products[c] = graph.Einsum("nto,nti->noi", v, inputs)
+	}
+	return Part{Values: graph.Stack(products, 1)}
 }
 
 func dimensions3(x *graph.Node) (a, b, c int) {

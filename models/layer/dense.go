@@ -27,9 +27,15 @@ func (d Dense) Apply(x *Node, weights []*Node) *Node {
 // ReLU is max(x, 0).
 var ReLU = Func(func(x *Node) *Node { return MaxScalar(x, 0) })
 
-// LeakyReLU is x where x is positive, slope·x elsewhere, for slope in [0, 1].
+// LeakyReLU is x where x is positive, slope·x elsewhere, for slope in [0, 1]. Its gradient
+// at 0 is 1. It is a product, whose gradient is one as well: that of a maximum is several
+// operations.
 func LeakyReLU(slope float64) Func {
-	return func(x *Node) *Node { return Max(x, MulScalar(x, slope)) }
+	return func(x *Node) *Node {
+		one := OnesLike(x)
+		negative := LessThan(x, ScalarZero(x.Graph(), x.DType()))
+		return Mul(x, StopGradient(Where(negative, MulScalar(one, slope), one)))
+	}
 }
 
 // Flatten joins all axes but the first: [batch, …] to [batch, size].

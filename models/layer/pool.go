@@ -10,26 +10,30 @@ import (
 // [batch, height, width, channels]: [batch, height/size, width/size, channels].
 // Rows and columns that fill no block are left out, as in PyTorch. Where values
 // are equal the gradient goes to one of them.
-func MaxPool2D(size int) Func { return pool(size, Max) }
-
-// AvgPool2D takes the mean of each size×size block, as MaxPool2D the largest value.
-func AvgPool2D(size int) Func {
-	sum := pool(size, Add)
-	return func(x *Node) *Node { return MulScalar(sum(x), 1/float64(size*size)) }
-}
-
-// pool joins the values of each size×size block, two by two.
 //
 // It is made of slices, because GoMLX's Go backend has no gradient for pools of its
 // own.
-func pool(size int, join func(a, b *Node) *Node) Func {
-	middle := func(x *Node) *Node {
-		all := SliceAxis(x, 1, AxisElem(0))
-		for i := 1; i < x.Shape().Dimensions[1]; i++ {
-			all = join(all, SliceAxis(x, 1, AxisElem(i)))
+func MaxPool2D(size int) Func {
+	return pool(size, func(x *Node) *Node {
+		most := SliceAxis(x, 1, AxisElem(0))
+		for i := 1; i < size; i++ {
+			most = Max(most, SliceAxis(x, 1, AxisElem(i)))
 		}
-		return all
-	}
+		return most
+	})
+}
+
+// AvgPool2D takes the mean of each size×size block, as MaxPool2D the largest value.
+//
+// It is made of sums, whose gradients are copies: those of slices are sums of padded
+// images.
+func AvgPool2D(size int) Func {
+	sum := pool(size, func(x *Node) *Node { return ReduceSum(x, 1) })
+	return func(x *Node) *Node { return MulScalar(sum(x), 1/float64(size*size)) }
+}
+
+// pool joins the values of each size×size block: join makes [n, size, k] to n·k numbers.
+func pool(size int, join func(x *Node) *Node) Func {
 	return func(x *Node) *Node {
 		if size < 1 {
 			panic(fmt.Errorf("layer: expected blocks of 1×1 or more pixels to pool, found %d×%[1]d", size))
@@ -45,8 +49,8 @@ func pool(size int, join func(a, b *Node) *Node) Func {
 		if columns*size < w {
 			x = SliceAxis(x, 2, AxisRange(0, columns*size))
 		}
-		x = middle(Reshape(x, n*rows, size, columns*size*c))
-		x = middle(Reshape(x, n*rows*columns, size, c))
+		x = join(Reshape(x, n*rows, size, columns*size*c))
+		x = join(Reshape(x, n*rows*columns, size, c))
 		return Reshape(x, n, rows, columns, c)
 	}
 }
