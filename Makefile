@@ -3,9 +3,11 @@
 GO ?= go
 
 # One build cache for all: SIMD, and no asynchronous preemption, which makes
-# math.Exp of a SIMD build 50 to 100 times slower.
+# math.Exp of a SIMD build 50 to 100 times slower. Of the C library's allocator see
+# pkg/launch/settings.go, which has programs start with the same.
 export GOEXPERIMENT := simd
 export GODEBUG := asyncpreemptoff=1
+export GLIBC_TUNABLES := glibc.malloc.mmap_threshold=268435456:glibc.malloc.trim_threshold=536870912:glibc.malloc.hugetlb=1
 export GOMLX_NO_AUTO_INSTALL := 1
 export GOFLAGS := $(strip -buildvcs=false $(filter-out -buildvcs=%,$(GOFLAGS)))
 

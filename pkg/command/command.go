@@ -42,6 +42,7 @@ import (
 	_ "molehill/privacy/ledger/sqlite"
 
 	"molehill/models/backend"
+	"molehill/pkg/launch"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
@@ -49,7 +50,7 @@ import (
 // Main runs the command line of this process and ends it. An interrupt stops a
 // computation at its next step; its run can be continued.
 func Main() {
-	withoutPreemption()
+	startWell()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second interrupt ends the process wherever it is, but not the one that timeout(1)
 	// sends along with the first: the run has to be told to stop.
@@ -168,21 +169,21 @@ func helpKnows(root *cobra.Command) {
 	}
 }
 
-// withoutPreemption starts the program again with asynchronous preemption off, if nobody
-// has said otherwise. In a build with SIMD instructions its signals can make math.Exp up to
-// 100 times slower, and in any they interrupt the C code of accelerator plug-ins, which
-// does not expect them. The runtime reads the setting only when it starts.
-func withoutPreemption() {
-	const setting = "asyncpreemptoff"
-	if strings.Contains(os.Getenv("GODEBUG"), setting) {
-		return
+// startWell starts the program again if its environment lacks the settings with which
+// it computes fast.
+func startWell() {
+	said := true
+	for name, value := range launch.Settings(os.Getenv) {
+		if os.Getenv(name) != value {
+			said = false
+			if os.Setenv(name, value) != nil {
+				return // slower, not wrong
+			}
+		}
 	}
 	self, err := os.Executable()
-	if err != nil {
-		return // slower, not wrong
+	if said || err != nil {
+		return
 	}
-	settings := strings.Trim(os.Getenv("GODEBUG")+","+setting+"=1", ",")
-	if os.Setenv("GODEBUG", settings) == nil {
-		_ = syscall.Exec(self, os.Args, os.Environ()) // returns only if it failed
-	}
+	_ = syscall.Exec(self, os.Args, os.Environ()) // returns only if it failed
 }

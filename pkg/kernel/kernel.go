@@ -18,6 +18,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"molehill/pkg/launch"
 )
 
 // Name is what Jupyter calls the kernel; DisplayName is what people see.
@@ -88,8 +90,7 @@ func (e *Environment) findPlugin() string {
 }
 
 // goSettings are the variables under which everything of this project is
-// built, so that there is one build cache: SIMD, and no asynchronous
-// preemption, which makes math.Exp 50 to 100 times slower in a SIMD build.
+// built, so that there is one build cache, and runs.
 //
 // A cell waits for its linking. Nobody debugs one with DWARF tables, and without them
 // it takes a quarter less; and another fifth less where Go links XLA's bindings by
@@ -103,11 +104,9 @@ func (e *Environment) goSettings() map[string]string {
 	if tools, err := e.toolchain(); err == nil && !tools.cgo() {
 		flags += " -tags=noxla" // XLA's bindings need a C compiler
 	}
-	return map[string]string{
-		"GOEXPERIMENT": "simd",
-		"GODEBUG":      "asyncpreemptoff=1",
-		"GOFLAGS":      flags,
-	}
+	set := launch.Settings(func(string) string { return "" })
+	set["GOEXPERIMENT"], set["GOFLAGS"] = "simd", flags
+	return set
 }
 
 // jupyterEnv is the environment of every Python process: our folders first,

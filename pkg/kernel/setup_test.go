@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"molehill/pkg/launch"
 )
 
 // repository is the root of this module.
@@ -129,6 +131,7 @@ func TestKernelSpec(t *testing.T) {
 	for name, want := range map[string]string{
 		"GOPROXY": "off", "GOEXPERIMENT": "simd", "GODEBUG": "asyncpreemptoff=1",
 		"GOMLX_NO_AUTO_INSTALL": "1", "MOLEHILL_ROOT": e.Root,
+		"GLIBC_TUNABLES": launch.Settings(func(string) string { return "" })["GLIBC_TUNABLES"],
 	} {
 		if spec.Env[name] != want {
 			t.Errorf("%s is %q, expected %q", name, spec.Env[name], want)
