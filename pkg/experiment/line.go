@@ -58,7 +58,10 @@ func (l Line) Find(preset Preset, rows []Row, pinned ...string) (Config, []Part,
 			return nil, nil, err
 		}
 		for _, name := range pinned {
-			fields[name] = wanted[name]
+			delete(fields, name)
+			if value, ok := wanted[name]; ok {
+				fields[name] = value
+			}
 		}
 		if maps.EqualFunc(fields, wanted, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
 			found = append(found, row)

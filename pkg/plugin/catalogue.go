@@ -125,7 +125,7 @@ func (r *Registry[T]) defaults(p T) (texts map[string]json.RawMessage, meanings 
 	}
 	texts = make(map[string]json.RawMessage, len(values))
 	for preset, value := range values {
-		if texts[preset], err = json.Marshal(value); err != nil {
+		if texts[preset], err = written(value); err != nil {
 			return nil, nil, fmt.Errorf("the settings of preset %q cannot be written as JSON: %w", preset, err)
 		}
 		if e, ok := value.(Explained); ok {

@@ -24,6 +24,8 @@ func (t tuned) Describe() Info { return Info{Name: string(t), Version: "1"} }
 type settings struct {
 	Zeta  string  `json:"zeta"`
 	Alpha float64 `json:"alpha"`
+	later string
+	Rare  int `json:"rare,omitempty"`
 }
 
 func TestCatalogueShowsAllAlike(t *testing.T) {
@@ -36,7 +38,7 @@ func TestCatalogueShowsAllAlike(t *testing.T) {
 		case "refuses":
 			return nil, errors.New("no string left")
 		}
-		return map[string]any{"paper": settings{"a", 2}, "quick": settings{"b", 1}}, nil
+		return map[string]any{"paper": settings{Zeta: "a", Alpha: 2}, "quick": &settings{Zeta: "b", Alpha: 1, later: "not told"}}, nil
 	}}
 	for _, p := range []tuned{"good", "panics", "refuses", "good"} {
 		tunes.Register(p)
@@ -55,7 +57,7 @@ func TestCatalogueShowsAllAlike(t *testing.T) {
 	}
 	// Quick before paper, and the settings in the order of their declaration.
 	presets, rows, err = plugins[0].Settings()
-	if err != nil || !slices.Equal(presets, []string{"quick", "paper"}) || rows[0].Name != "zeta" || !slices.Equal(rows[1].Values, []string{"1", "2"}) {
+	if err != nil || !slices.Equal(presets, []string{"quick", "paper"}) || len(rows) != 3 || rows[0].Name != "zeta" || !slices.Equal(rows[1].Values, []string{"1", "2"}) || rows[2].Name != "rare" {
 		t.Errorf("settings %v, %v, %v", presets, rows, err)
 	}
 	for i, want := range map[int]string{0: "", 1: `tune "panics" panicked in its default settings: out of tune`, 2: "no string left"} {

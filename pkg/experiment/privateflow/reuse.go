@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -33,13 +32,12 @@ func keepRelease(r *run.Run, release *privacy.Releaser) {
 	})
 }
 
-// released returns the settings that determine a release.
-func (c *Config) released() map[string]any {
-	return map[string]any{
-		"dataset": &c.Dataset, "weights": &c.Weights, "inputs": &c.Inputs, "epsilon": &c.Epsilon, "delta": &c.Delta,
-		"directions": &c.Directions, "stack": &c.Stack, "batch": &c.Batch, "bins": &c.Bins, "degree": &c.Degree, "classes": &c.Classes, "label": &c.Label,
-		"features": &c.Features, "scale": &c.Scale, "published": &c.Published,
-	}
+// determines says which settings determine a release, by their names in JSON.
+func determines(name string) bool {
+	return slices.Contains([]string{
+		"dataset", "weights", "inputs", "epsilon", "delta", "directions", "stack", "batch", "bins",
+		"degree", "classes", "label", "features", "scale", "published",
+	}, name)
 }
 
 // take makes the settings that determine a release those of the run whose
@@ -52,17 +50,7 @@ func (c *Config) take(of *Config) error {
 	}
 	usual := c.usual()
 	usual.Dataset = unset
-	preset := usual.released()
-	theirs := of.released()
-	mine := c.released()
-	for _, name := range slices.Sorted(maps.Keys(mine)) {
-		value, was := reflect.ValueOf(mine[name]).Elem(), reflect.ValueOf(theirs[name]).Elem()
-		if !value.Equal(was) && !value.Equal(reflect.ValueOf(preset[name]).Elem()) {
-			return fmt.Errorf("%s is %v, and the release of %s was made with %v; leave it out, or release anew", name, value, c.Release, was)
-		}
-		value.Set(was)
-	}
-	return nil
+	return experiment.Take(c, usual, of, c.Release, determines)
 }
 
 // suitTo changes the data set, and with it the settings that nobody has changed.
@@ -90,41 +78,29 @@ func source(e Estimator) Estimator {
 
 // earlier is a finished run whose release is used again.
 type earlier struct {
-	*run.Run
-	config    *Config
-	statement privacy.Statement
+	*experiment.Earlier
+	config *Config
 }
 
 // openEarlier opens the run for an estimator.
 func openEarlier(store run.Store, id string, e Estimator) (*earlier, error) {
-	r, err := store.Open(id)
-	if err != nil {
-		return nil, err
-	}
-	if state, err := r.State(); err != nil {
-		return nil, err
-	} else if state != run.Finished {
-		return nil, fmt.Errorf("%s is %s; a release is used again when its run is finished", r.ID, state)
-	}
-	made, err := Estimators.Lookup(r.Spec.Experiment)
-	if err != nil {
-		return nil, fmt.Errorf("%s has no release to use again: %w", r.ID, err)
-	}
-	if source(made).Describe().Name != source(e).Describe().Name || made.Describe().Version != r.Spec.Version {
-		return nil, fmt.Errorf("%s is of %s, version %s, whose release %s cannot read; use it with %[2]s or what follows the same release", r.ID, r.Spec.Experiment, r.Spec.Version, e.Describe().Name)
-	}
-	from := &earlier{Run: r, config: made.Config(experiment.Preset(r.Spec.Preset))}
-	if err := json.Unmarshal(r.Spec.Config, from.config); err != nil {
-		return nil, fmt.Errorf("settings of %s: %w", r.ID, err)
-	}
-	if from.config.Release != "" { // the one that paid
-		return openEarlier(store, from.config.Release, e)
-	}
-	text, err := r.Privacy()
-	if err != nil {
-		return nil, err
-	}
-	return from, json.Unmarshal(text, &from.statement)
+	from := &earlier{}
+	var err error
+	from.Earlier, err = experiment.OpenEarlier(store, id, func(r *run.Run) (string, error) {
+		made, err := Estimators.Lookup(r.Spec.Experiment)
+		if err != nil {
+			return "", fmt.Errorf("%s has no release to use again: %w", r.ID, err)
+		}
+		if source(made).Describe().Name != source(e).Describe().Name || made.Describe().Version != r.Spec.Version {
+			return "", fmt.Errorf("%s is of %s, version %s, whose release %s cannot read; use it with %[2]s or what follows the same release", r.ID, r.Spec.Experiment, r.Spec.Version, e.Describe().Name)
+		}
+		from.config = made.Config(experiment.Preset(r.Spec.Preset))
+		if err := json.Unmarshal(r.Spec.Config, from.config); err != nil {
+			return "", fmt.Errorf("settings of %s: %w", r.ID, err)
+		}
+		return from.config.Release, nil
+	})
+	return from, err
 }
 
 // again returns the guide of an earlier run's release, made without a look at the
@@ -139,8 +115,8 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	if plan.NoiseStd != from.statement.NoiseStd {
-		return nil, plan, paid, fmt.Errorf("these settings plan noise of %v, the release of %s has %v; another version made it, release anew", plan.NoiseStd, from.ID, from.statement.NoiseStd)
+	if plan.NoiseStd != from.Statement.NoiseStd {
+		return nil, plan, paid, fmt.Errorf("these settings plan noise of %v, the release of %s has %v; another version made it, release anew", plan.NoiseStd, from.ID, from.Statement.NoiseStd)
 	}
 	values, err := from.release()
 	if err != nil {
@@ -150,10 +126,9 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	statement := from.statement
+	statement := from.Again()
 	// What a paper claims goes by these settings, such as a diffusion.
 	statement.Claims = append(slices.DeleteFunc(statement.Claims, func(c privacy.Claim) bool { return !c.Sound }), theirs...)
-	statement.Mechanism += fmt.Sprintf("; released by %s and used again here, which costs nothing more", from.ID)
 	if beside := readBeside(c); needsPublic(e.Estimator) && !slices.Contains(statement.NotCovered, beside) {
 		statement.NotCovered = append(statement.NotCovered, beside)
 	}

@@ -23,6 +23,8 @@ const (
 
 // Config are the settings of a training. 004's symbols stand beside each.
 type Config struct {
+	preset experiment.Preset // whose settings these were at first
+
 	Dataset string          `json:"dataset"`
 	Inputs  string          `json:"inputs"`  // digest of rows that no version fixes; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
@@ -61,6 +63,10 @@ type Config struct {
 	// Codes lie on the unit sphere then, no prior pulls them (Alpha must be 0), and
 	// generated images are decoded from points that lie as codes do. 0 is 004's.
 	Law int `json:"law"`
+
+	// Release is a finished run whose networks are used again, at no further cost, to
+	// generate with other Passes, Grain and Samples; "" to train. All else is as it was there.
+	Release string `json:"release,omitempty"`
 
 	// Passes is how often what is drawn is decoded and encoded again before its image is
 	// taken (ours). Where no code lies the decoder has learned nothing, and what it makes
@@ -160,6 +166,11 @@ func (c *Config) Check() error {
 
 // Pin implements experiment.Pinner.
 func (c *Config) Pin() (err error) {
+	if c.Release != "" {
+		if err := c.take(); err != nil {
+			return err
+		}
+	}
 	then := c.Inputs
 	c.Inputs, err = c.digest(context.Background())
 	if err == nil && then != "" && c.Inputs != then {

@@ -2,7 +2,6 @@ package swae
 
 import (
 	"context"
-	"io"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -24,6 +23,7 @@ func (Experiment) Describe() plugin.Info {
 // Config implements experiment.Experiment.
 func (Experiment) Config(preset experiment.Preset) experiment.Config {
 	c := config(preset)
+	c.preset = preset
 	return &c
 }
 
@@ -61,6 +61,9 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	defer t.close()
+	if c.Release != "" {
+		return t.again(ctx, r)
+	}
 	plan, claims, err := c.plan(d.private.Len(), t.coordinates())
 	if err != nil {
 		return result, err
@@ -91,9 +94,6 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		}); err != nil {
 			return result, err
 		}
-		if err := r.WriteFile(labelsFile, func(to io.Writer) error { return t.labels.learner.Save(to, c.Labels) }); err != nil {
-			return result, err
-		}
 	}
 	if t.law != nil {
 		if err := t.law.learn(t, release, func(done int) error {
@@ -104,11 +104,8 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		}); err != nil {
 			return result, err
 		}
-		if err := t.law.save(r); err != nil {
-			return result, err
-		}
 	}
-	if err := r.WriteFile(autoencoderFile, func(to io.Writer) error { return t.learner.Save(to, steps) }); err != nil {
+	if err := t.save(r); err != nil {
 		return result, err
 	}
 	if result, err = finish(ctx, r, t, plan.NoiseStd); err != nil {

@@ -23,7 +23,7 @@ type measured struct {
 func (t table) found(rows []experiment.Row) (all []measured, err error) {
 	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
 		for _, l := range t.lines(preset) {
-			config, parts, err := l.asks().Find(preset, rows, "inputs")
+			config, parts, err := l.asks().Find(preset, rows, "inputs", "release") // of networks trained alike
 			if err != nil {
 				return nil, err
 			}
