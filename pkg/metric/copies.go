@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -51,7 +52,7 @@ func (c Copies) Values() map[string]float64 {
 //
 // It looks at the private rows, and no budget is charged: it is for research on
 // public data or for the keeper of the rows, not for release.
-func CheckCopies(generated, private, heldOut transport.Points) (Copies, error) {
+func CheckCopies(ctx context.Context, generated, private, heldOut transport.Points) (Copies, error) {
 	for _, p := range []transport.Points{generated, private, heldOut} {
 		if err := p.Check(); err != nil {
 			return Copies{}, err
@@ -61,7 +62,7 @@ func CheckCopies(generated, private, heldOut transport.Points) (Copies, error) {
 	c := Copies{Expected: float64(private.Len()) / float64(private.Len()+heldOut.Len())}
 	var squares [2][]float64
 	for side, rows := range []transport.Points{private, heldOut} {
-		found, err := nearest(generated, rows, 1, false)
+		found, err := nearest(ctx, generated, rows, 1, false)
 		if err != nil {
 			return Copies{}, fmt.Errorf("copies: %w", err)
 		}

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -95,7 +96,7 @@ func (c KNN) Classify(p transport.Points) ([]int, error) {
 	if _, err := shares(c.Labels, c.Classes()); err != nil {
 		return nil, fmt.Errorf("metric: labelled points: %w", err)
 	}
-	found, err := nearest(p, c.Points, c.K, false)
+	found, err := nearest(context.Background(), p, c.Points, c.K, false)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -90,7 +91,7 @@ func NearestNeighbourTest(generated, real transport.Points, rng *rand.Rand) (Two
 	// is any of them.
 	order := rng.Perm(n + m)
 	all = all.Subset(order)
-	found, err := nearest(all, all, 1, true)
+	found, err := nearest(context.Background(), all, all, 1, true)
 	if err != nil {
 		return TwoSample{}, err
 	}

@@ -1,6 +1,8 @@
 package metric
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -49,7 +51,7 @@ func TestSearchIsExact(t *testing.T) {
 				set = queries
 			}
 			k := min(c.k, set.Len()-1)
-			found, err := nearest(queries, set, k, itself)
+			found, err := nearest(t.Context(), queries, set, k, itself)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,9 +167,9 @@ func TestNeighboursRefuse(t *testing.T) {
 		"NaN":                func() (any, error) { return NearestNeighbourTest(x, nan, rng) },
 		"two dimensions":     func() (any, error) { return NearestNeighbourTest(x, normals(rng, 5, 3), rng) },
 		"no sample":          func() (any, error) { return NearestNeighbour{}.Measure(x, x, rng) },
-		"copies, dimensions": func() (any, error) { return CheckCopies(x, x, normals(rng, 5, 3)) },
-		"copies, no rows":    func() (any, error) { return CheckCopies(x, transport.Points{Dim: 2}, x) },
-		"copies, NaN":        func() (any, error) { return CheckCopies(nan, x, x) },
+		"copies, dimensions": func() (any, error) { return CheckCopies(t.Context(), x, x, normals(rng, 5, 3)) },
+		"copies, no rows":    func() (any, error) { return CheckCopies(t.Context(), x, transport.Points{Dim: 2}, x) },
+		"copies, NaN":        func() (any, error) { return CheckCopies(t.Context(), nan, x, x) },
 		"labels missing":     func() (any, error) { return KNN{1, x, labels[:4]}.Classify(x) },
 		"negative label":     func() (any, error) { return KNN{1, x, []int{0, 1, 2, 3, -1}}.Classify(x) },
 		"no voter":           func() (any, error) { return KNN{0, x, labels}.Classify(x) },
@@ -185,7 +187,7 @@ func TestNeighboursRefuse(t *testing.T) {
 func TestCopiesShow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	private, heldOut := normals(rng, 400, 6), normals(rng, 400, 6)
-	fresh, err := CheckCopies(normals(rng, 1000, 6), private, heldOut)
+	fresh, err := CheckCopies(t.Context(), normals(rng, 1000, 6), private, heldOut)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +201,7 @@ func TestCopiesShow(t *testing.T) {
 	for i := range 100 {
 		copy(some.Row(i), private.Row(i))
 	}
-	copied, err := CheckCopies(some, private, heldOut)
+	copied, err := CheckCopies(t.Context(), some, private, heldOut)
 	if err != nil || copied.Exact != 100 || copied.ToPrivate[7] != 0 || copied.ToHeldOut[7] == 0 || math.Abs(copied.NearerPrivate-0.55) > 0.1 {
 		t.Errorf("a tenth copied: %v nearer, %d exact, %v", copied.NearerPrivate, copied.Exact, err)
 	}
@@ -213,20 +215,20 @@ func TestCopiesShow(t *testing.T) {
 	for i := range noisy.Data {
 		noisy.Data[i] += 0.1 * float32(rng.NormFloat64())
 	}
-	near, err := CheckCopies(noisy, private, heldOut)
+	near, err := CheckCopies(t.Context(), noisy, private, heldOut)
 	if err != nil || near.NearerPrivate < 0.95 || near.MedianRatio > 0.5 || near.Exact != 0 {
 		t.Errorf("noisy copies: %v nearer, ratio %v, %d exact, %v", near.NearerPrivate, near.MedianRatio, near.Exact, err)
 	}
 	// The same rows on both sides tie; copies of held-out rows have no finite ratio.
-	same, err := CheckCopies(private, private, private)
+	same, err := CheckCopies(t.Context(), private, private, private)
 	if err != nil || same.NearerPrivate != 0.5 || same.MedianRatio != 1 || same.Exact != 0 {
 		t.Errorf("ties: %v nearer, ratio %v, %d exact, %v", same.NearerPrivate, same.MedianRatio, same.Exact, err)
 	}
-	other, err := CheckCopies(heldOut, private, heldOut)
+	other, err := CheckCopies(t.Context(), heldOut, private, heldOut)
 	if err != nil || other.NearerPrivate != 0 || other.MedianRatio != math.MaxFloat64 {
 		t.Errorf("held-out rows: %v nearer, ratio %v, %v", other.NearerPrivate, other.MedianRatio, err)
 	}
-	if uneven, err := CheckCopies(some, private, heldOut.Subset([]int{0, 1, 2, 3})); err != nil || uneven.Expected != 400./404 {
+	if uneven, err := CheckCopies(t.Context(), some, private, heldOut.Subset([]int{0, 1, 2, 3})); err != nil || uneven.Expected != 400./404 {
 		t.Errorf("expected share %v, %v; want 400/404", uneven.Expected, err)
 	}
 }
@@ -256,7 +258,7 @@ func TestNearestAmongTheSmallestNumbers(t *testing.T) {
 				p.Data[i] = float32(scale * rng.NormFloat64())
 			}
 		}
-		found, err := nearest(x, y, 1, false)
+		found, err := nearest(t.Context(), x, y, 1, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,5 +271,15 @@ func TestNearestAmongTheSmallestNumbers(t *testing.T) {
 				t.Fatalf("scale %g, query %d: %v away, and the nearest is %v", scale, i, found[i][0].squared, least)
 			}
 		}
+	}
+}
+
+// A search of millions of pairs ends when it is told to.
+func TestASearchStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	x := normals(rand.New(rand.NewPCG(1, 1)), 200, 4)
+	if _, err := CheckCopies(ctx, x, x, x); !errors.Is(err, context.Canceled) {
+		t.Errorf("the search went on: %v", err)
 	}
 }

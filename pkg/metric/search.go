@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -24,8 +25,8 @@ type neighbour struct {
 // It is exact: ⟨x, y⟩ − ½‖y‖² of blocks of points, products in single precision
 // with one more coordinate, finds the pairs that can be among the nearest, given
 // a bound on its rounding, and only those are measured, in double precision. Time
-// is that of the products, 2·dim operations for each pair.
-func nearest(queries, set transport.Points, k int, itself bool) ([][]neighbour, error) {
+// is that of the products, 2·dim operations for each pair; when ctx ends, so does the search.
+func nearest(ctx context.Context, queries, set transport.Points, k int, itself bool) ([][]neighbour, error) {
 	if queries.Dim != set.Dim {
 		return nil, fmt.Errorf("metric: points of dimensions %d and %d; need the same on both sides", queries.Dim, set.Dim)
 	}
@@ -60,6 +61,9 @@ func nearest(queries, set transport.Points, k int, itself bool) ([][]neighbour, 
 				from := int(next.Add(block)) - block
 				if from >= queries.Len() {
 					return nil
+				}
+				if err := ctx.Err(); err != nil {
+					return err
 				}
 				for at := 0; at < block; at += panelRows {
 					panel := panels[at*size : (at+panelRows)*size]

@@ -49,7 +49,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 		return found, err
 	}
 	if name == "copies" {
-		err := measureCopies(&found, rows, made)
+		err := measureCopies(ctx, &found, rows, made)
 		return found, err
 	}
 	images, err := rows.images(made.Points, made.Labels)
@@ -115,8 +115,8 @@ func restore(r *run.Run, t *training) error {
 
 // measureCopies compares generated rows with private and held-out ones: for the keeper of
 // the records.
-func measureCopies(found *experiment.Measured, rows *Rows, made semidebiased.Batch) error {
-	near, err := metric.CheckCopies(rows.place(made.Points), rows.Private.Points, rows.Test)
+func measureCopies(ctx context.Context, found *experiment.Measured, rows *Rows, made semidebiased.Batch) error {
+	near, err := metric.CheckCopies(ctx, rows.place(made.Points), rows.Private.Points, rows.Test)
 	found.NonPrivate = true
 	found.Values = near.Values()
 	found.Note = fmt.Sprintf("beside %d private and %d held-out rows; copies would be nearer to private rows more often than expected", rows.Private.Len(), rows.Test.Len())

@@ -1,6 +1,7 @@
 package latent
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -20,13 +21,13 @@ const (
 
 // Copies tells whether x are copies of private latents. Held-out ones may be of another
 // law, so public ones, which nothing was copied from, are asked too.
-func (d *Data) Copies(x transport.Points, seed uint64) (experiment.Measured, error) {
-	found, err := metric.CheckCopies(x, d.Private, d.Test)
+func (d *Data) Copies(ctx context.Context, x transport.Points, seed uint64) (experiment.Measured, error) {
+	found, err := metric.CheckCopies(ctx, x, d.Private, d.Test)
 	if err != nil {
 		return experiment.Measured{}, err
 	}
 	chosen := rand.New(rand.NewPCG(seed, 0x636f70)).Perm(d.Public.Len())[:min(x.Len(), d.Public.Len())]
-	real, err := metric.CheckCopies(d.Public.Subset(chosen), d.Private, d.Test)
+	real, err := metric.CheckCopies(ctx, d.Public.Subset(chosen), d.Private, d.Test)
 	values := found.Values()
 	for name, value := range real.Values() {
 		if name == NearerPrivate || strings.HasPrefix(name, "nearest ") {

@@ -52,7 +52,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 		return data.PixelDistance(ctx, c.Dataset, x, r.Spec.Seed, say)
 	case "copies":
 		say(run.Event{Message: "nearest private and held-out rows"})
-		return data.Copies(x, r.Spec.Seed)
+		return data.Copies(ctx, x, r.Spec.Seed)
 	}
 	v, err := metric.Measure(name, x, data.Test, rand.New(rand.NewPCG(r.Spec.Seed, 0x6d6574)))
 	found := run.Values{name: v.Value}

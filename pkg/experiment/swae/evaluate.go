@@ -178,7 +178,7 @@ func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Con
 	case "fid":
 		return distance(ctx, r, found, d, made, say)
 	case "copies":
-		near, err := metric.CheckCopies(points(made.X, pixels), points(d.private.X, pixels), points(d.held.X, pixels))
+		near, err := metric.CheckCopies(ctx, points(made.X, pixels), points(d.private.X, pixels), points(d.held.X, pixels))
 		found.Values, found.NonPrivate = near.Values(), true
 		found.Note = fmt.Sprintf("beside %d private and %d held-out images; copies would be nearer to private ones more often than expected", d.private.Len(), d.held.Len())
 		return found, err

@@ -97,7 +97,7 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 			d.On, d.Unlearned = "", err.Error()
 		}
 	}
-	if err := d.look(&c, private, synthetic, held); err != nil {
+	if err := d.look(ctx, &c, private, synthetic, held); err != nil {
 		return nil, err
 	}
 	d.Report = d.document(r, layout, private.Columns, sides)
@@ -197,7 +197,7 @@ func labelled(t *table.Table, called string) (*dataset.Dataset, error) {
 }
 
 // look looks whether synthetic rows are nearer to private rows than to held-out ones.
-func (d *Diagnosis) look(c *Config, private, synthetic, held *table.Table) error {
+func (d *Diagnosis) look(ctx context.Context, c *Config, private, synthetic, held *table.Table) error {
 	if held == nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (d *Diagnosis) look(c *Config, private, synthetic, held *table.Table) error
 	}
 	rng := rand.New(rand.NewPCG(1, 0x6e656172))
 	side := min(private.Len(), held.Len(), neighbourRows)
-	copies, err := metric.CheckCopies(encoder.encode(some(synthetic, neighbourTries, rng)), encoder.encode(some(private, side, rng)), encoder.encode(some(held, side, rng)))
+	copies, err := metric.CheckCopies(ctx, encoder.encode(some(synthetic, neighbourTries, rng)), encoder.encode(some(private, side, rng)), encoder.encode(some(held, side, rng)))
 	if err != nil {
 		return err
 	}

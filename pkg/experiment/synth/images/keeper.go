@@ -128,7 +128,7 @@ func (k *keeper) diagnose(r *run.Run) (*Diagnosis, error) {
 	}
 	if k.held != nil {
 		side := min(k.real.points.Len(), k.test.points.Len())
-		copies, err := metric.CheckCopies(k.some(k.made.points, neighbourTries), k.some(k.real.points, side), k.some(k.test.points, side))
+		copies, err := metric.CheckCopies(k.ctx, k.some(k.made.points, neighbourTries), k.some(k.real.points, side), k.some(k.test.points, side))
 		if err != nil {
 			return nil, err
 		}
