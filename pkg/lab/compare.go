@@ -131,8 +131,9 @@ func (c Comparison) columns(metrics []string) []column {
 		all = append(all, column{name, cells})
 	}
 	add("run", func(i int) any { return run.Short(c.Runs[i].ID) })
+	settings := settingsOf(c.plain()...)
 	for _, name := range varied(c.plain()) {
-		add(strings.Replace(strings.ReplaceAll(name, "_", " "), "epsilon", "ε asked for", 1), func(i int) any { return settingsOf(c.Runs[i].Run)[name] })
+		add(strings.Replace(strings.ReplaceAll(name, "_", " "), "epsilon", "ε asked for", 1), func(i int) any { return settings[i][name] })
 	}
 	add("state", func(i int) any { return c.where[c.Runs[i].ID] })
 	shown := make([]any, n)

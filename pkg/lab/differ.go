@@ -12,40 +12,64 @@ import (
 	"molehill/privacy"
 )
 
-// settingsOf returns everything that determines a run, as people write it.
-func settingsOf(r *run.Run) map[string]string {
-	all := map[string]string{}
-	var config map[string]json.RawMessage
-	if json.Unmarshal(r.Spec.Config, &config) == nil {
-		for name, value := range config {
-			var text string
-			if json.Unmarshal(value, &text) != nil {
-				text = string(value)
+// settingsOf returns everything that determines each of some runs, as people write it. A
+// setting that is left out while it has no value has it here where another run of the same
+// experiment and version has one.
+func settingsOf(runs ...*run.Run) []map[string]string {
+	all := make([]map[string]string, len(runs))
+	type kind struct{ experiment, version string }
+	empty := map[kind]map[string]string{}
+	for i, r := range runs {
+		all[i] = map[string]string{}
+		of := kind{r.Spec.Experiment, r.Spec.Version}
+		if empty[of] == nil {
+			empty[of] = map[string]string{}
+		}
+		var config map[string]json.RawMessage
+		if json.Unmarshal(r.Spec.Config, &config) == nil {
+			for name, value := range config {
+				all[i][name], empty[of][name] = written(value)
 			}
-			if number, err := strconv.ParseFloat(string(value), 64); err == nil {
-				// 0.5 and 5e-1 are the same setting; large whole numbers that differ are not.
-				if whole, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-					text = strconv.FormatInt(whole, 10)
-				} else {
-					text = strconv.FormatFloat(number, 'g', -1, 64)
-				}
-			}
-			all[name] = text
+		}
+		all[i]["experiment"], all[i]["seed"] = r.Spec.Experiment, strconv.FormatUint(r.Spec.Seed, 10)
+		all[i]["version"] = r.Spec.Version
+		if r.Spec.Research {
+			all[i]["noise"] = "from the seed"
+		} else {
+			all[i]["noise"] = "secret"
 		}
 	}
-	if epsilon, ok := all["epsilon"]; ok {
-		if value, err := strconv.ParseFloat(epsilon, 64); err == nil {
-			all["epsilon"] = privacy.Epsilon(value).String()
+	for i, r := range runs {
+		for name, value := range empty[kind{r.Spec.Experiment, r.Spec.Version}] {
+			if _, ok := all[i][name]; !ok {
+				all[i][name] = value
+			}
 		}
-	}
-	all["experiment"], all["seed"] = r.Spec.Experiment, strconv.FormatUint(r.Spec.Seed, 10)
-	all["version"] = r.Spec.Version
-	if r.Spec.Research {
-		all["noise"] = "from the seed"
-	} else {
-		all["noise"] = "secret"
+		if value, err := strconv.ParseFloat(all[i]["epsilon"], 64); err == nil {
+			all[i]["epsilon"] = privacy.Epsilon(value).String()
+		}
 	}
 	return all
+}
+
+// written is a setting as people write it, and what it is without a value.
+func written(value json.RawMessage) (text, empty string) {
+	if json.Unmarshal(value, &text) == nil {
+		return text, ""
+	}
+	text = string(value)
+	number, err := strconv.ParseFloat(text, 64)
+	switch {
+	case text == "true" || text == "false":
+		return text, "false"
+	case err != nil:
+		return text, ""
+	}
+	// 0.5 and 5e-1 are the same setting; large whole numbers that differ are not.
+	if whole, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return strconv.FormatInt(whole, 10), "0"
+	}
+	return strconv.FormatFloat(number, 'g', -1, 64), "0"
 }
 
 // proved is the ε that a run's statement proves; false before it has one.
@@ -78,8 +102,7 @@ var first = []string{"experiment", "dataset", "epsilon"}
 func varied(runs []*run.Run) []string {
 	values, count := map[string]map[string]bool{}, map[string]int{}
 	versions, several := map[string]string{}, false // of an experiment, each has its own
-	for _, r := range runs {
-		settings := settingsOf(r)
+	for _, settings := range settingsOf(runs...) {
 		of := settings["experiment"]
 		if before, ok := versions[of]; ok && before != settings["version"] {
 			several = true
@@ -120,10 +143,7 @@ func varied(runs []*run.Run) []string {
 // better by their IDs.
 func labels(runs []*run.Run, names map[string][]string) []string {
 	differ := varied(runs)
-	settings := make([]map[string]string, len(runs))
-	for i, r := range runs {
-		settings[i] = settingsOf(r)
-	}
+	settings := settingsOf(runs...)
 	const most = 4 // settings in a label
 	var out []string
 	for n := 1; n <= min(most, len(differ)); n++ {

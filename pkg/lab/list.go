@@ -104,7 +104,7 @@ func ListTable(runs []*run.Run) (viz.Table, error) {
 	where, _ := standing(runs)
 	now := time.Now()
 	for _, r := range runs {
-		settings := settingsOf(r)
+		settings := settingsOf(r)[0]
 		data, ok := settings["dataset"]
 		if !ok {
 			data = ownData(r)

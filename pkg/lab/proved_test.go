@@ -54,7 +54,7 @@ func TestTheEpsilonThatIsShownIsProved(t *testing.T) {
 	if figure.X.Label != "ε as proved" || fmt.Sprint(figure.Lines[0].X) != "[8.0411 9.05]" {
 		t.Errorf("%q, at %v", figure.X.Label, figure.Lines[0].X)
 	}
-	alone := func(r *run.Run) string { return (&group{settingsOf(r), []*run.Run{r}}).spoken("epsilon") }
+	alone := func(r *run.Run) string { return (&group{settingsOf(r)[0], []*run.Run{r}}).spoken("epsilon") }
 	if label := alone(runs[0]); label != "ε = 1 asked for, 8.042 proved" {
 		t.Error(label)
 	}
@@ -93,6 +93,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 		"another version": {stated(t, store, "2", 1, `{"n": 5}`, 0, 3), "1 of 1"},
 		"the same run":    {one, "1 of 1"},
 		"another seed":    {stated(t, store, "1", 2, `{"n": 5}`, 0, 3), "2 ± 1.4"},
+		"a setting which is left out while it is 0": {stated(t, store, "1", 2, `{"n": 5, "passes": 2}`, 0, 3), "1 of 1"},
 	} {
 		compared, err := CompareRuns([]*run.Run{one, c.other})
 		if err != nil {
@@ -106,7 +107,7 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	if names := varied(large); len(names) != 1 || names[0] != "n" {
 		t.Errorf("they differ in %v", names)
 	}
-	if a, b := settingsOf(&run.Run{Spec: run.Spec{Config: json.RawMessage(`{"x": 0.5}`)}})["x"], settingsOf(&run.Run{Spec: run.Spec{Config: json.RawMessage(`{"x": 5e-1}`)}})["x"]; a != b {
+	if a, b := settingsOf(&run.Run{Spec: run.Spec{Config: json.RawMessage(`{"x": 0.5}`)}})[0]["x"], settingsOf(&run.Run{Spec: run.Spec{Config: json.RawMessage(`{"x": 5e-1}`)}})[0]["x"]; a != b {
 		t.Errorf("%s and %s are two settings", a, b)
 	}
 	alone, err := CompareRuns(large)

@@ -30,8 +30,9 @@ func (c Comparison) groups() (groups []*group, names []string) {
 		}
 	}
 	byKey := map[string]*group{}
-	for _, r := range c.Runs {
-		settings := settingsOf(r.Run)
+	all := settingsOf(c.plain()...)
+	for i, r := range c.Runs {
+		settings := all[i]
 		var key strings.Builder
 		for _, name := range names {
 			fmt.Fprintf(&key, "%q", settings[name])
@@ -173,7 +174,7 @@ func (c Comparison) Rows(metrics ...string) viz.Table {
 
 // set returns an error unless a run has a setting.
 func (c Comparison) set(setting string) error {
-	if slices.ContainsFunc(c.Runs, func(r *Result) bool { _, ok := settingsOf(r.Run)[setting]; return ok }) {
+	if slices.ContainsFunc(settingsOf(c.plain()...), func(of map[string]string) bool { _, ok := of[setting]; return ok }) {
 		return nil
 	}
 	return fmt.Errorf("no run has a setting %s; they differ in %s", setting, strings.Join(varied(c.plain()), ", "))
