@@ -20,11 +20,17 @@ import (
 // with the test.
 func Prepared(t *testing.T, q experiment.Request) *run.Run {
 	t.Helper()
+	return PreparedIn(t, run.Store{Dir: t.TempDir()}, q)
+}
+
+// PreparedIn is Prepared in a store that others are in, too.
+func PreparedIn(t *testing.T, store run.Store, q experiment.Request) *run.Run {
+	t.Helper()
 	spec, err := q.Spec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := run.Store{Dir: t.TempDir()}.Create(spec)
+	r, err := store.Create(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +73,16 @@ func Computed(t *testing.T, r *run.Run, interrupt int) *run.Run {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Metrics are those of a finished run.
+func Metrics(t *testing.T, r *run.Run) run.Values {
+	t.Helper()
+	result, err := r.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Metrics
 }
 
 // ending is a context that ends with a step of a run.

@@ -39,7 +39,7 @@ func TestAdultRun(t *testing.T) {
 	if err := experiment.Compute(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	m := metrics(t, r)
+	m := experimenttest.Metrics(t, r)
 	// Deciding against everybody is right for 0.76 of them.
 	if m["accuracy"] < 0.78 || m["parity gap"] > 0.25 || m["parity gap"] == 0 {
 		t.Errorf("measured %v", m)

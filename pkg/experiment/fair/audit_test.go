@@ -8,6 +8,7 @@ import (
 
 	"molehill/models/matching"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
@@ -110,7 +111,7 @@ func TestAuditOfRuns(t *testing.T) {
 		if post := strings.HasSuffix(name, "-post"); post != strings.Contains(game.Tested, "histograms") {
 			t.Errorf("%s: tested: %q", name, game.Tested)
 		}
-		m := metrics(t, r)
+		m := experimenttest.Metrics(t, r)
 		least, err := matching.NoiseNorm(statement.NoiseStd, 1, matching.NoiseFailure)
 		if err != nil || m["noise"] != statement.NoiseStd || !(m["noise norm"] > least) || math.IsInf(m["noise norm"], 0) {
 			t.Errorf("%s: noise %v with norm %v; the statement has %v", name, m["noise"], m["noise norm"], statement.NoiseStd)

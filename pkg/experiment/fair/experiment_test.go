@@ -34,15 +34,6 @@ func compute(t *testing.T, name string, settings map[string]string, interrupt in
 	return experimenttest.Computed(t, prepared(t, name, settings), interrupt)
 }
 
-func metrics(t *testing.T, r *run.Run) run.Values {
-	t.Helper()
-	result, err := r.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result.Metrics
-}
-
 // A training that was interrupted goes on to the same network, bit by bit, with each
 // step told once.
 func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
@@ -70,7 +61,7 @@ func TestAlphaBuysFairness(t *testing.T) {
 	settings := func(alpha string) map[string]string {
 		return map[string]string{"alpha": alpha, "steps": "250", "learning_rate": "0.2", "epsilon": "inf"}
 	}
-	without, with := metrics(t, compute(t, "fair-classification", settings("0"), 0)), metrics(t, compute(t, "fair-classification", settings("0.9"), 0))
+	without, with := experimenttest.Metrics(t, compute(t, "fair-classification", settings("0"), 0)), experimenttest.Metrics(t, compute(t, "fair-classification", settings("0.9"), 0))
 	if !(with["parity gap"] < without["parity gap"]/3 && with["distance"] < without["distance"]/10 && with["KS"] < without["KS"]/2) {
 		t.Errorf("fair: %v; not: %v", with, without)
 	}
@@ -211,7 +202,7 @@ func TestRunsOfASeedDifferByTheScaleOfTheirNoise(t *testing.T) {
 		if text, err := r.Privacy(); err != nil || !strings.Contains(string(text), "common_noise") {
 			t.Errorf("the statement does not say that noise is common: %s, %v", text, err)
 		}
-		m := metrics(t, r)
+		m := experimenttest.Metrics(t, r)
 		steps[epsilon] = []float64{losses[0], m["noise"], m["task loss"]}
 	}
 	inf, three, one := steps["inf"], steps["3"], steps["1"]

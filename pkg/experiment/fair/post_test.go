@@ -26,7 +26,7 @@ var fewBins = map[string]string{"bins": "8", "radii": "0,0.1", "steps": "40"}
 // releases is told.
 func TestPostProcessedRun(t *testing.T) {
 	r := compute(t, "fair-regression-1d-post", fewBins, 0)
-	m := metrics(t, r)
+	m := experimenttest.Metrics(t, r)
 	if !(m["KS, β = 0"] < 0.12 && m["KS, β = 0.1"] < 0.2+0.12 && m["KS"] > m["KS, β = 0.1"] && m["KS, β = 0.1"] > m["KS, β = 0"]) {
 		t.Errorf("KS distances %v, %v and %v, of predictions as they are and with β = 0.1 and 0", m["KS"], m["KS, β = 0.1"], m["KS, β = 0"])
 	}

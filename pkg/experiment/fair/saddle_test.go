@@ -227,7 +227,7 @@ func TestSaddleRuns(t *testing.T) {
 		settings := map[string]string{"dataset": "biased", "steps": "150", "epsilon": "9", "learning_rate": "1", "loss_limit": "4", "dual_rate": "0.1"}
 		with := func(alpha string) run.Values {
 			settings["alpha"] = alpha
-			return metrics(t, compute(t, k.Name, settings, 0))
+			return experimenttest.Metrics(t, compute(t, k.Name, settings, 0))
 		}
 		unfair, fair := with("0"), with("0.8")
 		if !(unfair["parity gap"] > 0.4 && fair["parity gap"] < unfair["parity gap"]/2 && unfair["accuracy"] > 0.78 && fair["accuracy"] > 0.6) {

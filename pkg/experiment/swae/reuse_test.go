@@ -41,7 +41,7 @@ func TestNetworksAreUsedAgain(t *testing.T) {
 				return created(t, store, experiment.Request{Experiment: "dp-swae", Seed: 1, Settings: all})
 			}
 			same := reuse(first, nil)
-			if a, b := metrics(t, first), metrics(t, same); !maps.Equal(a, b) {
+			if a, b := experimenttest.Metrics(t, first), experimenttest.Metrics(t, same); !maps.Equal(a, b) {
 				t.Errorf("used again with the same settings:\n%v\nat first\n%v", b, a)
 			}
 			for _, name := range []string{autoencoderFile, lawFile, labelsFile} {
@@ -82,14 +82,7 @@ func TestWhatWasLearnedStays(t *testing.T) {
 			t.Errorf("%s = %s of a network with another: %v", name, value, err)
 		}
 	}
-	waiting, err := request(map[string]string{"steps": "8"}).Spec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	unfinished, err := store.Create(waiting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unfinished := experimenttest.PreparedIn(t, store, request(map[string]string{"steps": "8"}))
 	for id, want := range map[string]string{unfinished.ID: "when its run is finished", "dp-swae-none": "dp-swae-none"} {
 		_, err := experiment.Request{Experiment: "dp-swae", Seed: 1, Settings: map[string]string{"release": id}}.Spec()
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -98,29 +91,14 @@ func TestWhatWasLearnedStays(t *testing.T) {
 	}
 }
 
+// created is a finished run in a store.
 func created(t *testing.T, store run.Store, q experiment.Request) *run.Run {
 	t.Helper()
-	spec, err := q.Spec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := store.Create(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := experimenttest.PreparedIn(t, store, q)
 	if err := r.Acquire(); err != nil {
 		t.Fatal(err)
 	}
 	return experimenttest.Computed(t, r, 0)
-}
-
-func metrics(t *testing.T, r *run.Run) run.Values {
-	t.Helper()
-	result, err := r.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result.Metrics
 }
 
 func contains(t *testing.T, r *run.Run, name string) bool {
