@@ -57,9 +57,9 @@ func (e *Earlier) Again() privacy.Statement {
 	return s
 }
 
-// Take makes the settings that determine a release, by their names in JSON, those of the run that made a
-// release. One that is neither theirs nor usual is an error, as it would have no effect.
-// All three are pointers to one kind of struct.
+// Take makes the settings that determine a release, by their names in JSON, those of the
+// run that made it. One that is neither theirs nor usual is an error, as it would have no
+// effect.
 func Take[C any](mine, usual, theirs *C, release string, determines func(name string) bool) error {
 	here, preset, there := reflect.ValueOf(mine).Elem(), reflect.ValueOf(usual).Elem(), reflect.ValueOf(theirs).Elem()
 	for i := range here.NumField() {
