@@ -12,10 +12,10 @@
 // inside (Eq. 5): outputs of φ to norm M, its Jacobian of each record to L, and the
 // loss's gradient of each record to C. Sensitivity says what that bounds.
 //
-// No Jacobian is written down that is larger than its factors. A backward pass an output finds the factors of its
-// rows at each layer (models/ghost); norms come from these, and so does the sum of what
-// clipping leaves, in double precision. So nothing that float32 loses on the way to them
-// comes between what was clipped and what is added up.
+// No Jacobian is written down that is larger than its factors. A backward pass an output
+// finds the factors of its rows at each layer (models/ghost); norms come from these, and
+// so does the sum of what clipping leaves, in double precision. So nothing that float32
+// loses on the way to them comes between what was clipped and what is added up.
 package matching
 
 import (

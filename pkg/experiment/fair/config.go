@@ -34,7 +34,7 @@ type Config struct {
 	Criterion string          `json:"criterion"` // parity or odds
 	Alpha     float64         `json:"alpha"`     // α, weight of fairness
 	Epsilon   privacy.Epsilon `json:"epsilon"`   // ε to be proved; inf for none
-	Delta     float64         `json:"delta"`     // δ, below 1/n
+	Delta     float64         `json:"delta"`     // δ; take 1/n at most
 	// Published takes the noise for which 004's own accounting gives ε, whatever can
 	// be proved of it; the statement says what can.
 	Published bool `json:"published"`

@@ -77,7 +77,9 @@ func (g grid) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Re
 		if len(s.cells) == 0 {
 			continue
 		}
-		r.Tables = append(r.Tables, s.table())
+		t := s.table()
+		t.Caption += " 004 prints such numbers, its losses being those of training, above the graphs of its figures, which were not at hand as pictures."
+		r.Tables = append(r.Tables, t)
 		r.Figures[p.name+"-trade.png"] = s.trade()
 		if !s.atHand() {
 			continue
@@ -106,7 +108,7 @@ func (s sheet) table() viz.Table {
 	t := viz.Table{
 		Title:   s.name,
 		Header:  append(append([]string{"ε, proved", "as published", "α"}, metrics...), "seeds", "seconds"),
-		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise. 004 prints its numbers above the graphs of its figures, which were not at hand as pictures.",
+		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise.",
 	}
 	for _, c := range s.cells {
 		proved, published := experiment.Claims(c.rows)
