@@ -26,7 +26,8 @@ type Payment struct {
 // The ledger refuses what would exceed the data set's budget. It is the one that the run
 // was asked for with: no other knows what else was spent. A run that goes on
 // after a crash has the same noise key and pays nothing more; one with another
-// key pays again. Data sets that are public by construction cost nothing.
+// key pays again, and one that has committed makes no release that it has not made
+// before. Data sets that are public by construction cost nothing.
 func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, further ...accountant.Event) (Payment, error) {
 	if err := only(r, plan.Digest()); err != nil {
 		return Payment{}, err
@@ -57,7 +58,13 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 			return err
 		}
 		where = l.String()
-		entry, err = l.Reserve(ctx, p.reservation)
+		if entry, err = l.Reserve(ctx, p.reservation); err != nil || r.Spec.Research {
+			return err
+		}
+		complete, err := l.Complete(ctx, name, p.reservation.ID)
+		if complete {
+			err = r.Complete()
+		}
 		return err
 	})
 	if err != nil {

@@ -166,7 +166,7 @@ func (r *Run) Describe(backend, data string) error {
 		if backend != "" && before.Backend != "" && before.Backend != backend {
 			return fmt.Errorf("run: %s was computed on the backend %q and would go on with %q; resume it where it was computed, with the GOMLX_BACKEND and the number of cores (GOMAXPROCS) that it had there (docs/gpu.md), or delete the run and begin anew", r.ID, before.Backend, backend)
 		}
-		if one, other := described.computer(), now.computer(); one != other && described.CPU != "" && secret {
+		if one, other := described.computer(), now.computer(); one != other && described.recorded() && secret {
 			return fmt.Errorf("run: %s was computed on %s and would go on on %s, which may round otherwise under the same noise; resume it where it was computed, or delete the run and begin anew", r.ID, one, other)
 		}
 		return nil

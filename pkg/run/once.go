@@ -21,9 +21,26 @@ type marks struct {
 	size  int64 // of the file, in whole marks
 	fresh bool  // some may not be on the disk yet
 	fault error // after which nobody knows what the file holds
+	all   bool  // no further release is to come
 }
 
 const markSize = 32
+
+// Complete says that the run has made all its releases, as one does that went on after
+// its payment was committed: from now on Once knows these again, and takes no other. What
+// would make another is a copy of the folder, from before its original made it.
+func (r *Run) Complete() error {
+	r.holding.mu.Lock()
+	defer r.holding.mu.Unlock()
+	if err := r.holding.require(r); err != nil {
+		return err
+	}
+	m := r.holding.marks
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = true
+	return nil
+}
 
 // ErrOther is in what Once says of a digest that is not the one before.
 var ErrOther = errors.New("came to other values")
@@ -94,6 +111,9 @@ func (m *marks) add(r *Run, name string, digest [32]byte) error {
 			return fmt.Errorf("run: %s %w than when it made this release before, and the same noise on both would give away their difference; go on with the program and on the machine that it began with, and if it comes out otherwise there too, delete the run and pay for a new one", r.ID, ErrOther)
 		}
 		return nil
+	}
+	if m.all {
+		return fmt.Errorf("run: %s has made all its releases, says the ledger, and %s knows nothing of this one: it is a copy from before they were made, and whatever comes out otherwise here would share their noise; look at the run where it was completed, or delete this copy and pay for a new one", r.ID, r.Dir)
 	}
 	if _, err := m.file.Write(append(release[:], of[:]...)); err != nil {
 		m.fault = m.file.Truncate(m.size) // half a mark would shift all that come after it

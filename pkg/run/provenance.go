@@ -90,19 +90,27 @@ func (p Provenance) computer() string {
 	return fmt.Sprintf("%s %s, %d cores, %s, %v", p.Arch, p.CPU, p.Cores, p.Go, slices.Sorted(maps.Values(p.Versions)))
 }
 
+// recorded reports whether the program was new enough to say what computer has rather
+// than leaving it out.
+func (p Provenance) recorded() bool { return p.CPU != "" || p.Versions != nil }
+
 // processorFile is where Linux tells of its processors.
 const processorFile = "/proc/cpuinfo"
 
-// processorName is the name of the first processor in the text of processorFile, ""
-// if none is named there, as on ARM.
+// processorName is the name of the first processor in the text of processorFile, or the
+// numbers of its implementer and part where it has none, as on ARM; "" if it has neither.
 func processorName(text string) string {
+	first := map[string]string{}
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(line, ":")
-		if strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
+		if key = strings.TrimSpace(key); first[key] == "" {
+			first[key] = strings.TrimSpace(value)
 		}
 	}
-	return ""
+	if implementer, part := first["CPU implementer"], first["CPU part"]; first["model name"] == "" && implementer+part != "" {
+		return strings.TrimSpace("ARM " + implementer + " " + part)
+	}
+	return first["model name"]
 }
 
 // graphVersions picks the modules of GoMLX, which build and execute graphs and so

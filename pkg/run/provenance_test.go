@@ -15,7 +15,8 @@ func TestProcessorName(t *testing.T) {
 		{"two processors", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 85\nmodel name\t: Intel(R) Xeon(R) CPU @ 2.00GHz\nflags\t\t: fpu vme\n\nprocessor\t: 1\nmodel name\t: another\n",
 			"Intel(R) Xeon(R) CPU @ 2.00GHz"},
 		{"a colon in the name", "model name\t: A: B\n", "A: B"},
-		{"one without a name", "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n", ""},
+		{"one without a name", "processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\n\nprocessor\t: 1\nCPU part\t: 0xd05\n", "ARM 0x41 0xd0c"},
+		{"neither", "processor\t: 0\nBogoMIPS\t: 50.00\n", ""},
 		{"nothing", "", ""},
 	} {
 		if got := processorName(c.text); got != c.want {

@@ -124,6 +124,13 @@ func TestARunGoesOnWithItsProcessor(t *testing.T) {
 		if err := r.Describe("Go", "rows"); (err == nil) != free || err != nil && !strings.Contains(err.Error(), "computed on "+runtime.GOARCH+" another processor") {
 			t.Errorf("%s: %v", what, err)
 		}
+		// One whose system names no processor is another all the same.
+		record.Provenance[0].CPU, record.Provenance[0].Versions = "", map[string]string{"github.com/gomlx/gomlx": "v0.0.1"}
+		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)), r.Release())
+		reacquire(t, r)
+		if err := r.Describe("Go", "rows"); (err == nil) != free {
+			t.Errorf("%s, without a name: %v", what, err)
+		}
 	}
 }
 

@@ -252,6 +252,18 @@ func (l *Ledger) Holds(ctx context.Context, r Reservation) (held bool, err error
 	return held, err
 }
 
+// Complete reports whether the run of a reservation has committed it: all that it
+// releases it has released.
+func (l *Ledger) Complete(ctx context.Context, dataset, id string) (complete bool, err error) {
+	err = l.look(ctx, func(c *chain) error {
+		a := c.account(dataset)
+		at, ok := a.reserved[id]
+		complete = ok && !a.isOpen(at)
+		return nil
+	})
+	return complete, err
+}
+
 func (l *Ledger) commit(ctx context.Context, dataset, id string, ended bool) (Entry, error) {
 	return l.append(ctx, func(c *chain) (Entry, error) {
 		a := c.account(dataset)

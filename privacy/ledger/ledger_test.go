@@ -178,6 +178,9 @@ func TestTheSameNoiseIsPaidOnce(t *testing.T) {
 		_, err = l.Reserve(t.Context(), research)
 		wantError(t, err, "research: true")
 
+		if complete, err := l.Complete(t.Context(), "rows", "nobody"); err != nil || complete {
+			t.Errorf("what nobody has reserved is complete: %v, %v", complete, err)
+		}
 		if _, err := l.Commit(t.Context(), "rows", "nobody"); err == nil {
 			t.Error("what was never reserved was committed")
 		}

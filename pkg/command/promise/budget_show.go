@@ -66,6 +66,9 @@ func printStatus(out io.Writer, s ledger.Status) error {
 		line("remaining", "ε = %v for one more release", *s.Remaining)
 	}
 	line("runs", "%d", s.Runs)
+	if s.Runs > 1 {
+		line("proved for", "runs whose noise, steps and samples no earlier result has led to; whatever led to them, of Gaussian noise on all records")
+	}
 	if s.Earlier > 0 {
 		line("not counted", "%d earlier runs: the budget counts from its creation", s.Earlier)
 	}
