@@ -62,6 +62,14 @@ func Stated(statement privacy.Statement, settings privacy.Sensitivity, steps, ca
 	return plan, float64(taken[category]) / float64(sizes[category]), nil
 }
 
+// Records is how many records a statement is about.
+func Records(statement privacy.Statement) (n int, err error) {
+	if _, err := fmt.Sscanf(statement.Sampler[max(0, strings.LastIndex(statement.Sampler, " of ")):], " of %d records", &n); err != nil {
+		return 0, fmt.Errorf("its statement says %q, not how many records there were", statement.Sampler)
+	}
+	return n, nil
+}
+
 // Taken is how many records of each category a step of a statement's plan draws.
 func Taken(statement privacy.Statement) ([]int, error) {
 	taken, _, err := drawn(statement.Sampler)

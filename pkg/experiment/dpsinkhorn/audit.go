@@ -38,9 +38,16 @@ func Turned(size int, round bool) []float32 {
 
 // Game implements experiment.Auditable for trainings on noisy gradients: the worst
 // loss that couples records, whose gradient one of them turns round. The attacker
-// sees the first steps' releases.
-func (e Experiment) Game(_ *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
+// sees the first steps' releases. Of kinds that look at records once it is their release.
+func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
 	c := config.(*Config)
+	if e.kind != nil && e.kind.game != nil {
+		of, err := domainOf(r, c, statement)
+		if err != nil {
+			return audit.Game{}, err
+		}
+		return e.kind.game(c, of, statement)
+	}
 	plan, rate, err := c.promised(statement)
 	if err != nil {
 		return audit.Game{}, err

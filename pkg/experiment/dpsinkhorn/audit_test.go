@@ -1,9 +1,13 @@
 package dpsinkhorn
 
 import (
+	"context"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/audit"
@@ -58,6 +62,42 @@ func TestAuditOfNoisyGradients(t *testing.T) {
 		}
 		if found, claimed := lower(true); found <= claimed {
 			t.Errorf("%v: so little noise was not caught: ε ≥ %v of %v claimed", way, found, claimed)
+		}
+	}
+}
+
+// The release of a kind that looks at records once survives its audit, whose bound comes
+// near the claim: less than two thirds of the noise would be caught. What its settings do
+// not come to is refused. Confidence as above.
+func TestAuditOfOneRelease(t *testing.T) {
+	dataset.Register("digits-for-audits", "digits that are drawn in no time", func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+		o.N = 600
+		return dataset.Load(ctx, "glyphs", o)
+	})
+	for name, settings := range map[string]map[string]string{
+		"dp-merf-images":  {"features": "20"},
+		"sinkhorn-sketch": {"weights": "ten"},
+	} {
+		settings["dataset"], settings["steps"], settings["epsilon"] = "digits-for-audits", "2", "3"
+		r := compute(t, name, settings, 0)
+		game, s, err := experiment.Game(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := audit.Run(t.Context(), game, audit.Options{Delta: s.Delta, Confidence: 1 - 1e-6, Executions: 20_000, Random: rand.New(rand.NewPCG(1, 2)),
+			Secret: func(execution int) (noise.Source, error) { return noise.Seeded(uint64(execution)), nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		claimed, found := float64(s.Epsilon()), report.Best().Epsilon
+		t.Logf("%s: ε ≥ %v of %v", name, found, claimed)
+		if !(found > claimed*2/3 && found <= claimed) {
+			t.Errorf("%s: audited ε ≥ %v of %v claimed", name, found, claimed)
+		}
+		k := kinds[slices.IndexFunc(kinds, func(k *kind) bool { return k.Name == name })]
+		of := domain{records: 300, dim: 10, classes: 10, public: noise.Seeded(1)}
+		if _, err := k.game(config(t, name, experiment.Quick), of, s); err == nil || !strings.Contains(err.Error(), "another plan") {
+			t.Errorf("%s: other settings: %v", name, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
+	"molehill/privacy/audit"
 	"molehill/transport/semidebiased"
 )
 
@@ -17,10 +18,13 @@ type kind struct {
 	// noise, and how a guide is made once that is paid for.
 	prepare func(t *training) (privacy.Plan, []privacy.Claim, opener, error)
 	check   func(*Config) error // what the kind asks for beyond; nil for nothing
-	exact   bool                // its plans are Exact's
-	noisy   bool                // its steps look at records: what they learn is clipped and gets noise
-	embeds  bool                // it learns by a mean embedding, and not by the loss
-	ofCode  bool                // its presets are those of the public code
+	// game attacks the one release of a kind that looks at records once; nil for the others,
+	// whose steps are attacked.
+	game   func(c *Config, of domain, statement privacy.Statement) (audit.Game, error)
+	exact  bool // its plans are Exact's
+	noisy  bool // its steps look at records: what they learn is clipped and gets noise
+	embeds bool // it learns by a mean embedding, and not by the loss
+	ofCode bool // its presets are those of the public code
 }
 
 // byLoss says whether a training learns by the loss at any time: public rows are, with
@@ -49,10 +53,10 @@ var kinds = []*kind{
 		config: latents, prepare: onRecords, noisy: true},
 	{Info: plugin.Info{Name: "sinkhorn-sketch", Version: "3", Source: "Molehill: docs/harmonic-sketch.md, and the loss of 001",
 		Summary: "private generator of labelled images: the Sinkhorn loss against particles made of one release, the one of harmonic-classes"},
-		config: sketch, prepare: onSketch, check: inLatents},
+		config: sketch, prepare: onSketch, check: inLatents, game: againstSketch},
 	{Info: plugin.Info{Name: "dp-merf-images", Version: "2", Source: "Harder et al. 2021",
 		Summary: "private generator of labelled images: trained on mean embeddings of the classes by random Fourier features, released once"},
-		config: embedding, prepare: onEmbedding, check: once, embeds: true},
+		config: embedding, prepare: onEmbedding, check: once, game: againstEmbedding, embeds: true},
 }
 
 // fewRows refuses batches that are too large for Newton's method.

@@ -73,14 +73,10 @@ func onSketch(t *training) (privacy.Plan, []privacy.Claim, opener, error) {
 	if err != nil {
 		return privacy.Plan{}, nil, nil, err
 	}
-	estimator, err := privateflow.Estimators.Lookup("harmonic-classes")
+	estimator, its, err := c.sketched(rows.Private.Dim, len(rows.Classes))
 	if err != nil {
 		return privacy.Plan{}, nil, nil, err
 	}
-	its := estimator.Config(experiment.Quick)
-	its.Dataset, its.Epsilon, its.Delta, its.Classes = c.Dataset, c.Epsilon, c.Delta, len(rows.Classes)
-	its.Particles = 10_000
-	its.Directions = max(1, its.Directions/rows.Private.Dim) * rows.Private.Dim // whole bases
 	if err := privateflow.Rehearse(estimator, its, rows.Private.Len(), rows.Private.Dim, t.public); err != nil {
 		return privacy.Plan{}, nil, nil, err
 	}
@@ -108,6 +104,20 @@ func onSketch(t *training) (privacy.Plan, []privacy.Claim, opener, error) {
 	}, nil
 }
 
+// sketched is what makes the release of harmonic-classes, of latents of so many dimensions
+// and classes, and its settings.
+func (c *Config) sketched(dim, classes int) (privateflow.Estimator, *privateflow.Config, error) {
+	estimator, err := privateflow.Estimators.Lookup("harmonic-classes")
+	if err != nil {
+		return nil, nil, err
+	}
+	its := estimator.Config(experiment.Quick)
+	its.Dataset, its.Epsilon, its.Delta, its.Classes = c.Dataset, c.Epsilon, c.Delta, classes
+	its.Particles = 10_000
+	its.Directions = max(1, its.Directions/dim) * dim // whole bases
+	return estimator, its, nil
+}
+
 // onEmbedding plans the one release of DP-MERF.
 func onEmbedding(t *training) (privacy.Plan, []privacy.Claim, opener, error) {
 	c, rows := t.config, t.rows
@@ -119,11 +129,7 @@ func onEmbedding(t *training) (privacy.Plan, []privacy.Claim, opener, error) {
 		return privacy.Plan{}, nil, nil, err
 	}
 	n := rows.Private.Len()
-	sensitivity, err := merf.Sensitivity(n)
-	if err != nil {
-		return privacy.Plan{}, nil, nil, err
-	}
-	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: sensitivity, Records: n, Steps: 1, Budget: c.budget(), Coordinates: merf.Size(len(rows.Classes), c.Features)})
+	plan, err := c.embedded(n, len(rows.Classes))
 	if err != nil {
 		return plan, nil, nil, err
 	}
@@ -132,6 +138,15 @@ func onEmbedding(t *training) (privacy.Plan, []privacy.Claim, opener, error) {
 		embedding, err := merf.New(rows.Backend, rows.Private, len(rows.Classes), c.Features, scale, t.public, release)
 		return byEmbedding{embedding}, err
 	}, nil
+}
+
+// embedded is the promise of the embedding of n records of so many classes.
+func (c *Config) embedded(n, classes int) (privacy.Plan, error) {
+	sensitivity, err := merf.Sensitivity(n)
+	if err != nil {
+		return privacy.Plan{}, err
+	}
+	return privacy.Calibrate(privacy.Plan{Sensitivity: sensitivity, Records: n, Steps: 1, Budget: c.budget(), Coordinates: merf.Size(classes, c.Features)})
 }
 
 // byEmbedding learns from a mean embedding.

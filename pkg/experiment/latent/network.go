@@ -36,6 +36,16 @@ func openNetwork(name, weights string) (*network, error) {
 	return &network{model, a.Save}, err
 }
 
+// Dim is how many numbers a latent of a data set has, by the autoencoder that Load would
+// take for it.
+func Dim(name, weights string) (int, error) {
+	model, err := openNetwork(name, weights)
+	if err != nil {
+		return 0, err
+	}
+	return model.Shape.Code, nil
+}
+
 // shipped returns the autoencoder that ships for a data set, the same one each time, so
 // that a process compiles it once.
 func shipped(name string) (*autoencoder.Autoencoder, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
@@ -30,9 +29,9 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 	if !ok {
 		return audit.Game{}, fmt.Errorf("the estimator %s does not offer its mechanism to audits", e.Describe().Name)
 	}
-	var n int
-	if _, err := fmt.Sscanf(statement.Sampler[max(0, strings.LastIndex(statement.Sampler, " of ")):], " of %d records", &n); err != nil {
-		return audit.Game{}, fmt.Errorf("its statement says %q, not how many records there were", statement.Sampler)
+	n, err := audit.Records(statement)
+	if err != nil {
+		return audit.Game{}, err
 	}
 	_, dim, err := r.Table("particles.npy")
 	if err != nil {
