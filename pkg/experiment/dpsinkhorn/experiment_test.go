@@ -176,6 +176,7 @@ func TestTheLedgerIsRight(t *testing.T) {
 		{map[string]string{"dataset": "large-digits", "start": "glyphs", "start_steps": "2"}, 0, "of images 28×28×1; a generator of 32×32×1"},
 		{map[string]string{"start": "glyphs", "start_steps": "2", "learning_rate": "1e30", "schedule": "constant"}, 0, "no longer finite"},
 		{map[string]string{"dataset": "wide-digits"}, 0, "crop or pad"},
+		{map[string]string{"architecture": "biggan"}, 0, "biggan makes multiples of 16"},
 		{map[string]string{"learning_rate": "1e30", "schedule": "constant"}, 1, "no longer finite"},
 	} {
 		all := maps.Clone(inSeconds)
