@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +52,37 @@ func init() {
 	dataset.Register("pebbles", "for tests", func(context.Context, dataset.Options) (*dataset.Splits, error) {
 		return nil, errors.New("nobody looks at them")
 	})
+}
+
+// A budget that is a filter says how much of it is spent, and what that is proved for.
+func TestAdaptiveBudgets(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	if out := mustMolehill(t, "budget", "create", "pebbles", "--epsilon", "3", "--delta", "1e-5", "--adaptive"); !strings.Contains(out, "ε = 3, δ = 1e-05 under replace-one, kept by a Rényi filter of order 7.5") {
+		t.Errorf("create says\n%s", out)
+	}
+	for seed := range 20 {
+		out, err := molehill(t, "run", "pebbles", "--seed", strconv.Itoa(seed))
+		if err == nil {
+			continue
+		}
+		// A release of ε = 1 has about a seventh of the room of ε = 3.
+		if seed < 4 || seed > 8 || !strings.Contains(err.Error(), "would exceed the budget") {
+			t.Errorf("run %d: %v\n%s", seed, err, out)
+		}
+		break
+	}
+	out := mustMolehill(t, "budget", "status", "pebbles")
+	for _, want := range []string{"kept by a Rényi filter", "% of the divergence", "whatever has led to their noise"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("status lacks %q:\n%s", want, out)
+		}
+	}
+	for _, epsilon := range []string{"0", "inf"} {
+		if _, err := molehill(t, "budget", "create", "others", "--unlisted", "--epsilon", epsilon, "--delta", "1e-5", "--adaptive"); err == nil {
+			t.Errorf("ε = %s was taken", epsilon)
+		}
+	}
 }
 
 // From declaring a budget to the run that is refused, through processes of their

@@ -24,11 +24,28 @@ type Budget struct {
 	Delta    float64          `json:"delta"`              // in (0, 1)
 	FromNow  bool             `json:"from_now,omitempty"` // what was reserved before does not count, unless its run may still release
 	Carries  bool             `json:"carries,omitempty"`  // those runs do count (Create says so; the first versions' did not)
-	Note     string           `json:"-"`
+	// Order makes the budget a Rényi filter of that order (accountant.FilterOrder): what it
+	// keeps is proved whatever has led to the noise, the steps and the samples of a run. 0
+	// composes as tightly as can be, for runs that were chosen beforehand.
+	Order float64 `json:"order,omitempty"`
+	Note  string  `json:"-"`
 }
 
 func (b Budget) String() string {
-	return fmt.Sprintf("ε = %v, δ = %g under %v", privacy.Epsilon(b.Epsilon), b.Delta, b.Relation)
+	text := fmt.Sprintf("ε = %v, δ = %g under %v", privacy.Epsilon(b.Epsilon), b.Delta, b.Relation)
+	if b.Order != 0 {
+		text += fmt.Sprintf(", kept by a Rényi filter of order %.4g", b.Order)
+	}
+	return text
+}
+
+// accountant composes what the budget pays for. It has to be sound for whatever is asked
+// of the ledger.
+func (b Budget) accountant() accountant.Accountant {
+	if b.Order != 0 {
+		return accountant.RDP{Orders: []float64{b.Order}}
+	}
+	return accountant.Tightest{}
 }
 
 func (b Budget) check() error {
@@ -40,6 +57,9 @@ func (b Budget) check() error {
 	}
 	if _, err := b.Relation.MarshalText(); err != nil {
 		return err
+	}
+	if b.Order != 0 && !(b.Order > 1 && accountant.FilterRoom(b.Order, b.Epsilon, b.Delta) > 0) {
+		return fmt.Errorf("ledger: a Rényi filter of order %v has no room for ε = %v at δ = %g; take the order of accountant.FilterOrder", b.Order, b.Epsilon, b.Delta)
 	}
 	return checkName("data set", b.Dataset)
 }

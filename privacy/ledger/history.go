@@ -32,6 +32,9 @@ type Status struct {
 	Remaining *privacy.Epsilon `json:"remaining,omitempty"`
 	// LikeLast is how many more runs like the last one fit, at least.
 	LikeLast *int `json:"like_last,omitempty"`
+	// Share is how much of its room a budget that is a filter has spent, from 0 to 1: at a
+	// fixed order even little comes to a large ε, so that Spent says less than it.
+	Share *float64 `json:"share,omitempty"`
 }
 
 // UnbudgetedDelta is the δ at which Status composes runs on data that have no budget.
@@ -82,6 +85,13 @@ func (a *account) status(name string) (Status, error) {
 	var err error
 	if s.Spent, err = a.spent.epsilon(*a.budget); err != nil {
 		return s, err
+	}
+	if a.budget.Order != 0 {
+		share, err := a.spent.share(*a.budget)
+		if err != nil {
+			return s, err
+		}
+		s.Share = &share
 	}
 	room, more := a.spent.room(*a.budget), 0
 	s.Remaining, s.LikeLast = &room, &more

@@ -26,8 +26,9 @@
 // Composition is proved for queries that may depend on what earlier runs
 // released, under noise that was fixed beforehand. Runs that choose their noise,
 // steps or sampling in the light of earlier results need a privacy filter
-// (Rogers et al. 2016); for Gaussians on all records the ledger is one (Smith &
-// Thakurta 2022), for others it counts as if the choice had been made before.
+// (Rogers et al. 2016): a budget with an Order is one; without, it is one for
+// Gaussians on all records (Smith & Thakurta 2022), and for others counts as if the
+// choice had been made before.
 //
 // The ledger counts what goes through it. A data set under two names has two
 // budgets, and so have two ledgers.
@@ -44,7 +45,6 @@ import (
 	"sync"
 	"time"
 
-	"molehill/privacy/accountant"
 	"molehill/privacy/ledger/internal/store"
 )
 
@@ -277,6 +277,3 @@ func (l *Ledger) commit(ctx context.Context, dataset, id string, ended bool) (En
 		return Entry{Kind: Committed, Dataset: dataset, ID: id, Ended: ended}, nil
 	})
 }
-
-// acct composes. It has to be sound for whatever is asked of the ledger.
-var acct accountant.Accountant = accountant.Tightest{}

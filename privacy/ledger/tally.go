@@ -78,7 +78,7 @@ func (t tally) epsilon(b Budget) (privacy.Epsilon, error) {
 			return 0, fmt.Errorf("some are accounted for under %v, the budget is kept under %v, and the two do not compose", r, b.Relation)
 		}
 	}
-	result, err := acct.Epsilon(t.and(), b.Relation, b.Delta)
+	result, err := b.accountant().Epsilon(t.and(), b.Relation, b.Delta)
 	if err != nil {
 		return 0, err
 	}
@@ -110,6 +110,15 @@ func (t tally) together(delta float64) (spent privacy.Epsilon, under privacy.Rel
 	return spent, under, strings.TrimSpace(t.why())
 }
 
+// share is how much of a filter's room everything counted takes.
+func (t tally) share(b Budget) (float64, error) {
+	if len(t.events) == 0 {
+		return 0, nil
+	}
+	spent, err := accountant.RDP{}.Divergence(t.and(), b.Relation, b.Order)
+	return spent / accountant.FilterRoom(b.Order, b.Epsilon, b.Delta), err
+}
+
 // why explains an infinite ε.
 func (t tally) why() string {
 	if t.none+t.research == 0 {
@@ -123,12 +132,16 @@ func (t tally) why() string {
 // Advice about the future needs no more.
 func (t tally) plain(b Budget, more ...accountant.Event) (float64, error) {
 	event := t.and(more...)
-	for _, a := range []accountant.Accountant{accountant.AnalyticGaussian{}, accountant.RDP{}} {
+	quick := []accountant.Accountant{accountant.AnalyticGaussian{}, accountant.RDP{}}
+	if b.Order != 0 {
+		quick = nil // its own is
+	}
+	for _, a := range quick {
 		if result, err := a.Epsilon(event, b.Relation, b.Delta); err == nil {
 			return result.Epsilon, nil
 		}
 	}
-	result, err := acct.Epsilon(event, b.Relation, b.Delta)
+	result, err := b.accountant().Epsilon(event, b.Relation, b.Delta)
 	return result.Epsilon, err
 }
 
@@ -141,7 +154,7 @@ func (t tally) room(b Budget) privacy.Epsilon {
 		return err == nil && epsilon <= b.Epsilon
 	}
 	// With nothing else counted, few would fit.
-	few, err := accountant.CalibrateNoise(b.Epsilon, b.Delta, one, b.Relation, acct)
+	few, err := accountant.CalibrateNoise(b.Epsilon, b.Delta, one, b.Relation, b.accountant())
 	if spent, fault := t.epsilon(b); err != nil || fault != nil || float64(spent) >= b.Epsilon {
 		return 0
 	}
@@ -158,7 +171,7 @@ func (t tally) room(b Budget) privacy.Epsilon {
 			few = middle
 		}
 	}
-	result, err := acct.Epsilon(one(enough), b.Relation, b.Delta)
+	result, err := accountant.Tightest{}.Epsilon(one(enough), b.Relation, b.Delta)
 	if err != nil {
 		return 0
 	}

@@ -3,6 +3,7 @@ package promise
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,9 @@ func (p *place) use(do func(*ledger.Ledger) error) error {
 
 func budgetCreate(at *place) *cobra.Command {
 	var (
-		b                 ledger.Budget
-		epsilon, relation string
-		unlisted          bool
+		b                  ledger.Budget
+		epsilon, relation  string
+		unlisted, adaptive bool
 	)
 	cmd := &cobra.Command{
 		Use:   "create DATASET",
@@ -78,8 +79,14 @@ func budgetCreate(at *place) *cobra.Command {
 		Long: `Declare the budget of a data set, once. What earlier runs have reserved counts; if
 it is more than the budget already, nothing is created, unless --from-now leaves
 it out of the count, which the ledger then says for ever. Runs that are not over
-count all the same, for they may still release.`,
-		Example: "  molehill budget create mnist --epsilon 10 --delta 1e-5",
+count all the same, for they may still release.
+
+ε is proved for runs whose noise, steps and samples were chosen beforehand. With
+--adaptive it is proved whatever has led to them, such as what earlier runs on the
+same records came to: the budget is a Rényi filter then, whose order follows from ε
+and δ. That costs some per cent of noise, and refuses what Rényi divergences have no
+theorem for.`,
+		Example: "  molehill budget create mnist --epsilon 10 --delta 1e-5\n  molehill budget create mnist --epsilon 10 --delta 1e-5 --adaptive",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.Dataset = args[0]
 			if err := checkDataset(b.Dataset, unlisted); err != nil {
@@ -90,6 +97,11 @@ count all the same, for they may still release.`,
 				return fmt.Errorf("--epsilon %s: expected the most ε that all runs together may spend, a finite number above 0", epsilon)
 			}
 			b.Epsilon = float64(e)
+			if adaptive && b.Delta > 0 && b.Delta < 1 && b.Epsilon > 0 && !math.IsInf(b.Epsilon, 1) { // else Create says what is wrong
+				if b.Order, err = accountant.FilterOrder(b.Epsilon, b.Delta); err != nil {
+					return err
+				}
+			}
 			if err := b.Relation.UnmarshalText([]byte(relation)); err != nil {
 				return err
 			}
@@ -121,6 +133,7 @@ count all the same, for they may still release.`,
 	flags.Float64Var(&b.Delta, "delta", 0, "the δ of that promise, well below one over the number of records")
 	flags.StringVar(&relation, "relation", privacy.ReplaceOne.String(), "who is protected: "+accountant.RelationNames+"; runs must be accounted for under the same, or, where the budget is under k-end, under replace-one")
 	flags.BoolVar(&b.FromNow, "from-now", false, "leave out what was released before by runs that are over")
+	flags.BoolVar(&adaptive, "adaptive", false, "prove it also for runs whose noise, steps or samples earlier results have led to")
 	flags.StringVar(&b.Note, "note", "", "who decided this and why, for the ledger")
 	flags.BoolVar(&unlisted, "unlisted", false, "the data set is one that another program registers")
 	for _, name := range []string{"epsilon", "delta"} {

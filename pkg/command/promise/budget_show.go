@@ -63,10 +63,16 @@ func printStatus(out io.Writer, s ledger.Status) error {
 			line("note", "%s", s.Note)
 		}
 		line("spent", "ε = %v", s.Spent)
+		if s.Share != nil {
+			line("of the filter", "%.3g %% of the divergence that it has room for", 100**s.Share)
+		}
 		line("remaining", "ε = %v for one more release", *s.Remaining)
 	}
 	line("runs", "%d", s.Runs)
-	if s.Runs > 1 {
+	switch {
+	case s.Share != nil:
+		line("proved for", "all runs, whatever has led to their noise, steps and samples")
+	case s.Runs > 1:
 		line("proved for", "runs whose noise, steps and samples no earlier result has led to; whatever led to them, of Gaussian noise on all records")
 	}
 	if s.Earlier > 0 {
