@@ -16,6 +16,7 @@ type history struct {
 	Budget  *struct {
 		Epsilon, Delta float64
 		FromNow        bool `json:"from_now"`
+		Order          float64
 	}
 	Entries []struct {
 		Kind    string
@@ -66,10 +67,14 @@ func (h history) figure() (viz.Annotated, error) {
 	if h.Budget.FromNow {
 		all = "the reservations since the budget was declared, none of before"
 	}
+	filter := ""
+	if h.Budget.Order != 0 {
+		filter = fmt.Sprintf(" It is a Rényi filter: of order %.4g whatever comes, at which even a small run comes to a large ε, and later ones to little more.", h.Budget.Order)
+	}
 	return viz.Annotated{
 		Curves: viz.Curves{
 			Title:      fmt.Sprintf("The privacy budget of %s", h.Dataset),
-			Caption:    fmt.Sprintf("ε at δ = %g, composed over %s; a run that crashed stays paid for.", h.Budget.Delta, all),
+			Caption:    fmt.Sprintf("ε at δ = %g, composed over %s; a run that crashed stays paid for.%s", h.Budget.Delta, all, filter),
 			X:          viz.Axis{Label: "runs that reserved", Max: float64(max(5, runs))},
 			Y:          viz.Axis{Label: "ε spent", Min: 0, Max: 1.12 * math.Max(h.Budget.Epsilon, spent)},
 			Lines:      []viz.Line{{X: x, Y: y}},

@@ -39,12 +39,22 @@ func TestBudgetIsDrawnRunByRun(t *testing.T) {
 	if late, err := before.figure(); err != nil || late.Lines[0].Y[0] != 4 || late.Lines[0].Y[1] != 5 {
 		t.Errorf("%v, %v; a budget that began with 4 spent begins there", late.Lines, err)
 	}
+	filtered := `{"dataset":"survey","budget":{"epsilon":3,"delta":1e-5,"order":7.508},"entries":[{"kind":"budget","epsilon":0},
+		{"kind":"reservation","id":"a","epsilon":1.7},{"kind":"reservation","id":"b","epsilon":1.9}]}`
+	var adaptive history
+	if err := json.Unmarshal([]byte(filtered), &adaptive); err != nil {
+		t.Fatal(err)
+	}
+	filter, err := adaptive.figure()
+	if err != nil || !strings.Contains(filter.Caption, "filter: of order 7.508") || strings.Contains(figure.Caption, "filter") {
+		t.Errorf("%v: the caption of a filter is %q", err, filter.Caption)
+	}
 	fresh := history{Dataset: "survey", Budget: h.Budget}
 	unspent, err := fresh.figure()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, f := range map[string]viz.Annotated{"budget": figure, "unspent": unspent} {
+	for name, f := range map[string]viz.Annotated{"budget": figure, "unspent": unspent, "filter": filter} {
 		var png bytes.Buffer
 		if err := f.PNG(&png); err != nil || png.Len() < 1000 {
 			t.Errorf("%s: a picture of %d bytes, %v", name, png.Len(), err)
