@@ -41,6 +41,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -252,13 +253,14 @@ func (l *Ledger) Holds(ctx context.Context, r Reservation) (held bool, err error
 	return held, err
 }
 
-// Complete reports whether the run of a reservation has committed it: all that it
-// releases it has released.
+// Complete reports whether the run of a reservation has ever committed it: all that it
+// releases it has released. That it reserves, and pays, again changes nothing of that, nor
+// is a run complete that a person has said to be over.
 func (l *Ledger) Complete(ctx context.Context, dataset, id string) (complete bool, err error) {
 	err = l.look(ctx, func(c *chain) error {
-		a := c.account(dataset)
-		at, ok := a.reserved[id]
-		complete = ok && !a.isOpen(at)
+		complete = slices.ContainsFunc(c.account(dataset).entries, func(e Entry) bool {
+			return e.Kind == Committed && e.ID == id && !e.Ended
+		})
 		return nil
 	})
 	return complete, err
