@@ -14,14 +14,16 @@ import (
 	"testing"
 
 	"molehill/pkg/command"
+	"molehill/pkg/kernel"
 )
 
 const root = ".."
 
-// pages are the documents that people read, by their path from the root.
+// pages are the documents that people read, with the prose of the lessons, by their path
+// from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	paths := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+	paths := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "models/autoencoder/weights/README.md"}
 	own, err := filepath.Glob("*.md")
 	if err != nil || len(own) == 0 {
 		t.Fatalf("expected pages in docs, found %d (%v)", len(own), err)
@@ -36,6 +38,23 @@ func pages(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		texts[p] = string(text)
+	}
+	lessons, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
+	if err != nil || len(lessons) == 0 {
+		t.Fatalf("expected lessons in notebooks, found %d (%v)", len(lessons), err)
+	}
+	for _, path := range lessons {
+		nb, err := kernel.ReadNotebook(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var prose strings.Builder
+		for _, cell := range nb.Cells {
+			if cell.Type == "markdown" {
+				fmt.Fprintf(&prose, "%s\n\n", cell.Source)
+			}
+		}
+		texts["notebooks/"+filepath.Base(path)] = prose.String()
 	}
 	return texts
 }
@@ -234,20 +253,8 @@ func TestCitationsAreInTheBibliography(t *testing.T) {
 	}
 	joined := regexp.MustCompile(`\s*\n\s*(?://|>)?\s*`)
 	seen := 0
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch name := d.Name(); {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "runs" || name == "exports" || name == "results"):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, ".md"):
-			return nil
-		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, match := range citation.FindAllStringSubmatch(joined.ReplaceAllString(string(source), " "), -1) {
+	look := func(path, text string) {
+		for _, match := range citation.FindAllStringSubmatch(joined.ReplaceAllString(text, " "), -1) {
 			if noAuthor[match[1]] {
 				continue
 			}
@@ -256,6 +263,24 @@ func TestCitationsAreInTheBibliography(t *testing.T) {
 				t.Errorf("%s cites %q, which docs/bibliography.md does not have", path, match[0])
 			}
 		}
+	}
+	for path, prose := range pages(t) {
+		look(path, prose)
+	}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "runs" || name == "exports" || name == "results"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		look(path, string(source))
 		return nil
 	})
 	if err != nil {
