@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"golang.org/x/sync/errgroup"
 
 	"molehill/models/backend"
 	"molehill/models/layer"
@@ -113,50 +111,24 @@ func (a *Autoencoder) apply(ctx context.Context, key programKey, b *backend.Back
 		return nil, err
 	}
 	size := a.Config.codeBatch()
-	batch := func(first int) error {
-		last := min(first+size, n)
+	err = backend.Batches(ctx, n, size, func(first, last int) error {
 		values := make([]float32, size*width)
 		for i, v := range rows[first*width : last*width] {
 			values[i] = clean(v)
 		}
 		x := tensors.FromFlatDataAndDimensions(values, append([]int{size}, in...)...)
+		defer x.MustFinalizeAll()
 		outputs, err := p.exec.Call(append([]any{x}, p.weights...)...)
+		if err == nil {
+			defer backend.Free(outputs)
+			err = tensors.ConstFlatData(outputs[0], func(flat []float32) { copy(results[first*out:last*out], flat) })
+		}
 		if err != nil {
 			return fmt.Errorf("autoencoder: %s on %s: %w", key.name, b, err)
 		}
-		err = tensors.ConstFlatData(outputs[0], func(flat []float32) { copy(results[first*out:last*out], flat) })
-		if err != nil {
-			return fmt.Errorf("autoencoder: %s on %s: %w", key.name, b, err)
-		}
-		x.MustFinalizeAll()
-		outputs[0].MustFinalizeAll()
 		return nil
-	}
-	// The first batch compiles the graph and moves the weights; then two
-	// batches at a time, since much of a step on the Go backend is serial.
-	if err := batch(0); err != nil {
-		return nil, err
-	}
-	var next atomic.Int64
-	next.Store(int64(size))
-	workers, ctx := errgroup.WithContext(ctx)
-	for range 2 {
-		workers.Go(func() error {
-			for {
-				first := int(next.Add(int64(size))) - size
-				if first >= n {
-					return nil
-				}
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := batch(first); err != nil {
-					return err
-				}
-			}
-		})
-	}
-	if err := workers.Wait(); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	return results, nil

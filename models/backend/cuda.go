@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,9 +52,9 @@ func checkName(plugin, device string) error {
 // NVIDIA's driver tells them in a folder: a plugin has a number for its device alone.
 func deviceName(device, folder string) string {
 	var names []string
-	files, _ := filepath.Glob(filepath.Join(folder, "*", "information"))
+	files, _ := fs.Glob(os.DirFS(folder), "*/information")
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil {
 			continue
 		}

@@ -3,6 +3,7 @@ package backend
 import (
 	"debug/elf"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -124,8 +125,9 @@ func installed() []Candidate {
 			continue
 		}
 		for _, pattern := range []string{"pjrt_c_api_*_plugin.*", "pjrt-plugin-*", "pjrt_plugin_*"} {
-			paths, _ := filepath.Glob(filepath.Join(folder, pattern))
-			for _, path := range paths {
+			names, _ := fs.Glob(os.DirFS(folder), pattern)
+			for _, name := range names {
+				path := filepath.Join(folder, name)
 				if filepath.Ext(path) == ".lock" { // of the installer, beside the plugin
 					continue
 				}
@@ -142,8 +144,9 @@ func wheels() []Candidate {
 	var found []Candidate
 	for _, venv := range environments() {
 		for _, pattern := range []string{"jax_plugins/*/xla_cuda_plugin.so", "xla_plugins/*/*.so"} {
-			paths, _ := filepath.Glob(filepath.Join(venv, "lib*", "python3*", "site-packages", pattern))
-			for _, path := range paths {
+			names, _ := fs.Glob(os.DirFS(venv), "lib*/python3*/site-packages/"+pattern)
+			for _, name := range names {
+				path := filepath.Join(venv, name)
 				found = append(found, Candidate{Name: XLA, Kind: kindOf(path), Plugin: path,
 					Source: "Python wheel " + filepath.Base(filepath.Dir(path))})
 			}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"golang.org/x/sync/errgroup"
 
 	"molehill/models/backend"
 	"molehill/transport"
@@ -57,46 +55,17 @@ func (n *Network) Features(ctx context.Context, b *backend.Backend, images []flo
 		return transport.Points{}, fmt.Errorf("inception: on %s: %w", b, err)
 	}
 	features := transport.NewPoints(total, n.dim)
-	batch := func(first int) error {
-		last := min(first+s.batch, total)
+	report := newReporter(total, progress)
+	err = backend.Batches(ctx, total, s.batch, func(first, last int) error {
 		result, err := p.run(images[first*pixels : last*pixels])
 		if err != nil {
 			return fmt.Errorf("inception: on %s: %w", b, err)
 		}
 		copy(features.Data[first*n.dim:last*n.dim], result)
+		report.add(last - first)
 		return nil
-	}
-	report := newReporter(total, progress)
-	// The first batch compiles the graph and moves the weights; then two at a
-	// time, so that what is serial in one passes beside the other.
-	if err := ctx.Err(); err != nil {
-		return transport.Points{}, err
-	}
-	if err := batch(0); err != nil {
-		return transport.Points{}, err
-	}
-	report.add(s.batch)
-	var next atomic.Int64
-	next.Store(int64(s.batch))
-	workers, ctx := errgroup.WithContext(ctx)
-	for range 2 {
-		workers.Go(func() error {
-			for {
-				first := int(next.Add(int64(s.batch))) - s.batch
-				if first >= total {
-					return nil
-				}
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := batch(first); err != nil {
-					return err
-				}
-				report.add(min(s.batch, total-first))
-			}
-		})
-	}
-	if err := workers.Wait(); err != nil {
+	})
+	if err != nil {
 		return transport.Points{}, err
 	}
 	if err := features.Check(); err != nil {

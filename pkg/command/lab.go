@@ -99,11 +99,9 @@ what its metadata.molehill promises, and says where one took longer than that ex
 				return lessons.Write(folder)
 			}
 			if len(files) == 0 {
-				if files, err = filepath.Glob(filepath.Join(folder, "*.ipynb")); err != nil {
+				if files, err = lessons.Notebooks(folder); err != nil {
 					return err
 				}
-				files = slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == kernel.Index })
-				slices.Sort(files)
 			}
 			promised, err := expectations(files)
 			if err != nil {

@@ -231,7 +231,10 @@ func Compute(ctx context.Context, r *run.Run) error {
 	result, err := compute(ctx, r)
 	switch {
 	case ctx.Err() != nil: // interrupted: the checkpoints stay, the run can go on
-		return errors.Join(ctx.Err(), r.Release())
+		if errors.Is(err, ctx.Err()) {
+			err = nil // it says no more
+		}
+		return errors.Join(ctx.Err(), err, r.Release())
 	case err != nil:
 		return errors.Join(err, r.Fail(err))
 	}

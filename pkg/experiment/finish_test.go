@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -87,5 +88,40 @@ func TestAFullDiskAtTheEndFailsTheRun(t *testing.T) {
 	}
 	if err := experiment.Compute(t.Context(), r); err != nil {
 		t.Error(err)
+	}
+}
+
+// stopped is interrupted while it runs, and then cannot write where it was.
+type stopped struct {
+	name string
+	stop context.CancelFunc
+	then error
+}
+
+func (s stopped) Describe() plugin.Info { return plugin.Info{Name: s.name, Version: "1"} }
+func (stopped) Config(experiment.Preset) experiment.Config {
+	return &struct{ noConfig }{}
+}
+func (s stopped) Run(context.Context, *run.Run, experiment.Config) (run.Result, error) {
+	s.stop()
+	return run.Result{}, s.then
+}
+
+// Who interrupts a run is told that its last state could not be kept, and is told nothing
+// twice.
+func TestAnInterruptionTellsWhatItCouldNotKeep(t *testing.T) {
+	for name, c := range map[string]struct {
+		then error
+		want string
+	}{
+		"stopped-full":  {syscall.ENOSPC, "context canceled\nno space left on device"},
+		"stopped-clean": {fmt.Errorf("step 3: %w", context.Canceled), "context canceled"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		experiment.Registry.Register(stopped{name, cancel, c.then})
+		r := experimenttest.Acquired(t, experiment.Request{Experiment: name})
+		if err := experiment.Compute(ctx, r); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %q, want %q", name, err, c.want)
+		}
 	}
 }

@@ -3,13 +3,15 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Within says what is wrong with a setting that has to be from least to most, nil if it
-// is; cmp.Or asks of several in turn.
-func Within(name string, value, least, most int) error {
-	if value < least || value > most {
-		return fmt.Errorf("%s is %d; it is from %d to %d", name, value, least, most)
+// is; cmp.Or asks of several in turn. NaN never is.
+func Within[T int | float64](name string, value, least, most T) error {
+	if !(value >= least && value <= most) {
+		return fmt.Errorf("%s is %v; it is from %v to %v", name, value, least, most)
 	}
 	return nil
 }
@@ -20,4 +22,16 @@ func Positive(name string, value float64) error {
 		return fmt.Errorf("%s is %v; it must be finite and above 0", name, value)
 	}
 	return nil
+}
+
+// OneOf says what is wrong with a setting that has to be one of some words, nil if it is.
+func OneOf[S ~string](name string, value S, choices ...S) error {
+	if slices.Contains(choices, value) {
+		return nil
+	}
+	quoted := make([]string, len(choices))
+	for i, c := range choices {
+		quoted[i] = fmt.Sprintf("%q", c)
+	}
+	return fmt.Errorf("%s is %q; it is %s", name, value, strings.Join(quoted, " or "))
 }

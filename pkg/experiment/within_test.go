@@ -14,6 +14,17 @@ func TestSettingsAreWithin(t *testing.T) {
 			t.Errorf("%d: %v", value, err)
 		}
 	}
+	for value, good := range map[float64]bool{0: true, 0.5: true, 1: true, 1.5: false, math.Inf(-1): false, math.NaN(): false} {
+		if err := experiment.Within("alpha", value, 0, 1); (err == nil) != good || err != nil && !strings.Contains(err.Error(), "it is from 0 to 1") {
+			t.Errorf("%v: %v", value, err)
+		}
+	}
+	if err := experiment.OneOf("space", "pixel", "pixels", "latents"); err == nil || err.Error() != `space is "pixel"; it is "pixels" or "latents"` {
+		t.Error(err)
+	}
+	if err := experiment.OneOf("space", "latents", "pixels", "latents"); err != nil {
+		t.Error(err)
+	}
 	for _, value := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		if err := experiment.Positive("rate", value); err == nil || !strings.Contains(err.Error(), "rate is") {
 			t.Errorf("%v: %v", value, err)

@@ -13,6 +13,7 @@ package kernel
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -82,11 +83,11 @@ func (e *Environment) notebooks() string {
 
 // findPlugin looks for the plugin of requirements-xla.txt.
 func (e *Environment) findPlugin() string {
-	found, _ := filepath.Glob(filepath.Join(e.Venv, "lib", "python3*", "site-packages", "xla_plugins", "*", "*.so"))
+	found, _ := fs.Glob(os.DirFS(e.Venv), "lib/python3*/site-packages/xla_plugins/*/*.so")
 	if len(found) == 0 {
 		return ""
 	}
-	return found[0]
+	return filepath.Join(e.Venv, found[0])
 }
 
 // goSettings are the variables under which everything of this project is

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,13 +19,14 @@ type Server struct {
 // Running lists the JupyterLabs of this checkout that answer. What Jupyter has
 // left behind of others that were killed is passed over.
 func (e *Environment) Running(ctx context.Context) ([]Server, error) {
-	files, err := filepath.Glob(filepath.Join(e.Dir, "jupyter", "runtime", "jpserver-*.json"))
+	folder := filepath.Join(e.Dir, "jupyter", "runtime")
+	files, err := fs.Glob(os.DirFS(folder), "jpserver-*.json")
 	if err != nil {
 		return nil, err
 	}
 	var running []Server
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil {
 			continue // another user's, or just gone
 		}

@@ -324,5 +324,5 @@ func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return whole.Bytes(path, 0o644, data)
+	return whole.Write(path, 0o644, whole.Content(data))
 }

@@ -97,8 +97,9 @@ func Build(ctx context.Context, root string, environment ...string) (path string
 
 // clean removes what builders that were killed have left, an hour ago or more.
 func clean(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, ".build-*"))
-	for _, path := range left {
+	left, _ := fs.Glob(os.DirFS(dir), ".build-*")
+	for _, name := range left {
+		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
 			_ = os.RemoveAll(path) // another builder may be faster
 		}

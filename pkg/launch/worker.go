@@ -51,7 +51,9 @@ func (l Local) spawn(log string, more bool, arguments ...string) (*worker, error
 	if more {
 		var ours [2]*os.File
 		if files[0], ours[0], err = os.Pipe(); err == nil {
-			ours[1], files[1], err = os.Pipe()
+			if ours[1], files[1], err = os.Pipe(); err != nil {
+				err = errors.Join(err, files[0].Close(), ours[0].Close())
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("launch: a process needs pipes: %w", err)

@@ -1,92 +1,44 @@
 package run
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
+
+	"molehill/pkg/whole"
 )
 
-// A file that appears under its name is whole: it was written under another
-// name in the same folder, forced to the disk and renamed. A process killed on
-// the way leaves the old file as it was, and a temporary one that the next
-// computing process sweeps away.
-
-const temporaryMark = ".tmp-"
-
 // writeAtomic replaces the file at path by what write writes, or leaves it as
-// it is and says why.
+// it is and says why (whole.Write).
 func writeAtomic(path string, perm fs.FileMode, write func(io.Writer) error) error {
-	return writeThen(os.Rename, path, perm, write)
+	return explain(path, whole.Write(path, perm, write))
 }
 
 // writeNew is writeAtomic for a file that must not exist: of several writers
 // one wins, the others get fs.ErrExist.
 func writeNew(path string, perm fs.FileMode, write func(io.Writer) error) error {
-	return writeThen(publishNew, path, perm, write)
+	return explain(path, whole.New(path, perm, write))
 }
 
-// publishNew is a rename that never replaces. Where the file system has no hard
-// links there is nothing better than to look first.
-func publishNew(from, to string) error {
-	err := os.Link(from, to)
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
-		if exists(to) {
-			return fs.ErrExist
-		}
-		return os.Rename(from, to)
-	}
-	return err
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
-func writeThen(publish func(from, to string) error, path string, perm fs.FileMode, write func(io.Writer) error) error {
-	dir, base := filepath.Split(path)
-	temporary := filepath.Join(dir, fmt.Sprintf(".%s%s%016x", base, temporaryMark, rand.Uint64()))
-	defer os.Remove(temporary) // gone already after a rename
-	err := writeSynced(temporary, perm, write)
-	if err == nil {
-		err = publish(temporary, path)
+// remove removes a file that may be missing.
+func remove(path string) error {
+	if !exists(path) {
+		return nil
 	}
-	if err == nil {
-		err = syncDir(dir)
+	if err := os.Remove(path); err != nil {
+		return explain(path, err)
 	}
-	return explain(path, err)
-}
-
-func writeSynced(path string, perm fs.FileMode, write func(io.Writer) error) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(file, 1<<16)
-	if err = write(w); err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
-}
-
-// syncDir makes a rename in dir survive a power cut. File systems that cannot
-// sync a folder say EINVAL or ENOTSUP; they have nothing more to offer.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
+	return whole.SyncFolder(filepath.Dir(path))
 }
 
 // explain adds to a failed write of path what to do about it.
@@ -109,7 +61,7 @@ func explain(path string, err error) error {
 // sweep removes what killed processes left half written below dir.
 func sweep(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && strings.HasPrefix(entry.Name(), ".") && strings.Contains(entry.Name(), temporaryMark) {
+		if err == nil && entry.Type().IsRegular() && whole.Leftover(entry.Name()) {
 			_ = os.Remove(path) // a leftover that stays does no harm
 		}
 		return nil

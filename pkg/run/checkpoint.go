@@ -180,11 +180,14 @@ func pruneCheckpoints(dir string) error {
 	return errors.Join(errs...)
 }
 
-// removeCheckpoints removes all of them, when there is nothing left to go on to.
+// removeCheckpoints removes all of them, damaged ones too, when there is nothing left to go
+// on to.
 func removeCheckpoints(dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, checkpointPrefix+"*"))
-	for _, path := range paths {
-		err = errors.Join(err, os.Remove(path))
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), checkpointPrefix) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -400,20 +399,4 @@ func (r *Run) end(final func() error) error {
 	err = errors.Join(there, err, c.events.close(), c.marks.close(), c.lock.Close())
 	c.lock, c.events, c.from, c.marks = nil, nil, nil, nil
 	return err
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-// remove removes a file that may be missing.
-func remove(path string) error {
-	if !exists(path) {
-		return nil
-	}
-	if err := os.Remove(path); err != nil {
-		return explain(path, err)
-	}
-	return syncDir(filepath.Dir(path))
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"molehill/pkg/whole"
 )
 
 // The kernel's limit on the size of a file stands in for a full disk: with
@@ -121,7 +123,7 @@ func fillDisk(dir string) error {
 
 func noTemporary(dir string) error {
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if strings.Contains(path, temporaryMark) {
+		if whole.Leftover(filepath.Base(path)) {
 			return fmt.Errorf("temporary file %s is left", path)
 		}
 		return err

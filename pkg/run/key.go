@@ -9,10 +9,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"molehill/pkg/whole"
 )
 
 // Key returns the 32 bytes that all noise of the run's releases is to be
@@ -74,7 +75,7 @@ func (r *Run) Bind(to []byte) error {
 	mac.Write(to)
 	sum := mac.Sum(nil)
 	path := r.path(keyBound)
-	err = writeNew(path, 0o600, func(w io.Writer) error { _, err := w.Write(sum); return err })
+	err = writeNew(path, 0o600, whole.Content(sum))
 	if err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -101,10 +102,8 @@ func secureKey(dir string) (key [32]byte, err error) {
 		return key, fmt.Errorf("run: %w", err)
 	}
 	if expected == nil {
-		if _, err := rand.Read(key[:]); err != nil {
-			return key, fmt.Errorf("run: drawing the noise key: %w", err)
-		}
-		err := writeNew(path, 0o600, func(w io.Writer) error { _, err := w.Write(key[:]); return err })
+		rand.Read(key[:]) // never fails
+		err := writeNew(path, 0o600, whole.Content(key[:]))
 		if err != nil && !errors.Is(err, fs.ErrExist) { // drawn before, killed before the fingerprint
 			return key, err
 		}
@@ -123,7 +122,7 @@ func secureKey(dir string) (key [32]byte, err error) {
 	}
 	found := fingerprint(key)
 	if expected == nil {
-		err := writeAtomic(check, 0o644, func(w io.Writer) error { _, err := w.Write(found); return err })
+		err := writeAtomic(check, 0o644, whole.Content(found))
 		return key, err
 	}
 	if !bytes.Equal(found, expected) {
@@ -151,7 +150,7 @@ func eraseKey(dir string) error {
 	}
 	if err == nil {
 		_, err = file.Write(make([]byte, 32))
-		err = errors.Join(err, file.Sync(), file.Close(), os.Remove(path), syncDir(dir))
+		err = errors.Join(err, file.Sync(), file.Close(), os.Remove(path), whole.SyncFolder(dir))
 	}
 	if err != nil {
 		return fmt.Errorf("run: erasing the noise key %s: %w; erase it by hand: with it the noise can be subtracted", path, err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"molehill/pkg/whole"
 )
 
 func TestBindHoldsAKeyToOnePurpose(t *testing.T) {
@@ -67,6 +69,20 @@ func TestAnErasedKeyIsNone(t *testing.T) {
 	ok(t, os.WriteFile(filepath.Join(r.Dir, keyFile), make([]byte, 32), 0o600))
 	if key, err := r.Key(); err == nil || !strings.Contains(err.Error(), "has been erased") {
 		t.Errorf("key %x, %v", key, err)
+	}
+}
+
+// A folder's name is no pattern.
+func TestFinishInAnyFolder(t *testing.T) {
+	for _, name := range []string{"[team]", "[team", "*"} {
+		dir := filepath.Join(t.TempDir(), name)
+		r := create(t, Store{Dir: dir}, Spec{Experiment: "a"})
+		reacquire(t, r)
+		_, _, err := r.Restore(nil)
+		ok(t, err, r.Checkpoint(1, whole.Content([]byte("state"))), r.Finish(Result{}))
+		if left, err := checkpoints(r.Dir); err != nil || len(left) > 0 {
+			t.Errorf("in %s a finished run keeps %v, %v", name, left, err)
+		}
 	}
 }
 

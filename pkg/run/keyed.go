@@ -7,10 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"molehill/pkg/whole"
 )
 
 // Keyed returns a hash of data that tells it from other data, under a key of this
@@ -77,13 +78,8 @@ func ownKey(dir string) ([]byte, error) {
 		return nil, err
 	}
 	key = make([]byte, 32)
-	if _, err := rand.Read(key); err != nil {
-		return nil, err
-	}
-	err = writeNew(path, 0o600, func(w io.Writer) error { // only the first of several processes succeeds
-		_, err := w.Write(key)
-		return err
-	})
+	rand.Read(key)                                  // never fails
+	err = writeNew(path, 0o600, whole.Content(key)) // only the first of several processes succeeds
 	if errors.Is(err, fs.ErrExist) {
 		return ownKey(dir)
 	}

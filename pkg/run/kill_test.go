@@ -101,7 +101,7 @@ func TestKilledRunEndsAsIfItHadNot(t *testing.T) {
 			if exists(r.path(keyFile)) {
 				t.Error("the noise key outlived the run")
 			}
-			if left, _ := filepath.Glob(r.path(".*" + temporaryMark + "*")); len(left) > 0 {
+			if left, _ := filepath.Glob(r.path(".*.tmp-*")); len(left) > 0 {
 				t.Errorf("temporary files are left: %v", left)
 			}
 		})

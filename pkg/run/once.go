@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+
+	"molehill/pkg/whole"
 )
 
 // marks are what a computation knows of the releases of its run: of each its name and
@@ -82,13 +84,13 @@ func (m *marks) open(r *Run) error {
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	whole := len(text) / markSize * markSize // what a crash has cut short was not released
+	kept := len(text) / markSize * markSize // what a crash has cut short was not released
 	// A process that was killed may have written what is not on the disk yet.
-	if err := errors.Join(file.Truncate(int64(whole)), file.Sync(), syncDir(r.Dir)); err != nil {
+	if err := errors.Join(file.Truncate(int64(kept)), file.Sync(), whole.SyncFolder(r.Dir)); err != nil {
 		return errors.Join(fmt.Errorf("run: %w", err), file.Close())
 	}
-	m.file, m.key, m.size, m.made = file, key, int64(whole), map[[markSize / 2]byte][markSize / 2]byte{}
-	for at := 0; at < whole; at += markSize {
+	m.file, m.key, m.size, m.made = file, key, int64(kept), map[[markSize / 2]byte][markSize / 2]byte{}
+	for at := 0; at < kept; at += markSize {
 		m.made[[markSize / 2]byte(text[at:])] = [markSize / 2]byte(text[at+markSize/2:])
 	}
 	return nil

@@ -36,10 +36,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"molehill/pkg/npy"
+	"molehill/pkg/whole"
 )
 
 // The files of a run directory.
@@ -245,7 +245,7 @@ func (r *Run) Artefacts() ([]string, error) {
 	var names []string
 	root := r.path(artefactDir)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && !strings.Contains(entry.Name(), temporaryMark) {
+		if err == nil && entry.Type().IsRegular() && !whole.Leftover(entry.Name()) {
 			name, _ := filepath.Rel(root, path) // path lies below root
 			names = append(names, filepath.ToSlash(name))
 		}

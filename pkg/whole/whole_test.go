@@ -3,15 +3,19 @@ package whole
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
 func TestFilesAreThereWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	if err := Bytes(path, 0o600, []byte("first")); err != nil {
+	if err := Write(path, 0o600, Content([]byte("first"))); err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
@@ -31,7 +35,56 @@ func TestFilesAreThereWholeOrNotAtAll(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v are left, %v", entries, err)
 	}
-	if err := Bytes(filepath.Join(dir, "none", "file"), 0o644, nil); !errors.Is(err, os.ErrNotExist) {
+	if err := Write(filepath.Join(dir, "none", "file"), 0o644, Content(nil)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("in no folder: %v", err)
+	}
+}
+
+// Of several that would make a file one wins, and what it wrote stays.
+func TestNewNeverReplaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	var won atomic.Int32
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			switch err := New(path, 0o600, Content([]byte{byte(i)})); {
+			case err == nil:
+				won.Add(1)
+			case !errors.Is(err, fs.ErrExist):
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if entries, err := os.ReadDir(filepath.Dir(path)); won.Load() != 1 || len(entries) != 1 {
+		t.Errorf("%d made the file; %v are there, %v", won.Load(), entries, err)
+	}
+}
+
+// The umask of who writes holds for what may be read, as it does for all else.
+func TestModeIsLessTheUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	path := filepath.Join(t.TempDir(), "file")
+	if err := Write(path, 0o644, Content(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// What a writer that is killed leaves can be told from what it wrote.
+func TestLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	err := Write(path, 0o644, func(io.Writer) error {
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 1 || !Leftover(entries[0].Name()) {
+			t.Errorf("on the way %v are there, %v", entries, err)
+		}
+		return nil
+	})
+	if err != nil || Leftover("file") {
+		t.Errorf("the file itself is taken for a leftover, %v", err)
 	}
 }

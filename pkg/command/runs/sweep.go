@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -333,9 +334,9 @@ func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out stri
 	if err := writeResults(out, rows, shown.Page(s.Describe()), shown.Figures); err != nil {
 		return nil, err
 	}
-	found, err := filepath.Glob(filepath.Join(out, "*.png"))
-	for _, path := range found {
-		if name := filepath.Base(path); shown.Figures[name] == nil {
+	found, err := fs.Glob(os.DirFS(out), "*.png")
+	for _, name := range found {
+		if shown.Figures[name] == nil {
 			old = append(old, name)
 		}
 	}

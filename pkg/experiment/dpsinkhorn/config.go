@@ -108,6 +108,15 @@ func (c *Config) Check() error {
 		experiment.Within("iterations", c.Iterations, 1, 1_000_000),
 		experiment.Within("samples", c.Samples, 100, 10_000_000),
 		experiment.Within("features", c.Features, 0, 10_000_000),
+		experiment.Positive("bound", c.Bound),
+		experiment.Within("bound", c.Bound, 0, farthest),
+		experiment.Positive("learning_rate", c.LearningRate),
+		experiment.Within("noise", c.Noise, 0, math.MaxFloat64),
+		experiment.Within("scale", c.Scale, 0, math.MaxFloat64),
+		experiment.OneOf("space", c.Space, Pixels, Latents),
+		experiment.OneOf("clipping", c.Clipping, semidebiased.Whole, semidebiased.PerImage),
+		experiment.OneOf("perturbed", c.Perturbed, ByImages, ByParameters),
+		c.Schedule.Check(),
 	); err != nil {
 		return err
 	}
@@ -116,32 +125,6 @@ func (c *Config) Check() error {
 	}
 	if c.kind.embeds && c.Generated > mostFeatures/max(1, 2*c.Features) {
 		return fmt.Errorf("generated is %d, of 2·%d features; a step holds all of them, take at most %d numbers", c.Generated, c.Features, mostFeatures)
-	}
-	for _, field := range []struct {
-		name  string
-		value float64
-		zero  bool
-	}{{"bound", c.Bound, false}, {"learning_rate", c.LearningRate, false}, {"noise", c.Noise, true}, {"scale", c.Scale, true}} {
-		if math.IsInf(field.value, 0) || !(field.value > 0 || field.zero && field.value == 0) {
-			return fmt.Errorf("%s is %v; it must be finite and above 0", field.name, field.value)
-		}
-	}
-	if c.Bound > farthest {
-		return fmt.Errorf("bound is %v; it must be at most %g", c.Bound, float64(farthest))
-	}
-	for _, field := range []struct {
-		name, value string
-		choice      []string
-	}{
-		{"space", c.Space, []string{Pixels, Latents}}, {"clipping", string(c.Clipping), []string{string(semidebiased.Whole), string(semidebiased.PerImage)}},
-		{"perturbed", c.Perturbed, []string{ByImages, ByParameters}},
-	} {
-		if field.value != field.choice[0] && field.value != field.choice[1] {
-			return fmt.Errorf("%s is %q; it is %q or %q", field.name, field.value, field.choice[0], field.choice[1])
-		}
-	}
-	if err := c.Schedule.Check(); err != nil {
-		return err
 	}
 	if c.Multiplicity > 1 && c.Space != Pixels {
 		return fmt.Errorf("multiplicity is %d and space %q; it is images that are moved, take space=%s or leave it out", c.Multiplicity, c.Space, Pixels)

@@ -68,8 +68,8 @@ func (c *Config) Check() error {
 	if !c.PublicSizes && c.budget().Private() {
 		return fmt.Errorf("public_sizes is false; the sensitivity is for groups of known sizes, so that ε can be claimed only where the number of records of each group is public: set public_sizes=true if it is, or make a run that claims nothing, --epsilon inf")
 	}
-	if c.Criterion != Parity && c.Criterion != Odds {
-		return fmt.Errorf("criterion is %q; it is %q or %q", c.Criterion, Parity, Odds)
+	if err := experiment.OneOf("criterion", c.Criterion, Parity, Odds); err != nil {
+		return err
 	}
 	if c.Criterion == Odds && !c.kind.labels {
 		return fmt.Errorf("criterion is %q, which compares groups label by label; %s predicts no label, take %q", c.Criterion, c.kind.Name, Parity)
@@ -77,8 +77,8 @@ func (c *Config) Check() error {
 	if !(c.Alpha >= 0 && c.Alpha <= 1) {
 		return fmt.Errorf("alpha is %v; it weighs fairness against the loss from 0 to 1", c.Alpha)
 	}
-	if !(c.Probability >= 0 && c.Probability <= 1) {
-		return fmt.Errorf("probability is %v; it is from 0 to 1", c.Probability)
+	if err := experiment.Within("probability", c.Probability, 0, 1); err != nil {
+		return err
 	}
 	if c.kind.labels && (c.Probability == 0 || c.Probability == 1) {
 		return fmt.Errorf("probability is %v, with which each group has one label, so that there is nobody to measure odds by; take one between 0 and 1", c.Probability)

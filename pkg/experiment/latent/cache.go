@@ -61,7 +61,7 @@ func writeLatents(path string, latents []float32) error {
 		return err
 	}
 	sum := sha256.Sum256(text)
-	return whole.Bytes(path, 0o600, append(text, sum[:]...))
+	return whole.Write(path, 0o600, whole.Content(append(text, sum[:]...)))
 }
 
 // bytesOf appends values to text, little endian.

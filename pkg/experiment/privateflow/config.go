@@ -84,8 +84,7 @@ const farthest = 1e4
 
 // Check implements experiment.Config.
 func (c *Config) Check() error {
-	budget := privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
-	if err := budget.Check(); err != nil {
+	if err := c.budget().Check(); err != nil {
 		return err
 	}
 	if err := cmp.Or(
@@ -99,6 +98,7 @@ func (c *Config) Check() error {
 		experiment.Within("classes", c.Classes, 0, 10_000),
 		experiment.Within("features", c.Features, 0, 10_000_000),
 		experiment.Within("generated", c.Generated, 0, 5_000_000),
+		experiment.OneOf("learner", c.Learner, Particles, Generator),
 	); err != nil {
 		return err
 	}
@@ -106,10 +106,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("step_size is %v and diffusion %v; the first must be above 0, the other at least 0, and both at most %g, for latents have norm 1", c.StepSize, c.Diffusion, float64(farthest))
 	}
 	switch {
-	case c.Learner != Particles && c.Learner != Generator:
-		return fmt.Errorf("learner is %q; it is %q or %q", c.Learner, Particles, Generator)
-	case c.Learner == Generator && (c.Generated < 2 || !(c.LearningRate > 0)):
-		return fmt.Errorf("generated is %d and learning_rate %v; a generator takes at least 2 points a step and a rate above 0", c.Generated, c.LearningRate)
+	case c.Learner == Generator && (c.Generated < 2 || experiment.Positive("learning_rate", c.LearningRate) != nil):
+		return fmt.Errorf("generated is %d and learning_rate %v; a generator takes at least 2 points a step and a finite rate above 0", c.Generated, c.LearningRate)
 	case c.Learner == Generator && c.Diffusion > 0:
 		return fmt.Errorf("diffusion is %v; it moves particles, and a generator has none, so set it to 0", c.Diffusion)
 	}

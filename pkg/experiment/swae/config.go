@@ -148,10 +148,7 @@ func (c *Config) Check() error {
 	if !(c.Grain >= 0 && c.Grain <= 1) {
 		return fmt.Errorf("grain is %v; it is the part of the way from a pixel's mean to a draw, from 0 to 1", c.Grain)
 	}
-	if c.Reduction != Sum && c.Reduction != Mean {
-		return fmt.Errorf("reduction is %q; it is %q or %q", c.Reduction, Sum, Mean)
-	}
-	if err := c.Schedule.Check(); err != nil {
+	if err := cmp.Or(experiment.OneOf("reduction", c.Reduction, Sum, Mean), c.Schedule.Check()); err != nil {
 		return err
 	}
 	if c.Published && !c.budget().Private() {

@@ -9,6 +9,7 @@
 package synth
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"errors"
@@ -87,27 +88,21 @@ func (c *Config) Check() (err error) {
 	if !slices.Contains(Methods, c.Method) {
 		return &plugin.UnknownError{Kind: "method", Name: c.Method, Nearest: Methods}
 	}
-	for _, field := range []struct {
-		name           string
-		value, minimum int
-		maximum        int
-	}{
-		{"rows", c.Rows, 0, maxRows}, {"fit_rows", c.FitRows, 100, maxRows}, {"sweeps", c.Sweeps, 1, 10_000}, {"polish", c.Polish, 0, 10_000}, {"apart", c.Apart, 0, 1000},
-		{"stacks", c.Stacks, 1, 1000}, {"bins", c.Bins, 1, 1000}, {"steps", c.Steps, 0, 10_000_000},
-	} {
-		if field.value < field.minimum || field.value > field.maximum {
-			return fmt.Errorf("%s is %d; expected %d to %d", field.name, field.value, field.minimum, field.maximum)
-		}
-	}
-	for _, field := range []struct {
-		name  string
-		value float64
-	}{{"emphasis", c.Emphasis}, {"singles", c.Singles}, {"step_size", c.StepSize}} {
-		if !(field.value >= 1e-3 && field.value <= 1000) { // far below, counts are lost in their own noise
-			return fmt.Errorf("%s is %v; expected a number from 0.001 to 1000", field.name, field.value)
-		}
-	}
-	if err := c.Settings.Check(); err != nil {
+	const faint, loud = 1e-3, 1000. // far below, counts are lost in their own noise
+	if err := cmp.Or(
+		experiment.Within("rows", c.Rows, 0, maxRows),
+		experiment.Within("fit_rows", c.FitRows, 100, maxRows),
+		experiment.Within("sweeps", c.Sweeps, 1, 10_000),
+		experiment.Within("polish", c.Polish, 0, 10_000),
+		experiment.Within("apart", c.Apart, 0, 1000),
+		experiment.Within("stacks", c.Stacks, 1, 1000),
+		experiment.Within("bins", c.Bins, 1, 1000),
+		experiment.Within("steps", c.Steps, 0, 10_000_000),
+		experiment.Within("emphasis", c.Emphasis, faint, loud),
+		experiment.Within("singles", c.Singles, faint, loud),
+		experiment.Within("step_size", c.StepSize, faint, loud),
+		c.Settings.Check(),
+	); err != nil {
 		return err
 	}
 	schema, err := table.ReadSchema(c.Schema)

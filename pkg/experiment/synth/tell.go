@@ -213,15 +213,17 @@ func histogram(c table.Column, x, y []float64, from string) viz.Figure {
 			edges[g] = math.Log10(1 + (edges[g]-*c.Low)/c.LogUnit())
 		}
 	}
-	for name, values := range map[string][]float64{from: x, "synthetic": y} {
-		line := viz.Line{Name: name}
+	for _, side := range []struct {
+		name   string
+		values []float64
+	}{{from, x}, {"synthetic", y}} {
+		line := viz.Line{Name: side.name}
 		for g := range c.Groups() {
 			line.X = append(line.X, edges[g], edges[g+1])
-			line.Y = append(line.Y, values[g+1], values[g+1])
+			line.Y = append(line.Y, side.values[g+1], side.values[g+1])
 		}
 		f.Lines = append(f.Lines, line)
 	}
-	sort.Slice(f.Lines, func(i, j int) bool { return f.Lines[i].Name != "synthetic" })
 	if c.Missing {
 		f.Caption = fmt.Sprintf("Missing: %.2f %% %s, %.2f %% synthetic.", x[0], from, y[0])
 	}

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"molehill/pkg/kernel"
@@ -44,6 +43,22 @@ type entry struct {
 	Picture string `json:"picture"` // how the picture's heading begins; "": the first
 }
 
+// Notebooks returns the paths of all notebooks of a folder but the page itself, by name of
+// file.
+func Notebooks(folder string) ([]string, error) {
+	names, err := fs.Glob(os.DirFS(folder), "*.ipynb")
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, name := range names {
+		if name != kernel.Index {
+			paths = append(paths, filepath.Join(folder, name))
+		}
+	}
+	return paths, nil
+}
+
 // Read returns the cards of all notebooks of a folder but the page itself, by
 // name of file. What CardsFile does not say of one is taken from the notebook.
 // An entry for a notebook that is not there, or for a picture that the notebook
@@ -53,17 +68,13 @@ func Read(folder string) ([]Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths, err := filepath.Glob(filepath.Join(folder, "*.ipynb"))
+	paths, err := Notebooks(folder)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(paths)
 	var cards []Card
 	for _, path := range paths {
 		name := filepath.Base(path)
-		if name == kernel.Index {
-			continue
-		}
 		nb, err := kernel.ReadNotebook(path)
 		if err != nil {
 			return nil, err

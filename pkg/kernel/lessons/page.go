@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,13 +42,13 @@ func Write(folder string) error {
 			return err
 		}
 	}
-	old, err := filepath.Glob(filepath.Join(pictures, "*.png"))
+	old, err := fs.Glob(os.DirFS(pictures), "*.png")
 	if err != nil {
 		return err
 	}
-	for _, path := range old {
-		if !wanted[filepath.Join(Pictures, filepath.Base(path))] {
-			err = errors.Join(err, os.Remove(path))
+	for _, name := range old {
+		if !wanted[filepath.Join(Pictures, name)] {
+			err = errors.Join(err, os.Remove(filepath.Join(pictures, name)))
 		}
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -115,11 +116,12 @@ type source struct {
 // parsed parses the package in dir, which tests may extend.
 func parsed(dir string) (*source, error) {
 	p := &source{token.NewFileSet(), map[string][]byte{}, map[string][]ast.Node{}, map[string]string{}}
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	names, err := fs.Glob(os.DirFS(dir), "*.go")
 	if err != nil || len(names) == 0 {
 		return nil, fmt.Errorf("no source in %s: %w", dir, err)
 	}
 	for _, name := range names {
+		name = filepath.Join(dir, name)
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err

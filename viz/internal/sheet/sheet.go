@@ -97,7 +97,7 @@ func (s *Sheet) Save(path string) error {
 	}
 	// The SVG canvas of gonum calls its PNGs JPEGs, which strict viewers refuse.
 	text := bytes.ReplaceAll(content.Bytes(), []byte("data:image/jpg;base64,iVBORw"), []byte("data:image/png;base64,iVBORw"))
-	if err := whole.Bytes(path, 0o644, text); err != nil {
+	if err := whole.Write(path, 0o644, whole.Content(text)); err != nil {
 		return fmt.Errorf("viz: saving %s: %w", path, err)
 	}
 	return nil

@@ -11,6 +11,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -104,25 +105,17 @@ func (c *Config) Check() (err error) {
 	if !slices.Contains(Methods, c.Method) {
 		return &plugin.UnknownError{Kind: "method", Name: c.Method, Nearest: Methods}
 	}
-	for _, field := range []struct {
-		name           string
-		value, minimum int
-		maximum        int
-	}{
-		{"images", c.Images, 0, mostImages}, {"coefficients", c.Coefficients, 2, mostCoefficients}, {"degree", c.Degree, 0, 12}, {"steps", c.Steps, 0, 10_000_000},
-	} {
-		if field.value < field.minimum || field.value > field.maximum {
-			return fmt.Errorf("%s is %d; expected %d to %d", field.name, field.value, field.minimum, field.maximum)
-		}
-	}
-	if !(c.StepSize > 0 && c.StepSize <= 2) {
-		return fmt.Errorf("step_size is %v; expected a number above 0, up to 2", c.StepSize)
-	}
-	if err := c.Settings.Check(); err != nil {
+	if err := cmp.Or(
+		experiment.Within("images", c.Images, 0, mostImages),
+		experiment.Within("coefficients", c.Coefficients, 2, mostCoefficients),
+		experiment.Within("degree", c.Degree, 0, 12),
+		experiment.Within("steps", c.Steps, 0, 10_000_000),
+		experiment.Positive("step_size", c.StepSize),
+		experiment.Within("step_size", c.StepSize, 0, 2),
+		c.Settings.Check(),
+		experiment.Within("label_scale", c.LabelScale, 0, 1000),
+	); err != nil {
 		return err
-	}
-	if !(c.LabelScale >= 0 && c.LabelScale <= 1000) {
-		return fmt.Errorf("label_scale is %v; expected a number from 0 to 1000", c.LabelScale)
 	}
 	schema, err := pictures.ReadSchema(c.Schema)
 	if err == nil {

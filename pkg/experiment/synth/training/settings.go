@@ -8,9 +8,10 @@
 package training
 
 import (
+	"cmp"
 	"embed"
-	"fmt"
 
+	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 )
 
@@ -41,29 +42,18 @@ const (
 
 // Check says what is wrong with settings.
 func (s Settings) Check() error {
-	for _, field := range []struct {
-		name           string
-		value, maximum int
-	}{{"batch", s.Batch, mostRows}, {"generated", s.Generated, mostRows}, {"latent", s.Latent, 1000}, {"width", s.Width, widest}} {
-		if field.value < 1 || field.value > field.maximum {
-			return fmt.Errorf("%s is %d; expected 1 to %d", field.name, field.value, field.maximum)
-		}
-	}
-	for _, field := range []struct {
-		name  string
-		value float64
-	}{{"entropy", s.Entropy}, {"bound", s.Bound}, {"learning_rate", s.LearningRate}} {
-		if !(field.value > 0 && field.value <= 1000) {
-			return fmt.Errorf("%s is %v; expected a number above 0, up to 1000", field.name, field.value)
-		}
-	}
-	if !(s.Debiasing >= 0 && s.Debiasing <= 1) {
-		return fmt.Errorf("debiasing is %v; expected a number from 0 to 1", s.Debiasing)
-	}
-	if !(s.Noise >= 0 && s.Noise <= 1e6) {
-		return fmt.Errorf("noise is %v; expected a multiplier above 0, or 0 for the least that proves ε", s.Noise)
-	}
-	return nil
+	const most = 1000.
+	return cmp.Or(
+		experiment.Within("batch", s.Batch, 1, mostRows),
+		experiment.Within("generated", s.Generated, 1, mostRows),
+		experiment.Within("latent", s.Latent, 1, 1000),
+		experiment.Within("width", s.Width, 1, widest),
+		experiment.Positive("entropy", s.Entropy), experiment.Within("entropy", s.Entropy, 0, most),
+		experiment.Positive("bound", s.Bound), experiment.Within("bound", s.Bound, 0, most),
+		experiment.Positive("learning_rate", s.LearningRate), experiment.Within("learning_rate", s.LearningRate, 0, most),
+		experiment.Within("debiasing", s.Debiasing, 0, 1),
+		experiment.Within("noise", s.Noise, 0, 1e6), // 0 for the least that proves ε
+	)
 }
 
 //go:embed settings.go
