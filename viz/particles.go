@@ -19,8 +19,7 @@ type Particles struct {
 	Title, Caption string
 	X              []float32                  // [n, 2] row-major: the points, green
 	Target         []float32                  // [m, 2] row-major: other points below them, grey; or nil
-	Density        func(x, y float64) float64 // its level sets are drawn in black; or nil
-	Levels         []float64                  // densities at which to draw; nil for the sets that hold 20, 40, 60, 80 and 95 % of the mass
+	Density        func(x, y float64) float64 // its sets that hold 20, 40, 60, 80 and 95 % of the mass are drawn in black; or nil
 	Region         Region                     // what to show; the zero Region fits the points
 	LabelX, LabelY string
 	Width          int // in CSS pixels; 0 means 560
@@ -210,16 +209,9 @@ func (f Particles) contour(r Region, left *dropped) (sheet.Layer, error) {
 	if !(total > 0) || math.IsInf(total, 0) {
 		return nil, fmt.Errorf("viz: the density of Particles sums to %v over the region %+v: expected a positive number; show a region where it has mass", total, r)
 	}
-	levels := slices.Clone(f.Levels)
-	if levels == nil {
-		levels = g.levels(total, 0.2, 0.4, 0.6, 0.8, 0.95)
-	}
-	levels = slices.DeleteFunc(levels, func(z float64) bool { return math.IsNaN(z) || math.IsInf(z, 0) })
+	levels := g.levels(total, 0.2, 0.4, 0.6, 0.8, 0.95)
 	slices.Sort(levels)
 	levels = slices.Compact(levels)
-	if len(levels) == 0 {
-		return nil, errEmpty("Levels of Particles", "level")
-	}
 	return g.contours(levels, sheet.Line(sheet.Black, 0.7)), nil
 }
 

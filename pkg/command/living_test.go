@@ -234,7 +234,7 @@ func TestSweepOnSlurm(t *testing.T) {
 		ID   string
 		Runs []string
 	}
-	long := []string{"sweep", "five-gaussians", "--on", "slurm", "--grid", "sigma=0,0.1,0.2,0.3,0.4,0.5", "--set", "steps=20000", "--detach", "--json"}
+	long := []string{"sweep", "five-gaussians", "--on", "slurm", "--jobs", "2", "--grid", "sigma=0,0.1,0.2,0.3,0.4,0.5", "--set", "steps=20000", "--detach", "--json"}
 	if err := json.Unmarshal([]byte(mustMolehill(t, long...)), &left); err != nil || len(left.Runs) != 6 {
 		t.Fatalf("left alone: %+v, %v", left, err)
 	}
@@ -247,7 +247,7 @@ func TestSweepOnSlurm(t *testing.T) {
 			break
 		}
 	}
-	if said := mustMolehill(t, "runs"); strings.Count(said, "queued as Slurm job") != 2 || !strings.Contains(said, "running, 0 %") { // the node has 4 cores
+	if said := mustMolehill(t, "runs"); strings.Count(said, "queued as Slurm job") != 4 || !strings.Contains(said, "running, 0 %") { // the node has 4 cores, and --jobs says 2
 		t.Errorf("runs says\n%s", said)
 	}
 	if _, err := molehill(t, "delete", left.Runs[0]); err == nil {
@@ -256,7 +256,7 @@ func TestSweepOnSlurm(t *testing.T) {
 	mustMolehill(t, "cancel", left.ID)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		said := mustMolehill(t, "runs")
-		if strings.Count(said, "interrupted") == 4 && strings.Count(said, "pending") == 2 {
+		if strings.Count(said, "interrupted") == 2 && strings.Count(said, "pending") == 4 {
 			break
 		}
 		if time.Now().After(deadline) {

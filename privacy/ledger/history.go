@@ -122,14 +122,3 @@ func (l *Ledger) History(ctx context.Context, dataset string) (History, error) {
 	})
 	return h, err
 }
-
-// Spending returns the entries that changed what is spent, the budget's own and
-// the reservations after it, and ε after each: a staircase below the budget.
-func (h History) Spending() (entries []Entry, epsilon []float64) {
-	for _, e := range h.Entries {
-		if e.Epsilon != nil {
-			entries, epsilon = append(entries, e), append(epsilon, float64(*e.Epsilon))
-		}
-	}
-	return entries, epsilon
-}

@@ -294,7 +294,13 @@ func TestHistoryIsAStaircase(t *testing.T) {
 	if err != nil || len(h.Entries) != 5 || h.Budget.Note != "for the paper" || h.Budget.Dataset != "rows" {
 		t.Fatalf("%v, %+v", err, h)
 	}
-	entries, epsilon := h.Spending()
+	var entries []Entry
+	var epsilon []float64
+	for _, e := range h.Entries {
+		if e.Epsilon != nil {
+			entries, epsilon = append(entries, e), append(epsilon, float64(*e.Epsilon))
+		}
+	}
 	if len(entries) != 3 || entries[0].Kind != Declared || !(0 < epsilon[0] && epsilon[0] < epsilon[1] && epsilon[1] < epsilon[2] && epsilon[2] < 10) {
 		t.Errorf("spending %v", epsilon)
 	}

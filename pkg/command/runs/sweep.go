@@ -100,6 +100,9 @@ them: a grid of 12 costs as much as 12 runs.`,
 			if err != nil {
 				return err
 			}
+			if cluster != nil && !cmd.Flags().Changed("jobs") {
+				jobs = 0 // no limit
+			}
 			var runs []*run.Run
 			var w *run.Sweep
 			var broken []error
@@ -131,7 +134,7 @@ them: a grid of 12 costs as much as 12 runs.`,
 	where.add(flags)
 	flags.StringArrayVar(&grid, "grid", nil, "of an experiment: a setting and its values, NAME=A,B,C (repeatable: all combinations)")
 	flags.IntVar(&seeds, "seeds", 1, "number of seeds, from --seed on")
-	flags.IntVar(&jobs, "jobs", 2, "runs at a time; their seconds then hold the others' load")
+	flags.IntVar(&jobs, "jobs", 2, "runs at a time; their seconds then hold the others' load. On a cluster there is no limit unless this sets one")
 	flags.StringArrayVar(&only, "only", nil, "NAME=VALUE: only runs with this setting, experiment=NAME or seed=N (repeatable; values of one name add up)")
 	flags.StringVar(&out, "out", "", "folder for the results (default: beside the runs)")
 	flags.BoolVar(&missing, "finished", false, "make no run, only the table of those that are finished")
@@ -184,7 +187,7 @@ func sweepRuns(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.L
 	}
 	ctx, say := cmd.Context(), cmd.ErrOrStderr()
 	if cluster != nil {
-		submitted, err := cluster.Submit(ctx, w.ID, runs, 0)
+		submitted, err := cluster.Submit(ctx, w.ID, runs, jobs)
 		if err != nil {
 			return nil, err
 		}

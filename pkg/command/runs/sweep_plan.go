@@ -202,7 +202,7 @@ func (p *sweepPlan) folder() (string, error) {
 // leaveSweep starts a sweep that nobody watches.
 func leaveSweep(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.Local, cluster *launch.Slurm, jobs int, asJSON bool) (err error) {
 	if cluster != nil {
-		_, err = cluster.Submit(cmd.Context(), w.ID, runs, 0)
+		_, err = cluster.Submit(cmd.Context(), w.ID, runs, jobs)
 	} else {
 		err = local.StartSweep(cmd.Context(), w, jobs)
 	}

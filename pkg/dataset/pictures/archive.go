@@ -21,7 +21,6 @@ const maxArchive = 8 << 30
 // channels], and y, [n], where they have classes.
 type archive struct {
 	schema  *Schema
-	name    string
 	x       npy.View
 	shape   Shape
 	classes []int // of each record, -1 for none of the schema's
@@ -32,7 +31,7 @@ func openArchive(path string, schema *Schema) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{schema: schema, name: path}
+	a := &archive{schema: schema}
 	if a.x, a.shape, err = imagesOf(arrays); err != nil {
 		return nil, err
 	}

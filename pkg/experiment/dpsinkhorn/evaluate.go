@@ -20,7 +20,7 @@ func finish(ctx context.Context, r *run.Run, t *training, steps int) (result run
 	if err != nil {
 		return result, err
 	}
-	images, err := t.rows.images(made.Points, made.Labels)
+	images, err := t.rows.images(ctx, made.Points, made.Labels)
 	if err != nil {
 		return result, err
 	}
@@ -61,13 +61,14 @@ func picture(r *run.Run, images *dataset.Dataset) error {
 	return r.WriteFile("samples.png", grid.PNG)
 }
 
-// preview leaves images of a run that goes on, which its last ones replace.
+// preview leaves images of a run that goes on, which its last ones replace. An interruption
+// waits for them, so that Loop saves the step that they are of.
 func preview(r *run.Run, t *training, made semidebiased.Batch) error {
 	n := min(PerClass*len(t.rows.Classes), len(made.Labels))
 	if n < len(t.rows.Classes) {
 		return nil
 	}
-	images, err := t.rows.images(transport.Points{Dim: made.Dim, Data: made.Data[:n*made.Dim]}, made.Labels[:n])
+	images, err := t.rows.images(context.Background(), transport.Points{Dim: made.Dim, Data: made.Data[:n*made.Dim]}, made.Labels[:n])
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.C
 		err := measureCopies(ctx, &found, rows, made)
 		return found, err
 	}
-	images, err := rows.images(made.Points, made.Labels)
+	images, err := rows.images(ctx, made.Points, made.Labels)
 	if err != nil {
 		return found, err
 	}

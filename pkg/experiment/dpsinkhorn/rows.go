@@ -111,13 +111,13 @@ func signed(d *dataset.Dataset) transport.Points {
 
 // decode gives a data set the images of latents, some at a time: decoded ones may be
 // four times as large.
-func (d *Rows) decode(to *dataset.Dataset, x transport.Points) error {
+func (d *Rows) decode(ctx context.Context, to *dataset.Dataset, x transport.Points) error {
 	const together = 1000
 	full := *d.Held
 	full.Height, full.Width = d.latents.Side(), d.latents.Side()
 	to.X = make([]float32, 0, x.Len()*to.Dim())
 	for from := 0; from < x.Len(); from += together {
-		decoded, err := d.latents.Decode(x.Data[from*x.Dim : min(from+together, x.Len())*x.Dim])
+		decoded, err := d.latents.Decode(ctx, x.Data[from*x.Dim:min(from+together, x.Len())*x.Dim])
 		if err != nil {
 			return err
 		}
@@ -171,11 +171,11 @@ func (d *Rows) place(x transport.Points) transport.Points {
 }
 
 // images returns what generated rows look like, as a data set in [0, 1].
-func (d *Rows) images(x transport.Points, labels []int) (*dataset.Dataset, error) {
+func (d *Rows) images(ctx context.Context, x transport.Points, labels []int) (*dataset.Dataset, error) {
 	made := *d.Held
 	made.Name, made.Origin, made.Labels = "generated", "a generator", labels
 	if d.latents != nil {
-		return &made, d.decode(&made, d.place(x))
+		return &made, d.decode(ctx, &made, d.place(x))
 	}
 	made.X = make([]float32, len(x.Data))
 	for i, v := range x.Data {

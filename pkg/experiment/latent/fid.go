@@ -27,7 +27,7 @@ func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func
 	held := d.images(test.Len())
 	decoded := func(latents transport.Points) (*dataset.Dataset, error) {
 		images := *held
-		pixels, err := d.Decode(latents.Data)
+		pixels, err := d.Decode(ctx, latents.Data)
 		images.X = pixels
 		return &images, err
 	}

@@ -191,6 +191,6 @@ func labelsAt(d *dataset.Dataset, rows []int) []int {
 func (d *Data) Side() int { return d.model.Shape.Side }
 
 // Decode returns the images of latents, [n·dim] to [n·Pixels].
-func (d *Data) Decode(latents []float32) ([]float32, error) {
-	return d.model.Decode(context.Background(), d.Backend, latents)
+func (d *Data) Decode(ctx context.Context, latents []float32) ([]float32, error) {
+	return d.model.Decode(ctx, d.Backend, latents)
 }

@@ -29,7 +29,7 @@ func (d *Data) PixelDistance(ctx context.Context, name string, x transport.Point
 	rng := rand.New(rand.NewPCG(seed, 0x706978656c))
 	u := sliced.Uniform(d.Pixels, pixelDirections, rng)
 	say(run.Event{Message: fmt.Sprintf("decoding %d images", x.Len())})
-	images, err := d.model.Decode(ctx, d.Backend, x.Data)
+	images, err := d.Decode(ctx, x.Data)
 	if err != nil {
 		return found, err
 	}

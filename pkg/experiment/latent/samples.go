@@ -1,6 +1,8 @@
 package latent
 
 import (
+	"context"
+
 	"molehill/transport"
 	"molehill/viz"
 )
@@ -13,21 +15,21 @@ const (
 
 // Samples decodes the first of some points: SampleImages of them, or SamplesOfClass of
 // each class if they have labels.
-func (d *Data) Samples(x transport.Points, labels []int) (grid viz.Images, err error) {
+func (d *Data) Samples(ctx context.Context, x transport.Points, labels []int) (grid viz.Images, err error) {
 	shape := d.model.Shape
 	grid = viz.Images{Height: shape.Side, Width: shape.Side, Channels: shape.Channels}
 	if labels == nil {
-		grid.X, err = d.Decode(x.Data[:min(SampleImages, x.Len())*x.Dim])
+		grid.X, err = d.Decode(ctx, x.Data[:min(SampleImages, x.Len())*x.Dim])
 	} else {
 		grid.Cols, grid.RowLabels = SamplesOfClass, d.Classes
-		grid.X, err = d.classSamples(x, labels)
+		grid.X, err = d.classSamples(ctx, x, labels)
 	}
 	return grid, err
 }
 
 // classSamples decodes the first points of each class, [classes·SamplesOfClass,
 // Pixels]; a class with fewer of them is filled up with black.
-func (d *Data) classSamples(x transport.Points, labels []int) ([]float32, error) {
+func (d *Data) classSamples(ctx context.Context, x transport.Points, labels []int) ([]float32, error) {
 	var rows, places []int // of points, and where their images go
 	for class := range d.Classes {
 		first := members(labels, class)
@@ -39,7 +41,7 @@ func (d *Data) classSamples(x transport.Points, labels []int) ([]float32, error)
 	if len(rows) == 0 {
 		return images, nil
 	}
-	decoded, err := d.Decode(x.Subset(rows).Data)
+	decoded, err := d.Decode(ctx, x.Subset(rows).Data)
 	if err != nil {
 		return nil, err
 	}

@@ -238,9 +238,10 @@ const (
 	previewEvery   = 2 * time.Second // between images of where the particles are, for those who watch
 )
 
-// preview leaves samples of a run that goes on, which its last ones replace.
+// preview leaves samples of a run that goes on, which its last ones replace. An
+// interruption waits for them, so that Loop saves the step that they are of.
 func preview(r *run.Run, data *latent.Data, placed transport.Points, labels []int) error {
-	grid, err := data.Samples(placed, labels)
+	grid, err := data.Samples(context.Background(), placed, labels)
 	if err != nil {
 		return err
 	}
@@ -276,15 +277,15 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	if err != nil {
 		return result, err
 	}
-	grid, err := data.Samples(placed, labels)
+	grid, err := data.Samples(ctx, placed, labels)
 	if err != nil {
 		return result, err
 	}
-	rebuilt, err := data.Decode(data.Test.Data[:len(data.HeldOut)/data.Pixels*data.Test.Dim])
+	rebuilt, err := data.Decode(ctx, data.Test.Data[:len(data.HeldOut)/data.Pixels*data.Test.Dim])
 	if err != nil {
 		return result, err
 	}
-	random, err := data.Decode(nothing.Data[:min(latent.SampleImages, nothing.Len())*nothing.Dim])
+	random, err := data.Decode(ctx, nothing.Data[:min(latent.SampleImages, nothing.Len())*nothing.Dim])
 	if err != nil {
 		return result, err
 	}

@@ -18,13 +18,12 @@ import (
 // is a column like the others there, and not a class.
 type bySinkhorn struct {
 	*training.Method
-	config *Config
 	places *places
 }
 
 func newBySinkhorn(c *Config, columns []table.Column) (*bySinkhorn, error) {
 	p, err := newPlaces(columns)
-	return &bySinkhorn{Method: c.training(p), config: c, places: p}, err
+	return &bySinkhorn{Method: c.training(p), places: p}, err
 }
 
 func (c *Config) training(p *places) *training.Method {
