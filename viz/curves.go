@@ -32,6 +32,16 @@ type Line struct {
 	Low, High []float64 // [n] each, the borders of a band around the line, or nil
 }
 
+// Append puts a point behind the others of a line, with a band of ±deviation around it; a
+// deviation that is no number counts as 0. All points of a line are put there so.
+func (l *Line) Append(x, y, deviation float64) {
+	if math.IsNaN(deviation) {
+		deviation = 0
+	}
+	l.X, l.Y = append(l.X, x), append(l.Y, y)
+	l.Low, l.High = append(l.Low, y-deviation), append(l.High, y+deviation)
+}
+
 // Add puts a point into the line of a name, in the order of x, which is made if there is
 // none, with a band of ±deviation around it; a deviation that is no number counts as 0.
 // A line without a band gets one as wide as the line where it was. A line whose lengths

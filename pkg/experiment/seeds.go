@@ -57,10 +57,15 @@ func Unlike(a, b Row) (differences []string, err error) {
 			differences = append(differences, fmt.Sprintf("%s = %v and %v", name, value, other))
 		}
 	}
-	if one, other := a.Computed.Data, b.Computed.Data; one != other && one != "" && other != "" {
+	if one, other := a.Computed.Data, b.Computed.Data; one != other && one != "" && other != "" && ofSeed(a) != ofSeed(b) {
 		differences = append(differences, fmt.Sprintf("data: %s and %s", one, other))
 	}
 	return differences, nil
+}
+
+// ofSeed is what a row's data are called, but for its seed, which they may be generated from.
+func ofSeed(row Row) string {
+	return strings.ReplaceAll(row.Computed.Data, fmt.Sprintf("seed %d", row.Seed), "its seed")
 }
 
 // Part are rows that differ in their seed alone.
@@ -96,6 +101,43 @@ func Parts(rows []Row) (parts []Part, err error) {
 		parts[own].Rows = append(parts[own].Rows, row)
 	}
 	return parts, nil
+}
+
+// Group are rows of one key that differ in their seed alone.
+type Group[K comparable] struct {
+	Key K
+	Part
+}
+
+// Groups sorts rows by a key, in the order in which keys occur, and tells rows of one key
+// apart that differ in more than their seed (Parts). Rows of which key says false are left
+// out.
+func Groups[K comparable](rows []Row, key func(Row) (k K, asked bool, err error)) (groups []Group[K], err error) {
+	var keys []K
+	of := map[K][]Row{}
+	for _, row := range rows {
+		k, asked, err := key(row)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", row.Run, err)
+		}
+		if !asked {
+			continue
+		}
+		if of[k] == nil {
+			keys = append(keys, k)
+		}
+		of[k] = append(of[k], row)
+	}
+	for _, k := range keys {
+		parts, err := Parts(of[k])
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
+			groups = append(groups, Group[K]{k, part})
+		}
+	}
+	return groups, nil
 }
 
 // sameFile reports whether two paths may be of one artefact of a run: their ends agree from

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -117,5 +118,58 @@ func TestUnlikeRowsAreToldApart(t *testing.T) {
 	}
 	if _, err := Unlike(row(`{`, ""), row(`{}`, "")); err == nil {
 		t.Error("settings that are none were compared")
+	}
+}
+
+// Data that a run's own seed generates are the same for all, those of one seed are for it.
+func TestDataOfTheSeedAreAlike(t *testing.T) {
+	row := func(seed uint64, data string) Row {
+		r := Row{Seed: seed, Config: json.RawMessage(`{}`)}
+		r.Computed.Data = data
+		return r
+	}
+	for _, c := range []struct {
+		a, b  Row
+		alike bool
+	}{
+		{row(1, "generated from seed 1"), row(2, "generated from seed 2"), true},
+		{row(1, "generated from seed 1"), row(2, "generated from seed 1"), true},
+		{row(1, "generated from seed 2"), row(2, "generated from seed 1"), false},
+		{row(1, "a file"), row(2, "another file"), false},
+	} {
+		if differences, err := Unlike(c.a, c.b); err != nil || (len(differences) == 0) != c.alike {
+			t.Errorf("%q and %q: %q, %v", c.a.Computed.Data, c.b.Computed.Data, differences, err)
+		}
+	}
+}
+
+// Rows of one key whose versions differ are not averaged.
+func TestGroupsAreOfAKeyAndOfSeedsAlone(t *testing.T) {
+	row := func(run, config, version string) Row {
+		return Row{Run: run, Config: json.RawMessage(config), Version: version}
+	}
+	groups, err := Groups([]Row{
+		row("a", `{"alpha": 1}`, "1"), row("b", `{"alpha": 0}`, "1"), row("c", `{"alpha": 1}`, "2"), row("d", `{"alpha": 1}`, "1"), row("e", `{"alpha": 7}`, "1"),
+	}, func(r Row) (alpha float64, asked bool, err error) {
+		var c struct{ Alpha float64 }
+		err = json.Unmarshal(r.Config, &c)
+		return c.Alpha, c.Alpha < 5, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, g := range groups {
+		names := ""
+		for _, r := range g.Rows {
+			names += r.Run
+		}
+		got = append(got, fmt.Sprint(g.Key, names, g.Unlike))
+	}
+	if want := []string{"1ad", "1cversion 2 and 1", "0b"}; !slices.Equal(got, want) {
+		t.Errorf("groups %q, want %q", got, want)
+	}
+	if _, err := Groups([]Row{row("broken", `{`, "1")}, func(r Row) (int, bool, error) { var x any; return 0, true, json.Unmarshal(r.Config, &x) }); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("a row that cannot be read: %v", err)
 	}
 }

@@ -51,54 +51,67 @@ func (sweep) Requests(preset experiment.Preset, seeds int) (requests []experimen
 	return requests
 }
 
-// cell are runs with the same settings, one a seed.
+// cell are runs of an experiment with an ε and so many steps that differ in their seed alone.
 type cell struct {
+	key
+	name   string // with its steps, where others of the experiment have more
+	config Config // of the first run
+	experiment.Part
+}
+
+// key is what runs of a cell have in common.
+type key struct {
 	experiment string
-	name       string // with its steps, where others of the experiment have more
-	config     Config
-	rows       []experiment.Row
+	epsilon    privacy.Epsilon
+	steps      int
 }
 
 // Report implements experiment.Sweep: a table, and the frames of a run of each line, of
 // those that are at hand.
 func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Report, error) {
 	r := experiment.Report{Figures: map[string]viz.Figure{}}
-	var cells []cell
-	for _, row := range rows {
+	groups, err := experiment.Groups(rows, func(row experiment.Row) (k key, asked bool, err error) {
 		if !slices.ContainsFunc(kinds, func(k *kind) bool { return k.Name == row.Experiment }) {
-			continue
+			return k, false, nil
 		}
 		var c Config
-		if err := json.Unmarshal(row.Config, &c); err != nil {
-			return r, fmt.Errorf("%s: %w", row.Run, err)
-		}
-		k := slices.IndexFunc(cells, func(o cell) bool { return o.experiment == row.Experiment && o.config == c })
-		if k < 0 {
-			k, cells = len(cells), append(cells, cell{experiment: row.Experiment, config: c})
-		}
-		cells[k].rows = append(cells[k].rows, row)
+		err = json.Unmarshal(row.Config, &c)
+		return key{row.Experiment, c.Epsilon, c.Steps}, true, err
+	})
+	if err != nil {
+		return r, err
 	}
-	for i, c := range cells {
-		cells[i].name = c.experiment
-		if slices.ContainsFunc(cells, func(o cell) bool { return o.experiment == c.experiment && o.config.Steps > c.config.Steps }) {
-			cells[i].name += fmt.Sprintf(", %d steps", c.config.Steps)
+	var cells []cell
+	for _, g := range groups {
+		c := cell{key: g.Key, name: g.Key.experiment, Part: g.Part}
+		if err := json.Unmarshal(g.Rows[0].Config, &c.config); err != nil {
+			return r, err
 		}
+		if slices.ContainsFunc(groups, func(o experiment.Group[key]) bool {
+			return o.Key.experiment == c.experiment && o.Key.steps > c.steps
+		}) {
+			c.name += fmt.Sprintf(", %d steps", c.steps)
+		}
+		if c.Unlike != "" {
+			c.name += " (" + c.Unlike + ")"
+		}
+		cells = append(cells, c)
 	}
 	t := viz.Table{Title: "Points on a circle", Header: []string{"experiment", "ε of Z", "ε of X", "as published", "noise", "noise norm", "squared sliced W₂", "steps", "seeds", "seconds"},
 		Caption: "ε is what is proved for the records Z that are to be looked like, and for the sample X that is transformed; as published: ε by 004's own accounting for the same noise. Noise is what each number of a gradient, or of projections, gets at a step; that of a gradient has at most the noise norm with probability 0.95 (Corollary 4.2). The distance is between generated points and new ones of the circle. At ε = ∞ gradients have no noise and are clipped as the others. 004 prints its numbers in figures alone."}
 	for _, c := range cells {
 		over := func(name string) (mean, deviation float64) {
-			return experiment.OverSeeds(c.rows, experiment.OwnMetric(name))
+			return experiment.OverSeeds(c.Rows, experiment.OwnMetric(name))
 		}
 		epsilon := func(name string) string {
 			mean, _ := over(name)
 			return privacy.Epsilon(mean).String()
 		}
-		_, published := experiment.Claims(c.rows)
+		_, published := experiment.Claims(c.Rows)
 		t.Add(c.name, epsilon("ε of Z"), epsilon("ε of X"), published, viz.Spread(over("noise")), viz.Spread(over("noise norm")), viz.Spread(over("distance")),
-			c.config.Steps, len(c.rows), math.Round(experiment.MedianSeconds(c.rows)))
-		one, ok := c.rows[0].Opened()
-		if !ok {
+			c.config.Steps, len(c.Rows), math.Round(experiment.MedianSeconds(c.Rows)))
+		one, ok := c.Rows[0].Opened()
+		if !ok || c.Unlike != "" {
 			continue
 		}
 		pictures, err := Frames(one)
@@ -131,7 +144,7 @@ func trade(cells []cell) viz.Curves {
 	for _, name := range names {
 		line := viz.Line{Name: name}
 		for _, c := range cells {
-			mean, deviation := experiment.OverSeeds(c.rows, experiment.OwnMetric("distance"))
+			mean, deviation := experiment.OverSeeds(c.Rows, experiment.OwnMetric("distance"))
 			if c.name != name {
 				continue
 			}

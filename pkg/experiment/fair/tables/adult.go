@@ -80,19 +80,18 @@ func (adultSweep) Report(rows []experiment.Row, _ experiment.Samples) (r experim
 			if !ok { // of another grid
 				continue
 			}
-			k := slices.IndexFunc(panel.Lines, func(l viz.Line) bool { return l.Name == method.label })
+			name := method.label + c.besides()
+			k := slices.IndexFunc(panel.Lines, func(l viz.Line) bool { return l.Name == name })
 			if k < 0 {
-				k, panel.Lines = len(panel.Lines), append(panel.Lines, viz.Line{Name: method.label})
+				k, panel.Lines = len(panel.Lines), append(panel.Lines, viz.Line{Name: name})
 			}
 			x, _ := c.over(parityGap)
 			accuracy, deviation := c.over("accuracy")
 			if math.IsNaN(deviation) {
-				deviation = 0
+				deviation = 0 // of one seed
 			}
 			lowest, highest, widest = min(lowest, 1-accuracy-deviation), max(highest, 1-accuracy+deviation), max(widest, x)
-			l := &panel.Lines[k]
-			l.X, l.Y = append(l.X, x), append(l.Y, 1-accuracy)
-			l.Low, l.High = append(l.Low, 1-accuracy-deviation), append(l.High, 1-accuracy+deviation)
+			panel.Lines[k].Append(x, 1-accuracy, deviation)
 		}
 	}
 	for _, budget := range slices.Backward(adultBudgets) {

@@ -25,7 +25,7 @@ func opened(row experiment.Row) (*run.Run, error) {
 
 // predicted is what the first run of a cell has left.
 func (c cell) predicted() (fair.Predicted, error) {
-	r, err := opened(c.rows[0])
+	r, err := opened(c.Rows[0])
 	if err != nil {
 		return fair.Predicted{}, err
 	}
@@ -43,17 +43,14 @@ func (s sheet) panels(draw func(cell) (viz.Figure, error)) (f viz.Panels, err er
 		if label := c.budget(); !slices.Contains(f.Rows, label) {
 			f.Rows = append(f.Rows, label)
 		}
-		if label := fmt.Sprintf("α = %v", c.config.Alpha); !slices.Contains(f.Cols, label) {
+		if label := "α = " + c.alpha(); !slices.Contains(f.Cols, label) {
 			f.Cols = append(f.Cols, label)
 		}
 	}
 	f.Cells = make([]viz.Figure, len(f.Rows)*len(f.Cols))
 	f.Above = make([]string, len(f.Cells))
 	for _, c := range s.cells {
-		at := slices.Index(f.Rows, c.budget())*len(f.Cols) + slices.Index(f.Cols, fmt.Sprintf("α = %v", c.config.Alpha))
-		if f.Cells[at] != nil {
-			return f, fmt.Errorf("fair: runs of %s at α = %v, %s have different settings; report them apart (--only)", s.name, c.config.Alpha, c.budget())
-		}
+		at := slices.Index(f.Rows, c.budget())*len(f.Cols) + slices.Index(f.Cols, "α = "+c.alpha())
 		if f.Cells[at], err = draw(c); err != nil {
 			return f, err
 		}
@@ -146,7 +143,7 @@ func (s sheet) losses(figures map[string]viz.Figure) error {
 func (s sheet) byAlpha(draw func(cell) (viz.Line, error), y viz.Axis) (f viz.Panels, err error) {
 	f.Rows = []string{""}
 	for _, c := range s.cells {
-		label := fmt.Sprintf("α = %v", c.config.Alpha)
+		label := "α = " + c.alpha()
 		k := slices.Index(f.Cols, label)
 		if k < 0 {
 			k, f.Cols = len(f.Cols), append(f.Cols, label)
@@ -168,7 +165,7 @@ func (s sheet) byAlpha(draw func(cell) (viz.Line, error), y viz.Axis) (f viz.Pan
 
 // curves are the losses along the training of each of a cell's runs.
 func (c cell) curves() (all [][]float64, err error) {
-	for _, row := range c.rows {
+	for _, row := range c.Rows {
 		r, err := opened(row)
 		if err != nil {
 			return nil, err
@@ -194,11 +191,7 @@ func spread(name string, curves [][]float64) viz.Line {
 			values[k] = curve[step]
 		}
 		mean, deviation := stat.MeanStdDev(values, nil)
-		if math.IsNaN(deviation) {
-			deviation = 0
-		}
-		l.Y = append(l.Y, mean)
-		l.Low, l.High = append(l.Low, mean-2*deviation), append(l.High, mean+2*deviation)
+		l.Append(float64(step+1), mean, 2*deviation)
 	}
 	return l
 }
@@ -214,7 +207,7 @@ func (s sheet) randomness(figures map[string]viz.Figure) error {
 		}
 		if math.IsInf(float64(c.config.Epsilon), 1) { // they come first
 			open[c.config.Alpha] = map[uint64][]float64{}
-			for k, row := range c.rows {
+			for k, row := range c.Rows {
 				open[c.config.Alpha][row.Seed] = curves[k]
 			}
 		}
@@ -223,7 +216,7 @@ func (s sheet) randomness(figures map[string]viz.Figure) error {
 	if err != nil {
 		return err
 	}
-	top.Title = fmt.Sprintf("Losses over %d seeds: mean and ± 2 standard deviations", len(s.cells[0].rows))
+	top.Title = fmt.Sprintf("Losses over %d seeds: mean and ± 2 standard deviations", len(s.cells[0].Rows))
 	figures[s.name+"-losses.png"] = top
 	bottom, err := s.byAlpha(func(c cell) (viz.Line, error) {
 		curves, err := c.curves()
@@ -231,7 +224,7 @@ func (s sheet) randomness(figures map[string]viz.Figure) error {
 			return viz.Line{}, err
 		}
 		var differences [][]float64
-		for k, row := range c.rows {
+		for k, row := range c.Rows {
 			if without, ok := open[c.config.Alpha][row.Seed]; ok {
 				differences = append(differences, slices.Clone(curves[k]))
 				for step := range without {

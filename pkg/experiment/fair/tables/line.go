@@ -1,10 +1,7 @@
 package tables
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,36 +42,6 @@ func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []exper
 	return requests
 }
 
-// requested returns the rows that a request asks for, whatever their seed.
-func requested(rows []experiment.Row, q experiment.Request) (found []experiment.Row, err error) {
-	spec, err := q.Spec()
-	if err != nil {
-		return nil, err
-	}
-	var want any
-	if err := json.Unmarshal(spec.Config, &want); err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		got, err := settingsOf(row)
-		if err != nil {
-			return nil, err
-		}
-		if row.Experiment == q.Experiment && reflect.DeepEqual(got, want) {
-			found = append(found, row)
-		}
-	}
-	return found, nil
-}
-
-// settingsOf are a row's settings as JSON has them: whatever its experiment is, all count.
-func settingsOf(row experiment.Row) (settings any, err error) {
-	if err := json.Unmarshal(row.Config, &settings); err != nil {
-		return nil, fmt.Errorf("%s: %w", row.Run, err)
-	}
-	return settings, nil
-}
-
 // trade is a way to be fair: its measures over seeds at one setting.
 type trade struct {
 	method, setting string
@@ -97,32 +64,47 @@ func (s lineSweep) trades(rows []experiment.Row) (all []trade, err error) {
 	seen := map[string]bool{}
 	for _, preset := range []experiment.Preset{experiment.Paper, experiment.Quick} {
 		for _, q := range s.Requests(preset, 1) {
-			found, err := requested(rows, q)
+			_, parts, err := experiment.Line{Label: q.Experiment, Experiment: q.Experiment, Settings: q.Settings}.Find(preset, rows)
 			if err != nil {
 				return nil, err
 			}
-			if len(found) == 0 || seen[found[0].Run] { // presets may be the same
-				continue
-			}
-			seen[found[0].Run] = true
-			if q.Experiment == "fair-regression-1d" {
-				t := trade{method: inProcessing, setting: "α = " + q.Settings["alpha"], rows: found, metric: experiment.OwnMetric}
-				if q.Settings["alpha"] == "0" {
-					t.method, t.setting = neither, ""
+			for _, part := range parts {
+				if seen[part.Rows[0].Run] { // presets may be the same
+					continue
 				}
-				all = append(all, t)
-				continue
-			}
-			c := fair.PostProcessed{}.Config(preset).(*fair.PostConfig)
-			radii, err := c.AllRadii()
-			if err != nil {
-				return nil, err
-			}
-			for _, radius := range radii {
-				all = append(all, trade{method: afterwards, setting: "β = " + strconv.FormatFloat(radius, 'g', -1, 64), rows: found,
-					metric: func(name string) experiment.Metric { return experiment.OwnMetric(fair.AtRadius(name, radius)) }})
+				seen[part.Rows[0].Run] = true
+				of, err := tradesOf(q, preset, part)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, of...)
 			}
 		}
+	}
+	return all, nil
+}
+
+// tradesOf are those of runs that differ in their seed alone: one of a training, one for
+// each radius of what is transported.
+func tradesOf(q experiment.Request, preset experiment.Preset, part experiment.Part) (all []trade, err error) {
+	besides := ""
+	if part.Unlike != "" {
+		besides = " (" + part.Unlike + ")"
+	}
+	if alpha, trained := q.Settings["alpha"]; trained {
+		t := trade{method: inProcessing + besides, setting: "α = " + alpha, rows: part.Rows, metric: experiment.OwnMetric}
+		if alpha == "0" {
+			t.method, t.setting = neither+besides, ""
+		}
+		return []trade{t}, nil
+	}
+	radii, err := fair.PostProcessed{}.Config(preset).(*fair.PostConfig).AllRadii()
+	if err != nil {
+		return nil, err
+	}
+	for _, radius := range radii {
+		all = append(all, trade{method: afterwards + besides, setting: "β = " + strconv.FormatFloat(radius, 'g', -1, 64), rows: part.Rows,
+			metric: func(name string) experiment.Metric { return experiment.OwnMetric(fair.AtRadius(name, radius)) }})
 	}
 	return all, nil
 }
@@ -164,11 +146,7 @@ func tradeoff(all []trade, unfairness, label string) viz.Annotated {
 			if math.IsNaN(x+y) || math.IsInf(x+y, 0) { // undefined for one of the seeds
 				continue
 			}
-			if math.IsNaN(deviation) {
-				deviation = 0
-			}
-			l.X, l.Y = append(l.X, x), append(l.Y, y)
-			l.Low, l.High = append(l.Low, y-deviation), append(l.High, y+deviation)
+			l.Append(x, y, deviation)
 			if _, number, ok := strings.Cut(t.setting, "= "); ok && t.method == method { // as in the paper
 				f.Notes = append(f.Notes, viz.Note{X: x, Y: y, Text: number, Line: len(f.Lines) + 1})
 			}

@@ -5,28 +5,38 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair"
+	"molehill/privacy"
 	"molehill/viz"
 )
 
-// cell are the runs of a part with the same settings, one a seed.
+// cell are the runs of a part at an ε and α that differ in their seed alone.
 type cell struct {
-	config   fair.Config // those settings that all experiments have
-	settings any         // all of them
-	rows     []experiment.Row
+	config fair.Config // those settings that all experiments have, of the first run
+	experiment.Part
 }
 
 func (c cell) over(name string) (mean, deviation float64) {
-	return experiment.OverSeeds(c.rows, experiment.OwnMetric(name))
+	return experiment.OverSeeds(c.Rows, experiment.OwnMetric(name))
 }
 
 // budget is how a cell's ε is told.
 func (c cell) budget() string { return fmt.Sprintf("ε = %v", c.config.Epsilon) }
+
+// alpha is how its α is told.
+func (c cell) alpha() string { return strconv.FormatFloat(c.config.Alpha, 'g', -1, 64) + c.besides() }
+
+// besides is in what a cell differs from another one of its ε and α, if there is one.
+func (c cell) besides() string {
+	if c.Unlike == "" {
+		return ""
+	}
+	return " (" + c.Unlike + ")"
+}
 
 // sheet is a part with what has been measured of it: ε from ∞ down, and within it α
 // from 0 up.
@@ -38,26 +48,24 @@ type sheet struct {
 // sheet sorts the runs that are of a part.
 func (p part) sheet(rows []experiment.Row) (s sheet, err error) {
 	s.part = p
-	for _, row := range rows {
-		if row.Experiment != p.experiment {
-			continue
-		}
+	type key struct {
+		epsilon privacy.Epsilon
+		alpha   float64
+	}
+	groups, err := experiment.Groups(rows, func(row experiment.Row) (k key, asked bool, err error) {
 		var c fair.Config
-		if err := json.Unmarshal(row.Config, &c); err != nil {
-			return s, fmt.Errorf("%s: %w", row.Run, err)
-		}
-		if c.Criterion != p.criterion {
-			continue
-		}
-		settings, err := settingsOf(row)
-		if err != nil {
+		err = json.Unmarshal(row.Config, &c)
+		return key{c.Epsilon, c.Alpha}, row.Experiment == p.experiment && c.Criterion == p.criterion, err
+	})
+	if err != nil {
+		return s, err
+	}
+	for _, g := range groups {
+		c := cell{Part: g.Part}
+		if err := json.Unmarshal(g.Rows[0].Config, &c.config); err != nil {
 			return s, err
 		}
-		k := slices.IndexFunc(s.cells, func(cell cell) bool { return reflect.DeepEqual(cell.settings, settings) })
-		if k < 0 {
-			k, s.cells = len(s.cells), append(s.cells, cell{config: c, settings: settings})
-		}
-		s.cells[k].rows = append(s.cells[k].rows, row)
+		s.cells = append(s.cells, c)
 	}
 	slices.SortStableFunc(s.cells, func(a, b cell) int {
 		return cmp.Or(-cmp.Compare(a.config.Epsilon, b.config.Epsilon), cmp.Compare(a.config.Alpha, b.config.Alpha))
@@ -94,7 +102,7 @@ func (g grid) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Re
 // atHand reports whether all runs are, and not only their rows.
 func (s sheet) atHand() bool {
 	return !slices.ContainsFunc(s.cells, func(c cell) bool {
-		return slices.ContainsFunc(c.rows, func(row experiment.Row) bool { _, ok := row.Opened(); return !ok })
+		return slices.ContainsFunc(c.Rows, func(row experiment.Row) bool { _, ok := row.Opened(); return !ok })
 	})
 }
 
@@ -111,12 +119,12 @@ func (s sheet) table() viz.Table {
 		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise.",
 	}
 	for _, c := range s.cells {
-		proved, published := experiment.Claims(c.rows)
-		line := []any{proved.String(), published, strconv.FormatFloat(c.config.Alpha, 'g', -1, 64)}
+		proved, published := experiment.Claims(c.Rows)
+		line := []any{proved.String(), published, c.alpha()}
 		for _, name := range metrics {
 			line = append(line, viz.Spread(c.over(name)))
 		}
-		t.Add(append(line, len(c.rows), strconv.FormatFloat(experiment.MedianSeconds(c.rows), 'f', 1, 64))...)
+		t.Add(append(line, len(c.Rows), strconv.FormatFloat(experiment.MedianSeconds(c.Rows), 'f', 1, 64))...)
 	}
 	return t
 }
@@ -137,18 +145,14 @@ func (s sheet) trade() viz.Curves {
 		Y:       viz.Axis{Label: "loss of the task"},
 		Caption: fmt.Sprintf("On records that the model has not seen. α from %v, on the right, to %v.", s.cells[0].config.Alpha, s.cells[len(s.cells)-1].config.Alpha)}
 	for _, c := range s.cells {
-		k := slices.IndexFunc(f.Lines, func(l viz.Line) bool { return l.Name == c.budget() })
+		name := c.budget() + c.besides()
+		k := slices.IndexFunc(f.Lines, func(l viz.Line) bool { return l.Name == name })
 		if k < 0 {
-			k, f.Lines = len(f.Lines), append(f.Lines, viz.Line{Name: c.budget()})
+			k, f.Lines = len(f.Lines), append(f.Lines, viz.Line{Name: name})
 		}
 		x, _ := c.over("distance")
 		y, deviation := c.over("task loss")
-		if math.IsNaN(deviation) {
-			deviation = 0
-		}
-		l := &f.Lines[k]
-		l.X, l.Y = append(l.X, x), append(l.Y, y)
-		l.Low, l.High = append(l.Low, y-deviation), append(l.High, y+deviation)
+		f.Lines[k].Append(x, y, deviation)
 	}
 	return f
 }

@@ -65,9 +65,14 @@ func TestReports(t *testing.T) {
 			}
 		}
 	}
-	rows[1].Config = json.RawMessage(strings.Replace(string(rows[0].Config), `"steps":20`, `"steps":21`, 1))
-	if _, err := grids[0].Report(rows, nil); err == nil || !strings.Contains(err.Error(), "different settings") {
-		t.Errorf("runs of other settings in one figure: %v", err)
+	// A run of another version is not averaged with those of this one, nor drawn among them.
+	rows[1].Config, rows[1].Version = rows[0].Config, "of before"
+	report, err := grids[0].Report(rows, nil)
+	if err != nil || report.Tables[0].Rows[1][2] != "0 (version of before and "+rows[0].Version+")" {
+		t.Fatalf("%v, %v; want a line for the other version", err, report.Tables)
+	}
+	if f := report.Figures["parity-trade.png"].(viz.Curves); len(f.Lines) != 3 {
+		t.Errorf("%d lines; want another one for the other version", len(f.Lines))
 	}
 }
 

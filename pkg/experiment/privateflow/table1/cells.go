@@ -16,14 +16,19 @@ import (
 	"molehill/privacy"
 )
 
-// cell is what runs of one method, data set and ε have in common.
-type cell struct {
+// key is what runs of a cell have in common.
+type key struct {
 	method, dataset string
 	epsilon         privacy.Epsilon // that was asked for
 	published       bool            // with the paper's noise: epsilon is what it claims
-	unlike          string          // in what it differs from the first such cell, "" for nothing
-	points          int             // that its first run made
-	rows            []experiment.Row
+}
+
+// cell are runs of one method, data set and ε.
+type cell struct {
+	key
+	unlike string // in what it differs from the first such cell, "" for nothing
+	points int    // that its first run made
+	rows   []experiment.Row
 }
 
 // name is what the table calls it.
@@ -50,33 +55,23 @@ func (c cell) proved() string {
 // cells pools rows that differ in their seed alone: those of other settings or data, which
 // may have come from elsewhere, make cells of their own.
 func cells(rows []experiment.Row) ([]cell, error) {
-	var all []cell
-	for _, row := range rows {
+	groups, err := experiment.Groups(rows, func(row experiment.Row) (k key, asked bool, err error) {
 		var c privateflow.Config
-		if err := json.Unmarshal(row.Config, &c); err != nil {
-			return nil, fmt.Errorf("%s: %w", row.Run, err)
-		}
-		own := slices.IndexFunc(all, func(o cell) bool {
-			return o.method == row.Experiment && o.dataset == c.Dataset && o.epsilon == c.Epsilon && o.published == c.Published
-		})
-		if own < 0 {
-			own, all = len(all), append(all, cell{method: row.Experiment, dataset: c.Dataset, epsilon: c.Epsilon, published: c.Published, points: c.Particles})
-		}
-		all[own].rows = append(all[own].rows, row)
+		err = json.Unmarshal(row.Config, &c)
+		return key{row.Experiment, c.Dataset, c.Epsilon, c.Published}, true, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	var apart []cell
-	for _, c := range all {
-		parts, err := experiment.Parts(c.rows)
-		if err != nil {
+	var all []cell
+	for _, g := range groups {
+		var c privateflow.Config
+		if err := json.Unmarshal(g.Rows[0].Config, &c); err != nil {
 			return nil, err
 		}
-		for _, part := range parts {
-			one := c
-			one.rows, one.unlike = part.Rows, part.Unlike
-			apart = append(apart, one)
-		}
+		all = append(all, cell{key: g.Key, unlike: g.Unlike, points: c.Particles, rows: g.Rows})
 	}
-	return apart, nil
+	return all, nil
 }
 
 // metric returns the mean of a metric over seeds and its standard deviation.

@@ -281,11 +281,7 @@ func lineOf(cells []cell, method, metric string, never float64) viz.Line {
 		if c.method != method || c.published || math.IsNaN(mean) {
 			continue
 		}
-		if math.IsNaN(deviation) {
-			deviation = 0
-		}
-		line.X = append(line.X, min(float64(c.epsilon), never))
-		line.Y, line.Low, line.High = append(line.Y, mean), append(line.Low, mean-deviation), append(line.High, mean+deviation)
+		line.Append(min(float64(c.epsilon), never), mean, deviation)
 	}
 	return line
 }

@@ -65,8 +65,8 @@ func TestPublishedFIDIsThePapersTable(t *testing.T) {
 		"dpswflow":   {73, 118, 171, 96, 98, 129, 134, 262, 292},
 	} {
 		for i, want := range line {
-			c := cell{method: method, dataset: []string{"mnist", "fashion-mnist", "celeba"}[i/3],
-				epsilon: []privacy.Epsilon{privacy.Epsilon(math.Inf(1)), 10, 5}[i%3]}
+			c := cell{key: key{method: method, dataset: []string{"mnist", "fashion-mnist", "celeba"}[i/3],
+				epsilon: []privacy.Epsilon{privacy.Epsilon(math.Inf(1)), 10, 5}[i%3]}}
 			if got := c.publishedFID(); got != fmt.Sprint(want) {
 				t.Errorf("%s on %s at ε = %v: FID %q, want %v", method, c.dataset, c.epsilon, got, want)
 			}
@@ -80,7 +80,7 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 	var all []cell
 	for _, epsilon := range []privacy.Epsilon{privacy.Epsilon(math.Inf(1)), 10, 1, 0.1} {
 		for i, method := range methods {
-			all = append(all, cell{method: method, dataset: "mnist", epsilon: epsilon,
+			all = append(all, cell{key: key{method: method, dataset: "mnist", epsilon: epsilon},
 				rows: []experiment.Row{{Metrics: run.Values{"sliced W₂": float64(i+1) / 100}}}})
 		}
 	}
