@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment/dpsinkhorn/merf"
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/experiment/privateflow"
@@ -12,7 +13,6 @@ import (
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // domain is where the records of a run are from, as far as that is public.

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
-	"molehill/transport/semidebiased"
 )
 
 // The claim survives the audit, whose bound is not 0; a twin with half the noise that its

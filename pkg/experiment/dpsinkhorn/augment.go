@@ -3,8 +3,8 @@ package dpsinkhorn
 import (
 	"math/rand/v2"
 
+	"molehill/models/semidebiased"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // shift is how far a copy of an image is moved at most, in pixels.

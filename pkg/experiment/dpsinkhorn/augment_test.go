@@ -8,10 +8,10 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
+	"molehill/models/semidebiased"
 	"molehill/privacy/clip"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // A copy is the image moved, with the pixels of its edge going on; the first copy is the

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/privacy/noise"
-	"molehill/transport/semidebiased"
 )
 
 // timed is a guide that adds up where the time of a step goes: drawing, the graph

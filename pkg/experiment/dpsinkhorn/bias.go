@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
-	"molehill/transport/semidebiased"
 )
 
 // Mixtures are the p of 001's Figure 4c.

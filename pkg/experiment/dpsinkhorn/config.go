@@ -8,13 +8,13 @@ import (
 	"math"
 
 	"molehill/models/generator"
+	"molehill/models/semidebiased"
 	"molehill/models/train"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
-	"molehill/transport/semidebiased"
 )
 
 // Where generated and real rows meet.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 	"molehill/viz"
 )
 

@@ -1,6 +1,6 @@
 // Package dpsinkhorn holds DP-Sinkhorn (001, with 002 its appendix): a generator of labelled
 // images that learns from private ones through the noisy gradient of a Sinkhorn loss
-// (transport/semidebiased) by its images; and other ways to train the same generators.
+// (models/semidebiased) by its images; and other ways to train the same generators.
 package dpsinkhorn
 
 import (

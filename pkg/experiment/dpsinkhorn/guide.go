@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 
+	"molehill/models/semidebiased"
 	"molehill/privacy"
 	"molehill/privacy/clip"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // guide says where generated labelled rows should go. What it answers is private

@@ -10,12 +10,12 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // planned is a plan with noise of a given size, whatever that proves.

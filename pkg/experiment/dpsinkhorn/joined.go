@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/models/train"
-	"molehill/transport/semidebiased"
 )
 
 // joined makes the steps of byImages as one graph each (train.Passage.StepForward): back

@@ -11,10 +11,10 @@ import (
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
 	"molehill/models/generator"
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/noise"
-	"molehill/transport/semidebiased"
 )
 
 // trained returns a training of tiny images and a guide on records of which one is not a

@@ -3,11 +3,11 @@ package dpsinkhorn
 import (
 	"fmt"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
 	"molehill/privacy/audit"
-	"molehill/transport/semidebiased"
 )
 
 // kind is a way to train a generator of labelled rows.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/pkg/run"
-	"molehill/transport/semidebiased"
 	"molehill/transport/sliced"
 )
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fid"
@@ -12,7 +13,6 @@ import (
 	"molehill/pkg/metric/utility"
 	"molehill/pkg/run"
 	"molehill/privacy/noise"
-	"molehill/transport/semidebiased"
 )
 
 // Measures implements experiment.Measurer: the classifiers of 001 D.2, FID, whether

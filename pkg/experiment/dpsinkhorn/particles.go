@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"molehill/models/semidebiased"
 	"molehill/privacy/noise"
 	"molehill/transport/flow"
-	"molehill/transport/semidebiased"
 )
 
 // byParticles learns from labelled points that may be shown to anybody, such as

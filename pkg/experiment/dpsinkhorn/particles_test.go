@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // Of each class those particles stay that the release takes for it, and at least half.

@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"molehill/models/semidebiased"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/clip"
 	"molehill/privacy/sampling"
-	"molehill/transport/semidebiased"
 )
 
 // Plan is the promise of a training on noisy gradients, each releasing so many

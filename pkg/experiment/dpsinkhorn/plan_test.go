@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/sampling"
-	"molehill/transport/semidebiased"
 )
 
 // config returns settings of a kind that a test changes.

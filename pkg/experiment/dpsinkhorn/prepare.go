@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/dpsinkhorn/merf"
 	"molehill/pkg/experiment/privateflow"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/transport/flow"
-	"molehill/transport/semidebiased"
 )
 
 // opener makes a guide that looks at records through the releaser alone. say

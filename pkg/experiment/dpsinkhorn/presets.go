@@ -4,10 +4,10 @@ import (
 	"math"
 
 	"molehill/models/generator"
+	"molehill/models/semidebiased"
 	"molehill/models/train"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
-	"molehill/transport/semidebiased"
 )
 
 // settings are those of a preset for a data set.

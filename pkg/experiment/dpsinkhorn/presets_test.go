@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"molehill/models/generator"
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment"
-	"molehill/transport/semidebiased"
 )
 
 // of are the settings of a kind's preset beside --set name=….

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/run"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // Rows are what a training works on.

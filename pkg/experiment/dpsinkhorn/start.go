@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
-	"molehill/transport/semidebiased"
 )
 
 // startRows are drawn of the data set that a generator learns first.

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 
 	"molehill/models/generator"
+	"molehill/models/semidebiased"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // training is a generator in training.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"molehill/pkg/experiment"
-	"molehill/privacy/published"
+	"molehill/pkg/published"
 )
 
 // publishedFlow returns what 003 prints for the settings' data set, and its noise

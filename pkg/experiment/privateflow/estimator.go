@@ -7,10 +7,10 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
+	"molehill/pkg/published"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
-	"molehill/privacy/published"
 	"molehill/privacy/sampling"
 	"molehill/transport"
 	"molehill/transport/flow"

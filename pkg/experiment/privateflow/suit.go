@@ -2,7 +2,7 @@ package privateflow
 
 import (
 	"molehill/pkg/experiment"
-	"molehill/privacy/published"
+	"molehill/pkg/published"
 )
 
 // usual are the settings that the preset has for the data set.

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // small are settings of DP-Sinkhorn for a few rows.

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 func TestEmbeddingsThatCannotBe(t *testing.T) {

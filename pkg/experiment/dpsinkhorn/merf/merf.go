@@ -11,11 +11,11 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/privacy"
 	"molehill/privacy/clip"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // Embedding guides labelled rows along the gradient of the maximum mean discrepancy

@@ -11,10 +11,10 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
+	"molehill/models/semidebiased"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // oneRelease is a plan for the embedding of n records; without noise at ε = ∞.

@@ -10,8 +10,8 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
+	"molehill/pkg/published"
 	"molehill/privacy"
-	"molehill/privacy/published"
 )
 
 func init() {

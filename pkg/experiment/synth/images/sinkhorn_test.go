@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/run"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 const withoutClasses = `{"name": "spots", "images": {"height": 8, "width": 10, "channels": 1, "fit": "crop", "public": true}}`

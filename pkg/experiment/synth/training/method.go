@@ -9,13 +9,13 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/generator"
+	"molehill/models/semidebiased"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // Subject is what a generator learns to make.

@@ -3,9 +3,9 @@ package training
 import (
 	"math"
 
+	"molehill/models/semidebiased"
 	"molehill/privacy"
 	"molehill/privacy/clip"
-	"molehill/transport/semidebiased"
 )
 
 // counted is how far a record may move the counts of a step's classes, in units of how

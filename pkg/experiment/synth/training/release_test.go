@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"molehill/models/semidebiased"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // Whoever replaces a record, its class included, moves what a step releases by at most

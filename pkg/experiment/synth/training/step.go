@@ -5,12 +5,12 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/generator"
+	"molehill/models/semidebiased"
 	"molehill/models/train"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // Training is a method at work: a generator that learns from records, step by step.

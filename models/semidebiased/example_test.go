@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"molehill/models/backend"
+	"molehill/models/semidebiased"
 	"molehill/transport"
-	"molehill/transport/semidebiased"
 )
 
 // A generated row is pulled towards a real one of its class, through a loss that takes
