@@ -24,11 +24,11 @@ func TestABackupOfACompleteRunReleasesNothing(t *testing.T) {
 	}
 	promised := func(r *run.Run) (*privacy.Releaser, experiment.Payment) {
 		t.Helper()
-		release, paid, err := experiment.Promise(t.Context(), r, "pebbles", plan, []float32{1, 2, 3}, nil, nil)
+		paid, err := experiment.Promise{Data: "pebbles", Plan: plan, Rows: []float32{1, 2, 3}}.Make(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return release, paid
+		return paid.Releaser, paid.Payment
 	}
 	backup := func(r *run.Run) *run.Run {
 		t.Helper()

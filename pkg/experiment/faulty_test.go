@@ -149,11 +149,14 @@ func TestPromise(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := acquired(t, nil)
-	release, paid, err := experiment.Promise(t.Context(), r, "pebbles", plan, []float32{1, 2, 3}, nil, nil, "the weather")
+	promise := func(plan privacy.Plan, rows ...float32) (experiment.Paid, error) {
+		return experiment.Promise{Data: "pebbles", Plan: plan, Rows: rows, LeftOut: experiment.LeftOut("pebbles", "the weather", experiment.RecordsLeftOut(3))}.Make(t.Context(), r)
+	}
+	paid, err := promise(plan, 1, 2, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := release.Release([]float64{6}, plan.Sensitivity, 0); err != nil {
+	if err := paid.Releaser.Release([]float64{6}, plan.Sensitivity, 0); err != nil {
 		t.Error(err)
 	}
 	if err := paid.Commit(t.Context()); err != nil {
@@ -175,7 +178,7 @@ func TestPromise(t *testing.T) {
 	swapped, quiet := plan, plan
 	swapped.Each = []float64{0.5, 1}
 	quiet.NoiseStd = 1e-3
-	if _, _, err := experiment.Promise(t.Context(), r, "pebbles", swapped, []float32{1, 2, 3}, nil, nil, "the weather"); err == nil || !strings.Contains(err.Error(), "another plan") {
+	if _, err := promise(swapped, 1, 2, 3); err == nil || !strings.Contains(err.Error(), "another plan") {
 		t.Errorf("another plan: %v", err)
 	}
 	key, err := r.Key()
@@ -186,7 +189,7 @@ func TestPromise(t *testing.T) {
 		t.Errorf("a releaser of another plan: %v", err)
 	}
 	// The same run on other rows must not get the same noise.
-	if _, _, err := experiment.Promise(t.Context(), r, "pebbles", plan, []float32{1, 2, 4}, nil, nil); err == nil {
+	if _, err := promise(plan, 1, 2, 4); err == nil {
 		t.Error("other records were promised under the same key")
 	}
 }

@@ -10,50 +10,77 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
 )
 
-// Promise makes a calibrated plan the run's promise about a data set's private
-// records, in the one order that is safe: it accounts for the plan, ties the
-// run's noise to it and to the records (rows, labels; see Bind), writes the
-// statement, and pays. Only then there is a releaser, through which everything
-// computed from the records has to go. The payment is to be committed after the
-// last release.
-//
-// published are claims of others about the same noise; notCovered lists what the
-// promise leaves out beyond what is always left out.
-func Promise(ctx context.Context, r *run.Run, name string, plan privacy.Plan, rows []float32, labels []int, published []privacy.Claim, notCovered ...string) (*privacy.Releaser, Payment, error) {
-	release, pay, err := PromiseLater(ctx, r, name, plan, rows, labels, published, notCovered...)
-	if err != nil {
-		return nil, Payment{}, err
-	}
-	paid, err := pay()
-	if err != nil {
-		return nil, Payment{}, err
-	}
-	return release, paid, nil
+// Promise is what a run promises about private records: a calibrated plan, what its noise
+// is tied to, and what the statement says beside it.
+type Promise struct {
+	Data      string // what the ledger calls the data set; "" for points made for the run, which nobody pays for
+	Plan      privacy.Plan
+	Rows      []float32       // the records,
+	Labels    []int           // and what else they have (Bind)
+	Published []privacy.Claim // claims of others about the same noise
+	LeftOut   []string        // all that the promise leaves out; nil for LeftOut and RecordsLeftOut
+
+	Further []accountant.Event       // what the run releases beside the plan
+	Amend   func(*privacy.Statement) // adds what that proves; nil for nothing
 }
 
-// PromiseLater is Promise for what begins on public rows, and may fail there: pay is to
-// be called before anything is computed from the records, and may be called again.
-func PromiseLater(ctx context.Context, r *run.Run, name string, plan privacy.Plan, rows []float32, labels []int, published []privacy.Claim, notCovered ...string) (release *privacy.Releaser, pay func() (Payment, error), err error) {
+// Paid is a promise that has been paid for. Everything computed from the records has to go
+// through the releaser, and Commit is to be called after the last release.
+type Paid struct {
+	Payment
+	Releaser  *privacy.Releaser
+	Statement privacy.Statement
+}
+
+// Make makes a run's promise in the one order that is safe: it accounts for the plan, ties
+// the run's noise to it and to the records, writes the statement, and pays. Only then there
+// is a releaser.
+func (p Promise) Make(ctx context.Context, r *run.Run) (Paid, error) {
+	pay, err := p.Later(ctx, r)
+	if err != nil {
+		return Paid{}, err
+	}
+	return pay()
+}
+
+// Later is Make for what begins on public rows, and may fail there: pay is to be called
+// before anything is computed from the records, and may be called again.
+func (p Promise) Later(ctx context.Context, r *run.Run) (pay func() (Paid, error), err error) {
 	key, err := r.Key()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	secret := noise.Keyed(key, r.Spec.Research)
-	notCovered = append(slices.Clone(notCovered), fmt.Sprintf("the number of private records, %d, which is public", plan.Records))
-	statement, err := plan.Statement(secret, published, LeftOut(name, notCovered...)...)
-	if err != nil {
-		return nil, nil, err
+	if p.LeftOut == nil {
+		p.LeftOut = LeftOut(p.Data, RecordsLeftOut(p.Plan.Records))
 	}
-	if err := Bind(r, statement, rows, labels); err != nil {
-		return nil, nil, err
+	statement, err := p.Plan.Statement(secret, p.Published, p.LeftOut...)
+	if err != nil {
+		return nil, err
+	}
+	if p.Amend != nil {
+		p.Amend(&statement)
+	}
+	if err := Bind(r, statement, p.Rows, p.Labels); err != nil {
+		return nil, err
 	}
 	if err := r.WritePrivacy(statement); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return Releaser(r, plan, secret), sync.OnceValues(func() (Payment, error) { return Reserve(ctx, r, name, plan) }), nil
+	return sync.OnceValues(func() (Paid, error) {
+		var payment Payment
+		if p.Data != "" {
+			var err error
+			if payment, err = Reserve(ctx, r, p.Data, p.Plan, p.Further...); err != nil {
+				return Paid{}, err
+			}
+		}
+		return Paid{payment, Releaser(r, p.Plan, secret), statement}, nil
+	}), nil
 }
 
 // Releaser returns the releaser of the plan that a run has reserved, or will, which makes
@@ -78,6 +105,11 @@ func only(r *run.Run, plan [32]byte) error {
 		return fmt.Errorf("%s would release by another plan than the one that it began with: reserve the plan that it releases by, and no other, or give what is to be released a run of its own", r.ID)
 	}
 	return err
+}
+
+// RecordsLeftOut is the line of a promise about how many records there are.
+func RecordsLeftOut(n int) string {
+	return fmt.Sprintf("the number of private records, %d, which is public", n)
 }
 
 // ClassesLeftOut is the line of a promise about records with labels: how many classes

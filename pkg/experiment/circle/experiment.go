@@ -116,11 +116,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.Describe(on.String(), fmt.Sprintf("generated from seed %d", r.Spec.Seed)); err != nil {
 		return result, err
 	}
-	key, err := r.Key()
-	if err != nil {
-		return result, err
-	}
-	secret, public := noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)
+	public := noise.Seeded(r.Spec.Seed)
 	x, z := normal(c.Records, public, "X"), Points(c.Records, public, "Z")
 	w, claims, err := c.kind.new(c, on, x, z, public)
 	if err != nil {
@@ -131,17 +127,12 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	statement, err := w.promise().Statement(secret, claims, append(c.leftOut(last), c.kind.notCovered...)...)
+	paid, err := experiment.Promise{Plan: w.promise(), Rows: slices.Concat(x.Data, z.Data), Published: claims,
+		LeftOut: append(c.leftOut(last), c.kind.notCovered...)}.Make(ctx, r)
 	if err != nil {
 		return result, err
 	}
-	if err := experiment.Bind(r, statement, slices.Concat(x.Data, z.Data), nil); err != nil {
-		return result, err
-	}
-	if err := r.WritePrivacy(statement); err != nil { // before the first release
-		return result, err
-	}
-	if err := w.begin(experiment.Releaser(r, w.promise(), secret)); err != nil {
+	if err := w.begin(paid.Releaser); err != nil {
 		return result, err
 	}
 	t := &training{method: w, config: c, source: normal(scored, public, "source"), target: Points(scored, public, "target"),

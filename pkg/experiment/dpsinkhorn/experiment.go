@@ -6,6 +6,7 @@ package dpsinkhorn
 import (
 	"context"
 	"io"
+	"slices"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -61,7 +62,8 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	release, pay, err := experiment.PromiseLater(ctx, r, c.Dataset, plan, rows.Private.Data, rows.Private.Labels, claims, rows.NotCovered...)
+	pay, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: rows.Private.Data, Labels: rows.Private.Labels, Published: claims,
+		LeftOut: experiment.LeftOut(c.Dataset, append(slices.Clone(rows.NotCovered), experiment.RecordsLeftOut(plan.Records))...)}.Later(ctx, r)
 	if err != nil {
 		return result, err
 	}
@@ -70,10 +72,11 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		steps = plan.Steps
 	}
 	private := stage{steps: steps, open: func() (guide, error) {
-		if _, err := pay(); err != nil {
+		paid, err := pay()
+		if err != nil {
 			return nil, err
 		}
-		return open(ctx, release, say)
+		return open(ctx, paid.Releaser, say)
 	}}
 	if err := learn(ctx, r, t, t.startStage(start), private); err != nil {
 		return result, err

@@ -28,6 +28,7 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer t.learner.Close()
+			t.release = t.Releaser(noise.Seeded(1))
 			step := 1
 			if _, err := t.step(0); err != nil { // compiles
 				b.Fatal(err)

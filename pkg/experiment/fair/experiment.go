@@ -11,7 +11,6 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
-	"molehill/privacy"
 	"molehill/privacy/noise"
 )
 
@@ -49,17 +48,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	defer t.learner.Close()
-	statement, err := t.Statement(t.secret, t.claims, t.notCovered...)
-	if err != nil {
-		return result, err
-	}
-	if err := t.bind(r, statement); err != nil {
-		return result, err
-	}
-	if err := r.WritePrivacy(statement); err != nil { // before the first release
-		return result, err
-	}
-	paid, err := experiment.Reserve(ctx, r, c.Dataset, t.Plan)
+	paid, err := t.pay(ctx, r, t.promised())
 	if err != nil {
 		return result, err
 	}
@@ -100,15 +89,21 @@ func (c *Config) begin(r *run.Run, tested []group) (t *training, test *Records, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if t, err = newTraining(c, on, train, noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed)); err == nil {
-		t.release = experiment.Releaser(r, t.Plan, t.secret)
-	}
+	t, err = newTraining(c, on, train, noise.Keyed(key, r.Spec.Research), noise.Seeded(r.Spec.Seed))
 	return t, test, err
 }
 
-// bind ties a run's noise to what it says and to the records that it learns from.
-func (t *training) bind(r *run.Run, statement privacy.Statement) error {
-	return experiment.Bind(r, statement, slices.Concat(t.records.X, t.target), slices.Concat(t.records.Group, t.records.Label))
+// promised is what a training promises about the records that it learns from.
+func (t *training) promised() experiment.Promise {
+	return experiment.Promise{Data: t.config.Dataset, Plan: t.Plan, Published: t.claims, LeftOut: t.notCovered,
+		Rows: slices.Concat(t.records.X, t.target), Labels: slices.Concat(t.records.Group, t.records.Label)}
+}
+
+// pay pays for a promise, after which the training can release.
+func (t *training) pay(ctx context.Context, r *run.Run, p experiment.Promise) (experiment.Paid, error) {
+	paid, err := p.Make(ctx, r)
+	t.release = paid.Releaser
+	return paid, err
 }
 
 // learn makes the steps from the last checkpoint on, and tells of losses if it may.

@@ -110,18 +110,9 @@ func (p PostProcessed) Run(ctx context.Context, r *run.Run, config experiment.Co
 		return result, err
 	}
 	defer t.learner.Close()
-	statement, err := t.Statement(t.secret, t.claims, t.notCovered...)
-	if err != nil {
-		return result, err
-	}
-	c.extend(&statement)
-	if err := t.bind(r, statement); err != nil {
-		return result, err
-	}
-	if err := r.WritePrivacy(statement); err != nil { // before the first release
-		return result, err
-	}
-	paid, err := experiment.Reserve(ctx, r, c.Dataset, t.Plan, c.counted())
+	promised := t.promised()
+	promised.Further, promised.Amend = []accountant.Event{c.counted()}, c.extend
+	paid, err := t.pay(ctx, r, promised)
 	if err != nil {
 		return result, err
 	}

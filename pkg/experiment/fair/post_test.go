@@ -79,6 +79,7 @@ func TestHistogramsAreReleasedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.learner.Close()
+	tr.release = tr.Releaser(noise.Seeded(1))
 	h, err := c.released(r, tr)
 	if err != nil {
 		t.Fatal(err)

@@ -35,6 +35,7 @@ func start(t *testing.T, c *Config, r *Records) (*training, error) {
 	}
 	made, err := newTraining(c, on, r, noise.Seeded(1), noise.Seeded(1))
 	if err == nil {
+		made.release = made.Releaser(noise.Seeded(1))
 		t.Cleanup(made.learner.Close)
 	}
 	return made, err

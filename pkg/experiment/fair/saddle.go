@@ -15,7 +15,6 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/privacy/noise"
 	"molehill/transport"
 )
 
@@ -149,31 +148,17 @@ func (s Saddle) Run(ctx context.Context, r *run.Run, config experiment.Config) (
 	if err := r.Describe("plain Go", train.Origin); err != nil {
 		return result, err
 	}
-	key, err := r.Key()
-	if err != nil {
-		return result, err
-	}
 	p, err := c.promise(train)
 	if err != nil {
 		return result, err
 	}
-	secret := noise.Keyed(key, r.Spec.Research)
-	statement, err := p.Statement(secret, p.claims, p.notCovered...)
-	if err != nil {
-		return result, err
-	}
-	if err := experiment.Bind(r, statement, train.X, slices.Concat(train.Group, train.Label)); err != nil {
-		return result, err
-	}
-	if err := r.WritePrivacy(statement); err != nil { // before the first release
-		return result, err
-	}
-	paid, err := experiment.Reserve(ctx, r, c.Dataset, p.Plan)
+	paid, err := experiment.Promise{Data: c.Dataset, Plan: p.Plan, Published: p.claims, LeftOut: p.notCovered,
+		Rows: train.X, Labels: slices.Concat(train.Group, train.Label)}.Make(ctx, r)
 	if err != nil {
 		return result, err
 	}
 	d := newDuel(c, train)
-	if err := d.learn(ctx, r, p, experiment.Releaser(r, p.Plan, secret)); err != nil {
+	if err := d.learn(ctx, r, p, paid.Releaser); err != nil {
 		return result, err
 	}
 	if err := r.WriteFile(saddleFile, func(to io.Writer) error {

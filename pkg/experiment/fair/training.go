@@ -49,7 +49,6 @@ func newTraining(c *Config, on *backend.Backend, r *Records, secret, public nois
 	if t.promise, err = c.promise(r, parameters, t.model.Outputs); err != nil {
 		return nil, err
 	}
-	t.release = t.Releaser(secret)
 	start := layer.Init(t.model.Network(), public.Stream("parameters", 0).Uint64())
 	t.learner, err = matching.New(on, t.model, start, train.Optimizer{Name: train.SGD})
 	return t, err

@@ -106,15 +106,16 @@ func (e Experiment) promised(ctx context.Context, r *run.Run, c *Config, data *l
 	if err != nil {
 		return nil, plan, paid, err
 	}
-	release, paid, err := experiment.Promise(ctx, r, c.Dataset, plan, records.Data, records.Labels, published, e.notCovered(c, data)...)
+	promised, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: records.Data, Labels: records.Labels, Published: published,
+		LeftOut: experiment.LeftOut(c.Dataset, append(e.notCovered(c, data), experiment.RecordsLeftOut(plan.Records))...)}.Make(ctx, r)
 	if err != nil {
 		return nil, plan, paid, err
 	}
 	if releasesOnce(plan) {
-		keepRelease(r, release)
+		keepRelease(r, promised.Releaser)
 	}
-	guide, err = e.Guide(c, records, release, public)
-	return guide, plan, paid, err
+	guide, err = e.Guide(c, records, promised.Releaser, public)
+	return guide, plan, promised.Payment, err
 }
 
 // Rehearse makes a guide of random points in place of n records, and follows it for a few

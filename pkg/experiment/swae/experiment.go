@@ -2,6 +2,7 @@ package swae
 
 import (
 	"context"
+	"slices"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -71,11 +72,12 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := t.prepare(plan); err != nil {
 		return result, err
 	}
-	release, pay, err := experiment.PromiseLater(ctx, r, c.Dataset, plan, d.private.X, d.private.Labels, claims, d.notCovered...)
+	pay, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: d.private.X, Labels: d.private.Labels, Published: claims,
+		LeftOut: experiment.LeftOut(c.Dataset, append(slices.Clone(d.notCovered), experiment.RecordsLeftOut(plan.Records))...)}.Later(ctx, r)
 	if err != nil {
 		return result, err
 	}
-	if err := t.run(ctx, r, pay, release, plan.Sensitivity); err != nil {
+	if err := t.run(ctx, r, pay, plan.Sensitivity); err != nil {
 		return result, err
 	}
 	paid, err := pay() // what a run that had made all those steps has paid
@@ -86,7 +88,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	// The classifier has no checkpoint: going on, it makes the same few steps again,
 	// by the same releases.
 	if t.labels != nil {
-		if err := t.labels.learn(t, release, plan.Sensitivity, func(done int) error {
+		if err := t.labels.learn(t, paid.Releaser, plan.Sensitivity, func(done int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -96,7 +98,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		}
 	}
 	if t.law != nil {
-		if err := t.law.learn(t, release, func(done int) error {
+		if err := t.law.learn(t, paid.Releaser, func(done int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -128,7 +128,7 @@ func follow(l *matching.Learner, gradient []float64, release *privacy.Releaser, 
 
 // run makes the steps from the last checkpoint on, public ones first, and pays before
 // the first of the others.
-func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.Payment, error), release *privacy.Releaser, s privacy.Sensitivity) error {
+func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.Paid, error), s privacy.Sensitivity) error {
 	c := t.config
 	var start *pretraining
 	defer func() {
@@ -174,11 +174,12 @@ func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.P
 			start.trainer.Close()
 			start = nil
 		}
-		if _, err := pay(); err != nil {
+		paid, err := pay()
+		if err != nil {
 			return nil, err
 		}
 		private := done - c.StartSteps
-		g, err := t.learn(release, s, private)
+		g, err := t.learn(paid.Releaser, s, private)
 		if private++; err != nil || private%max(1, c.Steps/25) != 0 && private != c.Steps && private != 1 {
 			return nil, err
 		}

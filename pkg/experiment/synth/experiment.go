@@ -15,7 +15,6 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/privacy/noise"
 )
 
 // Experiment implements experiment.Experiment.
@@ -104,19 +103,11 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 		return result, err
 	}
 	defer method.Close()
-	plan, statement, paid, err := c.look(ctx, r, private, method)
+	paid, releases, err := c.promise(ctx, r, private, method)
 	if err != nil {
 		return result, err
 	}
-	key, err := r.Key()
-	if err != nil {
-		return result, err
-	}
-	release := experiment.Releaser(r, plan, noise.Keyed(key, r.Spec.Research))
-	if plan.Steps == 1 {
-		KeepRelease(r, release)
-	}
-	if err := method.Learn(ctx, r, private, release, plan.Steps); err != nil {
+	if err := method.Learn(ctx, r, private, paid.Releaser, releases); err != nil {
 		return result, err
 	}
 	// From here on nothing looks at a record.
@@ -133,11 +124,11 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err := leave(r, synthetic); err != nil {
 		return result, err
 	}
-	section, values, err := method.Tell(statement, codes)
+	section, values, err := method.Tell(paid.Statement, codes)
 	if err != nil {
 		return result, err
 	}
-	if err := publish(r, c, statement, synthetic, made.n, section); err != nil {
+	if err := publish(r, c, paid.Statement, synthetic, made.n, section); err != nil {
 		return result, err
 	}
 	return run.Result{Metrics: values, Note: "these look at what was released and at nothing else; what looks at the records is in " + keeperFolder + ", if their keeper has asked for it"}, paid.Commit(ctx)
@@ -175,33 +166,24 @@ func (c *Config) read(ctx context.Context, r *run.Run) (private *table.Table, er
 	return private, r.Describe("", LedgerName(schema))
 }
 
-// look plans, binds and pays, before the first release.
-func (c *Config) look(ctx context.Context, r *run.Run, private *table.Table, m method) (plan privacy.Plan, statement privacy.Statement, paid experiment.Payment, err error) {
-	key, err := r.Key()
-	if err != nil {
-		return plan, statement, paid, err
-	}
+// promise plans, binds and pays, before the first release.
+func (c *Config) promise(ctx context.Context, r *run.Run, private *table.Table, m method) (paid experiment.Paid, releases int, err error) {
 	if err := CheckDelta(c.budget(), r.Spec.Research, private.Len()); err != nil {
-		return plan, statement, paid, err
+		return paid, 0, err
 	}
-	if plan, err = m.Plan(private.Len()); err != nil {
-		return plan, statement, paid, err
+	plan, err := m.Plan(private.Len())
+	if err != nil {
+		return paid, 0, err
 	}
 	name, err := enter(private.Schema)
 	if err != nil {
-		return plan, statement, paid, err
+		return paid, 0, err
 	}
-	if statement, err = plan.Statement(noise.Keyed(key, r.Spec.Research), nil, c.notCovered(private, name)...); err != nil {
-		return plan, statement, paid, err
+	paid, err = experiment.Promise{Data: name, Plan: plan, Labels: digest(private), LeftOut: c.notCovered(private, name)}.Make(ctx, r)
+	if err == nil && plan.Steps == 1 {
+		KeepRelease(r, paid.Releaser)
 	}
-	if err := experiment.Bind(r, statement, nil, digest(private)); err != nil {
-		return plan, statement, paid, err
-	}
-	if err := r.WritePrivacy(statement); err != nil {
-		return plan, statement, paid, err
-	}
-	paid, err = experiment.Reserve(ctx, r, name, plan)
-	return plan, statement, paid, err
+	return paid, plan.Steps, err
 }
 
 // digest is a hash of the records, as numbers for experiment.Bind, which hashes them

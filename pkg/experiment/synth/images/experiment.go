@@ -10,7 +10,6 @@ import (
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
-	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/transport"
 )
@@ -96,11 +95,11 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	n := private.points.Len()
 	method := c.method(schema, with.dim(), noise.Seeded(r.Spec.Seed))
 	defer method.Close()
-	release, releases, paid, err := c.promise(ctx, r, method, schema, with, private)
+	paid, releases, err := c.promise(ctx, r, method, schema, with, private)
 	if err != nil {
 		return result, err
 	}
-	if err := method.Learn(ctx, r, private, release, releases); err != nil {
+	if err := method.Learn(ctx, r, private, paid.Releaser, releases); err != nil {
 		return result, err
 	}
 	// From here on nothing looks at a record.
@@ -128,24 +127,25 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 }
 
 // promise plans, binds and pays, before the first release.
-func (c *Config) promise(ctx context.Context, r *run.Run, m method, schema *pictures.Schema, with code, private encoded) (*privacy.Releaser, int, experiment.Payment, error) {
+func (c *Config) promise(ctx context.Context, r *run.Run, m method, schema *pictures.Schema, with code, private encoded) (paid experiment.Paid, steps int, err error) {
 	n := private.points.Len()
 	if err := synth.CheckDelta(c.budget(), r.Spec.Research, n); err != nil {
-		return nil, 0, experiment.Payment{}, err
+		return paid, 0, err
 	}
 	plan, err := m.Plan(n)
 	if err != nil {
-		return nil, 0, experiment.Payment{}, err
+		return paid, 0, err
 	}
 	name, err := ledgerName(schema)
 	if err != nil {
-		return nil, 0, experiment.Payment{}, err
+		return paid, 0, err
 	}
-	release, paid, err := experiment.Promise(ctx, r, name, plan, private.points.Data, private.labels, nil, c.notCovered(schema, with)...)
+	paid, err = experiment.Promise{Data: name, Plan: plan, Rows: private.points.Data, Labels: private.labels,
+		LeftOut: experiment.LeftOut(name, append(c.notCovered(schema, with), experiment.RecordsLeftOut(n))...)}.Make(ctx, r)
 	if err == nil && plan.Steps == 1 {
-		synth.KeepRelease(r, release)
+		synth.KeepRelease(r, paid.Releaser)
 	}
-	return release, plan.Steps, paid, err
+	return paid, plan.Steps, err
 }
 
 // read reads and encodes the private images. What it says of them, others can read, and
