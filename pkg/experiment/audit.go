@@ -36,12 +36,9 @@ func Game(r *run.Run) (audit.Game, privacy.Statement, error) {
 	if state != run.Finished {
 		return refuse("is %s; an audit is of what a finished run claims, so let it finish first: `molehill show %s` tells its settings", state, r.ID)
 	}
-	text, err := r.Privacy()
+	statement, err = r.Statement()
 	if errors.Is(err, fs.ErrNotExist) {
 		return refuse("made no release of private records, so it claims no ε and there is nothing to audit")
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &statement)
 	}
 	if err != nil {
 		return refuse("has a privacy statement that cannot be read: %w", err)

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -40,12 +39,8 @@ func OpenEarlier(store run.Store, id string, read func(*run.Run) (release string
 	if release != "" {
 		return OpenEarlier(store, release, read)
 	}
-	text, err := r.Privacy()
-	if err != nil {
-		return nil, err
-	}
-	e := &Earlier{Run: r}
-	return e, json.Unmarshal(text, &e.Statement)
+	statement, err := r.Statement()
+	return &Earlier{Run: r, Statement: statement}, err
 }
 
 // Again is the statement of a run that uses the release again.

@@ -125,20 +125,11 @@ func Finished(r *run.Run) (Row, error) {
 			row.Measured = append(row.Measured, found)
 		}
 	}
-	statement, err := r.Privacy()
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // it looked at nothing private
-	}
-	if err != nil {
+	statement, err := r.Statement()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // then it looked at nothing private
 		return row, err
 	}
-	if statement != nil {
-		var s privacy.Statement
-		if err := json.Unmarshal(statement, &s); err != nil {
-			return row, err
-		}
-		row.Claims = s.Claims
-	}
+	row.Claims = statement.Claims
 	computed, err := r.Provenance()
 	if err != nil {
 		return row, err

@@ -74,15 +74,8 @@ func written(value json.RawMessage) (text, empty string) {
 
 // proved is the ε that a run's statement proves; false before it has one.
 func proved(r *run.Run) (privacy.Epsilon, bool) {
-	text, err := r.Privacy()
-	if err != nil {
-		return 0, false
-	}
-	var s privacy.Statement
-	if json.Unmarshal(text, &s) != nil {
-		return 0, false
-	}
-	return s.Epsilon(), true
+	s, err := r.Statement()
+	return s.Epsilon(), err == nil
 }
 
 // provedText is proved for people, "" before there is a statement.

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,13 +140,9 @@ func (r *Result) String() string {
 
 // Statement returns what the run may say about its privacy.
 func (r *Result) Statement() privacy.Statement {
-	text, err := r.Run.Privacy()
+	s, err := r.Run.Statement()
 	if err != nil {
 		fail(err)
-	}
-	var s privacy.Statement
-	if err := json.Unmarshal(text, &s); err != nil {
-		fail(fmt.Errorf("the privacy statement of %s: %w", r.ID, err))
 	}
 	return s
 }

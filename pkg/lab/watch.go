@@ -114,8 +114,7 @@ func title(r *run.Run, e run.Event) string {
 	if e.Message != "" {
 		return e.Message
 	}
-	var statement privacy.Statement
-	if text, err := r.Privacy(); err == nil && json.Unmarshal(text, &statement) == nil {
+	if statement, err := r.Statement(); err == nil {
 		return fmt.Sprintf("%s, ε = %v", r.Spec.Experiment, statement.Epsilon())
 	}
 	var settings struct {

@@ -40,6 +40,7 @@ import (
 
 	"molehill/pkg/npy"
 	"molehill/pkg/whole"
+	"molehill/privacy"
 )
 
 // The files of a run directory.
@@ -186,6 +187,19 @@ func (r *Run) Privacy() (json.RawMessage, error) {
 		return nil, fmt.Errorf("run: privacy statement of %s: %w", r.ID, err)
 	}
 	return text, nil
+}
+
+// Statement returns what the run promises, what Privacy has as JSON. The error wraps
+// fs.ErrNotExist where it has promised nothing (yet).
+func (r *Run) Statement() (s privacy.Statement, err error) {
+	text, err := r.Privacy()
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("run: privacy statement of %s: %w", r.ID, err)
+	}
+	return s, nil
 }
 
 // WriteFile keeps an artefact under a name of its own, "samples.f32" or

@@ -36,7 +36,7 @@ func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
 	if err := copyReport(r, synth.ReportFile, s.publicReport(), 0o644); err != nil {
 		return err
 	}
-	statement, err := synth.Statement(r)
+	statement, err := r.Statement()
 	if err != nil {
 		return err
 	}

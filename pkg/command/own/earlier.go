@@ -82,7 +82,7 @@ func tellEarlier(out io.Writer, store run.Store, name string, wanted map[string]
 		if !sameData(settings, wanted) || !pays(settings) || !paid(e.Run) {
 			continue
 		}
-		statement, err := synth.Statement(e.Run)
+		statement, err := e.Run.Statement()
 		if err != nil {
 			continue
 		}

@@ -18,7 +18,6 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
-	"molehill/privacy"
 )
 
 // Summary is what `molehill show --json` prints of a run, and `molehill runs --json` of each.
@@ -112,9 +111,9 @@ func Describe(w io.Writer, r *run.Run, asJSON bool) error {
 		fmt.Fprintln(w, "  artefacts/:", strings.Join(artefacts, ", "))
 	}
 	if s.Privacy != nil {
-		var statement privacy.Statement
-		if err := json.Unmarshal(s.Privacy, &statement); err != nil {
-			return fmt.Errorf("the privacy statement of %s: %w", s.ID, err)
+		statement, err := r.Statement()
+		if err != nil {
+			return err
 		}
 		fmt.Fprint(w, statement)
 	}

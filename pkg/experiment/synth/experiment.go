@@ -3,7 +3,6 @@ package synth
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
-	"molehill/privacy"
 )
 
 // Experiment implements experiment.Experiment.
@@ -222,13 +220,4 @@ func (c *Config) notCovered(t *table.Table, name string) []string {
 		experiment.TimeLeftOut,
 		experiment.SettingsLeftOut,
 	}
-}
-
-// Statement returns what a run promises.
-func Statement(r *run.Run) (s privacy.Statement, err error) {
-	text, err := r.Privacy()
-	if err == nil {
-		err = json.Unmarshal(text, &s)
-	}
-	return s, err
 }

@@ -34,7 +34,7 @@ func TestARunLeavesATableAReportAndAnEntryOfTheLedger(t *testing.T) {
 				if err != nil || disagreements != nil || made.Len() != 1234 {
 					t.Fatalf("%v, %v, %v", made, disagreements, err)
 				}
-				statement, err := Statement(r)
+				statement, err := r.Statement()
 				steps := 1
 				if method == Sinkhorn {
 					steps = 20
@@ -85,7 +85,7 @@ func TestNoRecordStopsARun(t *testing.T) {
 		q.Research = true // the same noise on both
 		r := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
 		values[k] = released(t, r)
-		statement, err := Statement(r)
+		statement, err := r.Statement()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestNoRecordStopsARun(t *testing.T) {
 func TestTheReleaseHasTheStatedNoise(t *testing.T) {
 	data, schema := people(t, 400, nil)
 	r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2")), 0)
-	statement, err := Statement(r)
+	statement, err := r.Statement()
 	if err != nil {
 		t.Fatal(err)
 	}

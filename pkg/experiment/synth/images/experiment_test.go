@@ -69,7 +69,7 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 		if err := source.Close(); err != nil {
 			t.Error(err)
 		}
-		statement, err := synth.Statement(r)
+		statement, err := r.Statement()
 		if err != nil || statement.Epsilon() > 2 || statement.Epsilon() < 1.99 || statement.Steps != 1 || statement.Research || statement.Relation != privacy.ReplaceOne.String() {
 			t.Errorf("%+v, %v", statement, err)
 		}

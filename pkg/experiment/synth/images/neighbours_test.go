@@ -68,7 +68,7 @@ func TestNeighboursReleaseWithinTheSensitivity(t *testing.T) {
 			q.Research = true // the same noise on all
 			r := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
 			values[name] = released64(t, r)
-			statement, err := synth.Statement(r)
+			statement, err := r.Statement()
 			if err != nil {
 				t.Fatal(err)
 			}

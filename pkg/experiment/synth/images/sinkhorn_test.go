@@ -51,7 +51,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 				t.Errorf("classes %v: interrupted, %s is another", classes, name)
 			}
 		}
-		statement, err := synth.Statement(whole)
+		statement, err := whole.Statement()
 		if err != nil || statement.Epsilon() > 2 || statement.Epsilon() < 1.9 || statement.Steps != 20 || statement.Sampler != "FixedSize(8) of 40 records" && classes {
 			t.Errorf("%+v, %v", statement, err)
 		}
