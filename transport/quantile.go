@@ -2,7 +2,7 @@ package transport
 
 import (
 	"math"
-	"sort"
+	"slices"
 )
 
 // Quantile is a piecewise linear quantile function u ↦ F⁻¹(u) through evenly
@@ -62,7 +62,7 @@ func (q Quantile) beside(u float64) (lower, upper float32, part float64) {
 func CDF(sorted []float32, z float32) float64 {
 	last := len(sorted) - 1
 	// sorted[below-1] < z ≤ sorted[below], and above counts the values ≤ z.
-	below := sort.Search(len(sorted), func(i int) bool { return sorted[i] >= z })
+	below, _ := slices.BinarySearch(sorted, z)
 	above := below
 	for above <= last && sorted[above] == z {
 		above++

@@ -96,8 +96,7 @@ func (p *Progress) fitting() string {
 
 // isTerminal reports whether a person may be watching the file.
 func isTerminal(file *os.File) bool {
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	return term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // Set reports that step steps are done, with a note on how it goes ("sliced W₂ 0.012"). It is cheap

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -30,16 +30,8 @@ func Apply(config Config, settings map[string]string) error {
 			fields[name] = empty
 		}
 	}
-	known := make([]string, 0, len(fields))
-	for name := range fields {
-		known = append(known, name)
-	}
-	sort.Strings(known)
-	names := make([]string, 0, len(settings))
-	for name := range settings {
-		names = append(names, name)
-	}
-	sort.Strings(names) // the first mistake reported does not depend on luck
+	known := slices.Sorted(maps.Keys(fields))
+	names := slices.Sorted(maps.Keys(settings)) // the first mistake reported does not depend on luck
 	suited, follows := config.(Suited)
 	if at := slices.Index(names, datasetSetting); follows && at > 0 {
 		names = slices.Insert(slices.Delete(names, at, at+1), 0, datasetSetting)

@@ -267,7 +267,7 @@ func (c Comparison) Samples(n int) viz.Figure {
 func namesOf(runs []*run.Run) (map[string][]string, error) {
 	names, seen := map[string][]string{}, map[run.Store]bool{}
 	for _, r := range runs {
-		store := storeOf(r)
+		store := r.Store()
 		if seen[store] {
 			continue
 		}

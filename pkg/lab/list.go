@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +13,6 @@ import (
 	"molehill/pkg/run"
 	"molehill/viz"
 )
-
-func storeOf(r *run.Run) run.Store { return run.Store{Dir: filepath.Dir(r.Dir)} }
 
 // standing says how each run stands, by its ID: "finished", "running, 45 %", or
 // where it waits; and how many are in the hands of a cluster.

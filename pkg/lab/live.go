@@ -27,7 +27,7 @@ func (r *Result) Cancel() {
 
 // Name gives the run a name to open it by; a name that another run has moves.
 func (r *Result) Name(name string) *Result {
-	if _, err := storeOf(r.Run).Name(r.Run, name); err != nil {
+	if _, err := r.Run.Store().Name(r.Run, name); err != nil {
 		fail(err)
 	}
 	return r

@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -56,7 +55,7 @@ func alone(r *run.Run, job run.Job, others map[jobKey][]string) error {
 
 // sharing returns, by job, the IDs of runs beside these that it computes or is going to.
 func sharing(these ...*run.Run) (map[jobKey][]string, error) {
-	all, err := run.Store{Dir: filepath.Dir(these[0].Dir)}.List()
+	all, err := these[0].Store().List()
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (s Slurm) Submit(ctx context.Context, name string, runs []*run.Run, atATime
 	if err := available(); err != nil {
 		return 0, err
 	}
-	folder := filepath.Join(filepath.Dir(runs[0].Dir), ".slurm")
+	folder := filepath.Join(runs[0].Store().Dir, ".slurm")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return 0, fmt.Errorf("launch: %w", err)
 	}

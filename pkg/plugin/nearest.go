@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -25,7 +24,7 @@ func Nearest(name string, names []string) []string {
 			found = append(found, candidate{n, d})
 		}
 	}
-	sort.SliceStable(found, func(i, j int) bool { return found[i].distance < found[j].distance })
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
 	nearest := make([]string, 0, 3)
 	for _, c := range found[:min(3, len(found))] {
 		nearest = append(nearest, c.name)

@@ -189,6 +189,9 @@ func (r *Run) Privacy() (json.RawMessage, error) {
 	return text, nil
 }
 
+// Store returns the store that the run is in.
+func (r *Run) Store() Store { return Store{Dir: filepath.Dir(r.Dir)} }
+
 // Statement returns what the run promises, what Privacy has as JSON. The error wraps
 // fs.ErrNotExist where it has promised nothing (yet).
 func (r *Run) Statement() (s privacy.Statement, err error) {

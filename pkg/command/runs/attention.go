@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
@@ -137,8 +139,7 @@ func percentOf(r *run.Run, rested bool) int {
 // statusLine returns how to show a line that changes in place, or to take it away:
 // on a terminal. Elsewhere nothing is shown.
 func statusLine() func(text string) {
-	info, err := os.Stderr.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
+	if !term.IsTerminal(int(os.Stderr.Fd())) || os.Getenv("TERM") == "dumb" {
 		return func(string) {}
 	}
 	return func(text string) { fmt.Fprintf(os.Stderr, "\r\x1b[K%s", text) }

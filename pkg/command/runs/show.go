@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,7 +58,7 @@ func summarize(r *run.Run) (Summary, error) {
 		}
 		s.Measured = all
 	}
-	if names, err := (run.Store{Dir: filepath.Dir(r.Dir)}).Names(); err == nil {
+	if names, err := r.Store().Names(); err == nil {
 		s.Names = names[r.ID]
 	}
 	if s.Privacy, err = r.Privacy(); err != nil && !errors.Is(err, fs.ErrNotExist) {

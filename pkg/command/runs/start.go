@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -168,7 +167,7 @@ func computeIn(ctx context.Context, log io.Writer, dir string, patient bool) err
 	}
 	// The folder of runs is the one that this run lies in, whatever the environment of a
 	// cluster's job says.
-	if err := os.Setenv("MOLEHILL_RUNS", filepath.Dir(r.Dir)); err != nil {
+	if err := os.Setenv("MOLEHILL_RUNS", r.Store().Dir); err != nil {
 		return err
 	}
 	switch err := acquire(ctx, r, patient); {

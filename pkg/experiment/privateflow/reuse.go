@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -106,7 +105,7 @@ func openEarlier(store run.Store, id string, e Estimator) (*earlier, error) {
 // again returns the guide of an earlier run's release, made without a look at the
 // records: the estimator gets zeros in their place.
 func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent.Data) (guide flow.Guide, plan privacy.Plan, paid experiment.Payment, err error) {
-	from, err := openEarlier(run.Store{Dir: filepath.Dir(r.Dir)}, c.Release, e.Estimator)
+	from, err := openEarlier(r.Store(), c.Release, e.Estimator)
 	if err != nil {
 		return nil, plan, paid, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"molehill/pkg/experiment"
@@ -54,7 +53,7 @@ func (c *Config) take() error {
 // again measures and draws what an earlier run has learned with other settings of what is
 // generated. No record is drawn: only the keeper's measures look at any.
 func (t *training) again(ctx context.Context, r *run.Run) (result run.Result, err error) {
-	from, _, err := openEarlier(run.Store{Dir: filepath.Dir(r.Dir)}, t.config.Release)
+	from, _, err := openEarlier(r.Store(), t.config.Release)
 	if err != nil {
 		return result, err
 	}

@@ -1,11 +1,11 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"molehill/pkg/dataset/table"
@@ -139,7 +139,7 @@ func descending(values []float64) []int {
 	for i := range order {
 		order[i] = i
 	}
-	sort.SliceStable(order, func(i, j int) bool { return values[order[i]] > values[order[j]] })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
 	return order
 }
 
