@@ -2,11 +2,8 @@ package runs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,7 +18,6 @@ import (
 	"molehill/pkg/lab"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
-	"molehill/viz"
 )
 
 // sweep makes all runs of a table, or of a grid of settings, and writes what they
@@ -257,111 +253,4 @@ func finishedOf(store run.Store, requests []experiment.Request) (runs []*run.Run
 		}
 	}
 	return runs, nil
-}
-
-// wanted is a measure of finished runs, and how many generated rows it takes of each.
-type wanted struct {
-	name string
-	rows int
-}
-
-// measuresOf reads NAME=ROWS, and refuses what not all of the runs can be measured by
-// before any is made.
-func measuresOf(texts []string, requests []experiment.Request) (all []wanted, err error) {
-	for _, text := range texts {
-		name, count, _ := strings.Cut(text, "=")
-		rows, err := strconv.Atoi(count)
-		if err != nil {
-			return nil, fmt.Errorf("--measure %s: expected NAME=ROWS, such as fid=10000", text)
-		}
-		for _, q := range requests {
-			if err := experiment.CheckMeasure(q.Experiment, name, rows); err != nil {
-				return nil, fmt.Errorf("--measure %s: %w", text, err)
-			}
-		}
-		all = append(all, wanted{name, rows})
-	}
-	return all, nil
-}
-
-// measureAll measures the runs that have not been, and returns their rows with it.
-func measureAll(cmd *cobra.Command, store run.Store, rows []experiment.Row, name string, count int) ([]experiment.Row, error) {
-	measured := make([]experiment.Row, len(rows))
-	say, done := teller()
-	defer done()
-	ctx := experiment.Keeping(cmd.Context())
-	for i, row := range rows {
-		r, err := store.Open(row.Run)
-		if err != nil {
-			return nil, err
-		}
-		found, err := experiment.Measure(ctx, r, name, count, say)
-		if err != nil {
-			return nil, err
-		}
-		done()
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d/%d %s of %s, %.0f s\n", i+1, len(rows), name, row.Run, found.Seconds)
-		if found.NonPrivate && !row.Research {
-			fmt.Fprintf(cmd.ErrOrStderr(), "   for its keeper alone: `molehill measure %s %s --rows %d` shows it, the table does not\n", row.Run, name, count)
-		}
-		if measured[i], err = experiment.Finished(r); err != nil {
-			return nil, err
-		}
-	}
-	return measured, nil
-}
-
-// samplesIn returns the images of a store's runs.
-func samplesIn(store run.Store) experiment.Samples {
-	return func(row experiment.Row) (viz.Images, bool) {
-		r, err := store.Open(row.Run)
-		if err != nil {
-			return viz.Images{}, false
-		}
-		pixels, columns, err := r.Table("samples.npy")
-		if err != nil {
-			return viz.Images{}, false
-		}
-		grid, err := viz.SquareImages(pixels, columns)
-		return grid, err == nil
-	}
-}
-
-// report writes a sweep's results into a folder, and returns the pictures there that are of
-// what was there before: those of runs that are not at hand are not drawn again.
-func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out string) (old []string, err error) {
-	shown, err := s.Report(rows, samplesIn(store))
-	if err != nil {
-		return nil, err
-	}
-	if err := writeResults(out, rows, shown.Page(s.Describe()), shown.Figures); err != nil {
-		return nil, err
-	}
-	found, err := fs.Glob(os.DirFS(out), "*.png")
-	for _, name := range found {
-		if shown.Figures[name] == nil {
-			old = append(old, name)
-		}
-	}
-	return old, err
-}
-
-// writeResults writes what runs say, for programs and for people.
-func writeResults(out string, rows []experiment.Row, page string, figures map[string]viz.Figure) error {
-	text, err := json.MarshalIndent(rows, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return fmt.Errorf("%w; --out names another folder for the results", err)
-	}
-	if err := os.WriteFile(filepath.Join(out, "results.json"), append(text, '\n'), 0o644); err != nil {
-		return err
-	}
-	for name, figure := range figures {
-		if err := figure.Save(filepath.Join(out, name)); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile(filepath.Join(out, "report.md"), []byte(page), 0o644)
 }

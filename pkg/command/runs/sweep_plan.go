@@ -13,11 +13,9 @@ import (
 
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/experiment"
-	"molehill/pkg/lab"
 	"molehill/pkg/launch"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
-	"molehill/viz"
 )
 
 // sweepPlan is what a sweep consists of: a table that is registered, or a grid.
@@ -249,68 +247,4 @@ func computeSweep() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&jobs, "jobs", 2, "runs at a time")
 	return cmd
-}
-
-// write writes the results of those that are finished into a folder, and says why
-// the others are not.
-func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, broken []error, out string, measures []wanted) error {
-	var rows []experiment.Row
-	for _, r := range runs {
-		if state, err := r.State(); err != nil || state != run.Finished {
-			continue
-		}
-		row, err := experiment.Finished(r)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, row)
-	}
-	var err error
-	for _, m := range measures {
-		if rows, err = measureAll(cmd, store, rows, m.name, m.rows); err != nil {
-			return err
-		}
-	}
-	made := len(rows)
-	var said, old []string
-	if p.table != nil {
-		rows, said = p.others.join(rows, p.all)
-		old, err = report(p.table, rows, store, out)
-	} else {
-		err = p.writeGrid(cmd, runs, rows, out)
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d of %d runs are in %s\n", made, len(p.requests), out)
-	for _, s := range said {
-		fmt.Fprintln(cmd.ErrOrStderr(), s)
-	}
-	if len(old) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "not drawn again, and of what was there before: %s\n", strings.Join(old, ", "))
-	}
-	if p.others != nil {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d rows with those made elsewhere\n", len(rows))
-	}
-	return unfinished(runs, broken)
-}
-
-// writeGrid writes the tables of a grid, and a picture of its first metric.
-func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []experiment.Row, out string) error {
-	c, err := lab.CompareRuns(runs)
-	if err != nil {
-		return err
-	}
-	summary, all := c.Summary(), c.Rows()
-	page := fmt.Sprintf("# %s\n\n%s\n## Every run\n\n%s", p.title, summary.Markdown(), all.Markdown())
-	figures := map[string]viz.Figure{}
-	if figure, ok := c.Overview(p.varied); ok {
-		figures["overview.png"] = figure
-		page = strings.Replace(page, "\n## Every run", "\n![overview](overview.png)\n\n## Every run", 1)
-	}
-	if err := writeResults(out, rows, page, figures); err != nil {
-		return err
-	}
-	fmt.Fprint(cmd.OutOrStdout(), viz.Table.String(summary))
-	return nil
 }
