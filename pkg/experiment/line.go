@@ -70,3 +70,42 @@ func (l Line) Find(preset Preset, rows []Row, pinned ...string) (Config, []Part,
 	parts, err := Parts(found)
 	return want, parts, err
 }
+
+// Requests asks for the runs of a table's lines, a seed after the other.
+func Requests[L any](lines []L, asks func(L) Line, preset Preset, seeds int) (requests []Request) {
+	for seed := 1; seed <= seeds; seed++ {
+		for _, l := range lines {
+			requests = append(requests, asks(l).Request(preset, seed))
+		}
+	}
+	return requests
+}
+
+// Found are rows of one of a table's lines that differ in their seed alone.
+type Found[L any] struct {
+	Line    L
+	Besides string // what tells them from other rows of the line, " (steps = 100 and 400)", or ""
+	Config  Config // the line's
+	Rows    []Row
+}
+
+// FindAll sorts rows by the lines of a table that they are of (Line.Find), those of the quick
+// preset before those of the papers'.
+func FindAll[L any](lines func(Preset) []L, asks func(L) Line, rows []Row, pinned ...string) (all []Found[L], err error) {
+	for _, preset := range []Preset{Quick, Paper} {
+		for _, l := range lines(preset) {
+			config, parts, err := asks(l).Find(preset, rows, pinned...)
+			if err != nil {
+				return nil, err
+			}
+			for _, part := range parts {
+				one := Found[L]{Line: l, Config: config, Rows: part.Rows}
+				if part.Unlike != "" {
+					one.Besides = " (" + part.Unlike + ")"
+				}
+				all = append(all, one)
+			}
+		}
+	}
+	return all, nil
+}

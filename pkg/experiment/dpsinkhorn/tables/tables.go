@@ -55,13 +55,8 @@ func init() {
 func (t table) Describe() plugin.Info { return t.Info }
 
 // Requests implements experiment.Sweep.
-func (t table) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		for _, l := range t.lines(preset) {
-			requests = append(requests, l.asks().Request(preset, seed))
-		}
-	}
-	return requests
+func (t table) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	return experiment.Requests(t.lines(preset), line.asks, preset, seeds)
 }
 
 // spending gives a training the least noise that proves its ε for all its steps: with

@@ -21,22 +21,12 @@ type measured struct {
 
 // found sorts runs by the lines of a table that they are of.
 func (t table) found(rows []experiment.Row) (all []measured, err error) {
-	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
-		for _, l := range t.lines(preset) {
-			config, parts, err := l.asks().Find(preset, rows, "inputs", "release") // of networks trained alike
-			if err != nil {
-				return nil, err
-			}
-			for _, part := range parts {
-				one := measured{l, *config.(*swae.Config), part.Rows}
-				if part.Unlike != "" {
-					one.label += " (" + part.Unlike + ")"
-				}
-				all = append(all, one)
-			}
-		}
+	found, err := experiment.FindAll(t.lines, line.asks, rows, "inputs", "release") // of networks trained alike
+	for _, f := range found {
+		f.Line.label += f.Besides
+		all = append(all, measured{f.Line, *f.Config.(*swae.Config), f.Rows})
 	}
-	return all, nil
+	return all, err
 }
 
 func (m measured) over(metric experiment.Metric) (mean, deviation float64) {

@@ -58,13 +58,8 @@ func init() {
 func (t table) Describe() plugin.Info { return t.Info }
 
 // Requests implements experiment.Sweep.
-func (t table) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		for _, l := range t.lines(preset) {
-			requests = append(requests, l.asks().Request(preset, seed))
-		}
-	}
-	return requests
+func (t table) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	return experiment.Requests(t.lines(preset), line.asks, preset, seeds)
 }
 
 // at are the settings of a data set and a budget.
