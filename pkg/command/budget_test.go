@@ -54,6 +54,19 @@ func init() {
 	})
 }
 
+// A head that is empty, of an unset variable, say, is no head.
+func TestVerifyWantsAHead(t *testing.T) {
+	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	mustMolehill(t, "budget", "create", "pebbles", "--epsilon", "5", "--delta", "1e-5", "--unlisted")
+	mustMolehill(t, "budget", "verify")
+	if said, err := molehill(t, "budget", "verify", "--head", ""); err == nil {
+		t.Errorf("verified by no head:\n%s", said)
+	}
+	if _, err := molehill(t, "budget", "end", "pebbles", "pebbles-0123"); err == nil || !strings.Contains(err.Error(), "budget history pebbles") {
+		t.Error(err)
+	}
+}
+
 // A budget that is a filter says how much of it is spent, and what that is proved for.
 func TestAdaptiveBudgets(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())

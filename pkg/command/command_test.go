@@ -144,6 +144,7 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"give one of them":                   {"run", "sketch-flow", "--epsilon", "2", "--set", "epsilon=3"},
 		"bins is 0":                          {"run", "sketch-flow", "--set", "bins=0"},
 		"--jobs 0; take at least 1":          {"sweep", "flows-table1", "--jobs", "0"},
+		"--set steps=1 and --set steps=2":    {"run", "five-gaussians", "--set", "steps=1", "--set", "steps=2"},
 		"from 2 to 5000000":                  {"run", "sketch-flow", "--set", "particles=100000000000"},
 		"batch is 0":                         {"run", "dpswflow-r", "--set", "batch=0"},
 		"use 64 or 72":                       {"run", "dpswflow-r", "--set", "directions=70", "--set", "dataset=glyphs"},
@@ -395,5 +396,21 @@ func TestWhatCannotBeWrittenIsRemembered(t *testing.T) {
 	fmt.Fprintln(out, "a table") // whose error nobody looks at
 	if !errors.Is(out.err, syscall.ENOSPC) {
 		t.Error(out.err)
+	}
+}
+
+// Where results cannot be written nothing is computed.
+func TestASweepWritesSomewhere(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("MOLEHILL_RUNS", filepath.Join(dir, "runs"))
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := molehill(t, "sweep", "five-gaussians", "--grid", "steps=1,2", "--out", file); err == nil || !strings.Contains(err.Error(), "nothing was computed") {
+		t.Error(err)
+	}
+	if made, err := filepath.Glob(filepath.Join(dir, "runs", "five-gaussians-*")); err != nil || len(made) > 0 {
+		t.Errorf("%q were made, %v", made, err)
 	}
 }

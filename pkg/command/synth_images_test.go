@@ -199,3 +199,19 @@ func TestSynthDoesNotPayForGreyImages(t *testing.T) {
 		t.Errorf("grey images were paid for:\n%s", status)
 	}
 }
+
+// The folder of the images is nowhere to write to, nor is one that holds it.
+func TestSynthImagesAreWrittenElsewhere(t *testing.T) {
+	made := ownImages(t, 4)
+	data := filepath.Join(filepath.Dir(made), "photos") // without an ending, as folders to write to are
+	if err := os.Rename(made, data); err != nil {
+		t.Fatal(err)
+	}
+	mustMolehill(t, "schema", data)
+	mustMolehill(t, "schema", "confirm", data+".schema.json", "--all")
+	for _, out := range []string{data, filepath.Dir(data)} {
+		if _, err := molehill(t, "synth", "--data", data, "--epsilon", "1", "--out", out, "--force"); err == nil || !strings.Contains(err.Error(), "which is read") || strings.Contains(err.Error(), "remove it") {
+			t.Errorf("--out %s: %v", out, err)
+		}
+	}
+}

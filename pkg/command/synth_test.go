@@ -334,6 +334,36 @@ func TestDeltaIsBelowOneInAllRowsWhoeverAsks(t *testing.T) {
 }
 
 // A draft that leaves out all columns is there to be edited.
+// A draft never takes the place of the rows.
+func TestADraftIsWrittenToAnotherFile(t *testing.T) {
+	data := ownTable(t, 20)
+	before, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := molehill(t, "schema", data, "--out", data, "--force"); err == nil || !strings.Contains(err.Error(), "is the file that is read") {
+		t.Error(err)
+	}
+	if after, err := os.ReadFile(data); err != nil || string(after) != string(before) {
+		t.Errorf("the rows are gone: %v", err)
+	}
+}
+
+// A setting is given once, and by its flag where it has one.
+func TestSynthTakesASettingOnce(t *testing.T) {
+	data := confirmedTable(t, 20)
+	synth := []string{"synth", "--data", data, "--epsilon", "1", "--out", filepath.Join(t.TempDir(), "made.csv")}
+	for want, more := range map[string][]string{
+		"--set sweeps=1 and --set sweeps=2; give one of them": {"--set", "sweeps=1", "--set", "sweeps=2"},
+		"there is a flag for it, --seed":                      {"--set", "seed=3"},
+		"there is a flag for it, --rows":                      {"--set", "images=3"},
+	} {
+		if _, err := molehill(t, append(synth, more...)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", more, err)
+		}
+	}
+}
+
 func TestADraftOfNothingIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(path, []byte("name,note\nAnna,a\nBo,b\nCleo,c\n"), 0o600); err != nil {

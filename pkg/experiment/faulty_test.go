@@ -188,6 +188,12 @@ func TestPromise(t *testing.T) {
 	if err := experiment.Releaser(r, quiet, noise.Keyed(key, false)).Release([]float64{1}, plan.Sensitivity, 0); err == nil || !strings.Contains(err.Error(), "another plan") {
 		t.Errorf("a releaser of another plan: %v", err)
 	}
+	// Nor is a δ that lets records out promised to anybody.
+	loose := plan
+	loose.Budget.Delta = 0.4
+	if _, err := promise(loose, 1, 2, 3); err == nil || !strings.Contains(err.Error(), "not below 1/3") {
+		t.Errorf("δ of 0.4 for 3 records: %v", err)
+	}
 	// The same run on other rows must not get the same noise.
 	if _, err := promise(plan, 1, 2, 4); err == nil {
 		t.Error("other records were promised under the same key")

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,9 @@ func (p Promise) Make(ctx context.Context, r *run.Run) (Paid, error) {
 // Later is Make for what begins on public rows, and may fail there: pay is to be called
 // before anything is computed from the records, and may be called again.
 func (p Promise) Later(ctx context.Context, r *run.Run) (pay func() (Paid, error), err error) {
+	if err := cmp.Or(CheckDelta(p.Plan.Budget, r.Spec.Research, p.Plan.Records), noise.CheckStd(p.Plan.NoiseStd)); err != nil {
+		return nil, err
+	}
 	key, err := r.Key()
 	if err != nil {
 		return nil, err
@@ -81,6 +85,15 @@ func (p Promise) Later(ctx context.Context, r *run.Run) (pay func() (Paid, error
 		}
 		return Paid{payment, Releaser(r, p.Plan, secret), statement}, nil
 	}), nil
+}
+
+// CheckDelta refuses the δ of a budget under which a method may publish one of n records
+// now and then, where that protects anybody: not in research, and not without a budget.
+func CheckDelta(b privacy.Budget, research bool, n int) error {
+	if research || !b.Private() || b.Delta*float64(n) < 1 {
+		return nil
+	}
+	return fmt.Errorf("delta is %g, which is not below 1/%d and so allows a method that publishes a record now and then; take a smaller one, such as %.0e", b.Delta, n, 0.1/float64(n))
 }
 
 // Releaser returns the releaser of the plan that a run has reserved, or will, which makes

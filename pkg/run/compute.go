@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"sync"
 	"time"
@@ -272,6 +273,12 @@ func (r *Run) keepResult(result Result) error {
 		return err
 	}
 	result.Finished = time.Now()
+	switch promised, err := readFile(r.path(privacyFile)); {
+	case err == nil:
+		result.Promised = digest(promised)
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("run: privacy statement of %s: %w", r.ID, err)
+	}
 	return writeAtomic(r.path(resultFile), 0o644, asJSON(result))
 }
 

@@ -29,6 +29,8 @@
 package run
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,6 +142,10 @@ type Result struct {
 	Metrics  Values    `json:"metrics"`
 	Note     string    `json:"note,omitempty"` // what a reader should know about the metrics
 	Finished time.Time `json:"finished"`       // set by Finish
+
+	// Promised is the SHA-256 of the privacy statement, set by Finish; "" where there is
+	// none, and of runs from before there was this field.
+	Promised string `json:"promised,omitempty"`
 }
 
 // Result returns the result of a finished run, and an error that wraps
@@ -177,11 +183,20 @@ type FailedError struct{ ID, Why string }
 
 func (e *FailedError) Error() string { return fmt.Sprintf("run: %s failed: %s", e.ID, e.Why) }
 
-// Privacy returns the run's privacy statement, the JSON that WritePrivacy wrote.
+// Privacy returns the run's privacy statement, the JSON that WritePrivacy wrote. Of a
+// finished run it has to be the one that the run ended with.
 func (r *Run) Privacy() (json.RawMessage, error) {
 	text, err := readFile(r.path(privacyFile))
 	if err == nil && !json.Valid(text) {
 		err = fmt.Errorf("%s is no whole JSON; restore it from a copy", r.path(privacyFile))
+	}
+	if result, unfinished := r.Result(); unfinished == nil && result.Promised != "" {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			err = fmt.Errorf("%s is gone; restore it from a copy", r.path(privacyFile))
+		case err == nil && digest(text) != result.Promised:
+			err = fmt.Errorf("%s is not what the run ended with; restore it from a copy", r.path(privacyFile))
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("run: privacy statement of %s: %w", r.ID, err)
@@ -191,6 +206,12 @@ func (r *Run) Privacy() (json.RawMessage, error) {
 
 // Store returns the store that the run is in.
 func (r *Run) Store() Store { return Store{Dir: filepath.Dir(r.Dir)} }
+
+// digest is a hash of a file of the run.
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
 
 // Statement returns what the run promises, what Privacy has as JSON. The error wraps
 // fs.ErrNotExist where it has promised nothing (yet).

@@ -507,3 +507,31 @@ func TestADamagedPromiseIsNoPromise(t *testing.T) {
 		}
 	}
 }
+
+// A finished run promises what it ended with, and nothing else that stands in the file.
+func TestAnEditedPromiseIsNoPromise(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.WritePrivacy(map[string]any{"epsilon": 1}), r.Finish(Result{}))
+	text, err := r.Privacy()
+	ok(t, err)
+	for _, edited := range []string{strings.Replace(string(text), "1", "0.01", 1), "{}"} {
+		ok(t, os.WriteFile(r.path(privacyFile), []byte(edited), 0o644))
+		if _, err := r.Privacy(); err == nil || !strings.Contains(err.Error(), "not what the run ended with") {
+			t.Errorf("%s: %v", edited, err)
+		}
+	}
+	ok(t, os.Remove(r.path(privacyFile)))
+	if _, err := r.Privacy(); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("without the file: %v", err)
+	}
+	ok(t, os.WriteFile(r.path(privacyFile), text, 0o644))
+	if again, err := r.Privacy(); err != nil || string(again) != string(text) {
+		t.Errorf("restored: %v", err)
+	}
+	// One that promised nothing says so.
+	none := acquired(t, Spec{Experiment: "b"})
+	ok(t, none.Finish(Result{}))
+	if _, err := none.Statement(); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}

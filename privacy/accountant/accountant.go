@@ -68,6 +68,9 @@ func checkDelta(delta float64) error {
 	if !(delta > 0 && delta < 1) {
 		return fmt.Errorf("accountant: want δ in (0, 1), usually well below one over the number of records; found %v", delta)
 	}
+	if delta < 0x1p-1022 { // whose logarithm math.Log gets wrong
+		return fmt.Errorf("accountant: δ = %v has lost digits; 1e-300 is the least that makes sense, and as good as none", delta)
+	}
 	return nil
 }
 

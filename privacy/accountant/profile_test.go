@@ -3,6 +3,7 @@ package accountant
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -198,5 +199,20 @@ func TestProfileUnderNoiseAtATinyDelta(t *testing.T) {
 	event := PoissonSampled{0.11676935521031698, Gaussian{810.3308260105016}}
 	if got := epsilon(t, PLD{}, event, AddRemove, 1.1000006377830841e-87); got < want*(1-1e-15) || got > want*(1+1e-6) {
 		t.Errorf("ε = %.17g, want %.17g", got, want)
+	}
+}
+
+// No accountant reckons with a δ that has lost digits, whose logarithm may be wrong; of the
+// least that has all it is right: ε of a Gaussian of σ = 1 at δ = 10⁻³⁰⁸ is 37.943
+// (mpmath 1.3, 80 digits).
+func TestDeltaAtTheEndOfNumbers(t *testing.T) {
+	event := Gaussian{NoiseMultiplier: 1}
+	for _, a := range []Accountant{PLD{}, RDP{}, GDP{}} {
+		if _, err := a.Epsilon(event, AddRemove, 1e-320); err == nil || !strings.Contains(err.Error(), "lost digits") {
+			t.Errorf("%s at δ = 1e-320: %v", a.Name(), err)
+		}
+		if found, err := a.Epsilon(event, AddRemove, 0x1p-1022); err != nil || found.Epsilon < 37.92 {
+			t.Errorf("%s at δ = 2.2e-308: ε = %v, %v", a.Name(), found.Epsilon, err)
+		}
 	}
 }

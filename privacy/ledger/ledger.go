@@ -271,6 +271,9 @@ func (l *Ledger) commit(ctx context.Context, dataset, id string, ended bool) (En
 		a := c.account(dataset)
 		reserved, ok := a.reserved[id]
 		if !ok {
+			if ended {
+				return Entry{}, fmt.Errorf("ledger: %s has no reservation %q that could be over; `molehill budget history %[1]s` lists those that there are", dataset, id)
+			}
 			return Entry{}, fmt.Errorf("ledger: %s has no reservation %q to commit; reserve before computing", dataset, id)
 		}
 		if at, ok := a.committed[id]; ok && at > reserved {

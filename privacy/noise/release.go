@@ -1,8 +1,10 @@
 package noise
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -86,9 +88,18 @@ func (s Source) Release(dst, values []float64, sigma, span float64, label string
 	return nil
 }
 
-func checkRelease(sigma float64, dst, values []float64) error {
-	if !(sigma >= 0x1p-900 && sigma <= 0x1p900) {
+// CheckStd says what is wrong with a standard deviation of a release's noise: it is 0, for
+// no noise, or so large or small that no grid fits below it.
+func CheckStd(sigma float64) error {
+	if sigma != 0 && !(sigma >= 0x1p-900 && sigma <= 0x1p900) {
 		return fmt.Errorf("noise: want a standard deviation between 2^-900 and 2^900 to release with, found %v", sigma)
+	}
+	return nil
+}
+
+func checkRelease(sigma float64, dst, values []float64) error {
+	if err := CheckStd(sigma); err != nil || sigma == 0 {
+		return cmp.Or(err, errors.New("noise: want a standard deviation above 0 to release with, found 0"))
 	}
 	if len(dst) != len(values) {
 		return fmt.Errorf("noise: want as many places as values, found %d places for %d values", len(dst), len(values))

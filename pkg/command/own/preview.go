@@ -10,7 +10,6 @@ import (
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
 	"molehill/privacy"
 )
@@ -18,15 +17,19 @@ import (
 // preview tells the keeper, before anything is paid, what does not agree with the
 // schema, and refuses to pay where that is most of the data: what came out would show
 // the schema and little else. It also tells of runs that have paid for the same. A run
-// that is there already has been seen.
+// that has paid already has been seen.
 func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) error {
 	id, err := spec.ID()
 	if err != nil {
 		return err
 	}
-	if _, err := store.Open(id); !errors.Is(err, run.ErrUnknown) {
-		s.again = err == nil
+	if r, err := store.Open(id); err == nil {
+		s.again = paidOrFinished(r)
+	} else if !errors.Is(err, run.ErrUnknown) {
 		return err
+	}
+	if s.again {
+		return nil
 	}
 	if err := experiment.CheckUnread(spec); err != nil {
 		return err
@@ -41,7 +44,7 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 	}
 	epsilon, err := privacy.ParseEpsilon(s.request.Settings["epsilon"])
 	if err == nil {
-		err = synth.CheckDelta(privacy.Budget{Epsilon: float64(epsilon), Delta: s.delta}, spec.Research, n)
+		err = experiment.CheckDelta(privacy.Budget{Epsilon: float64(epsilon), Delta: s.delta}, spec.Research, n)
 	}
 	if err != nil {
 		return fmt.Errorf("%w; nothing was computed, and nothing paid", err)
@@ -56,6 +59,15 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 		return s.tellBefore(cmd.Context(), cmd.ErrOrStderr(), store, spec)
 	}
 	return fmt.Errorf("%s; nothing was computed, and nothing paid. Mend the schema %s, or the data: `molehill schema check` lists all that disagrees", most, s.schema)
+}
+
+// paidOrFinished reports whether asking for a run again costs nothing.
+func paidOrFinished(r *run.Run) bool {
+	if state, err := r.State(); err == nil && state == run.Finished {
+		return true
+	}
+	receipt, err := r.Receipt()
+	return err == nil && receipt != ""
 }
 
 // lookAtTable returns what disagrees, and which column has hardly anything else.
@@ -92,8 +104,8 @@ func (s *synthesis) lookAtImages(ctx context.Context) (n int, faults []string, m
 	for _, fault := range found {
 		faults = append(faults, fault.String())
 	}
-	if grey := pictures.Grey(found); 2*grey > n {
-		most = fmt.Sprintf("%d of %d images would count as grey ones", grey, n)
+	if changed := pictures.Changed(found); 2*changed > n {
+		most = fmt.Sprintf("%d of %d images do not agree with the schema", changed, n)
 	}
 	return n, faults, most, nil
 }

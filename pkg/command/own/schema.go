@@ -48,6 +48,9 @@ looks at nothing before.`,
 			if name == "" {
 				name = dataName(args[0])
 			}
+			if same(args[0], out) {
+				return fmt.Errorf("--out %s is the file that is read; write to another", out)
+			}
 			if _, err := os.Lstat(out); err == nil && !force {
 				return fmt.Errorf("%s is there already; --force replaces it, and what you have confirmed in it", out)
 			}

@@ -185,12 +185,26 @@ func (s *synthesis) check() error {
 		if !ok {
 			return fmt.Errorf("--set %s: expected NAME=VALUE", setting)
 		}
-		if _, twice := s.request.Settings[name]; twice {
-			return fmt.Errorf("--set %s: there is a flag for it, --%s", setting, name)
+		if flag := flagOf(name); flag != "" {
+			return fmt.Errorf("--set %s: there is a flag for it, --%s", setting, flag)
+		}
+		if before, twice := s.request.Settings[name]; twice {
+			return fmt.Errorf("--set %s=%s and --set %s; give one of them", name, before, setting)
 		}
 		s.request.Settings[name] = value
 	}
 	return nil
+}
+
+// flagOf is the flag that a setting has, "" if it has none.
+func flagOf(setting string) string {
+	switch setting {
+	case "data", "schema", "epsilon", "delta", "method", "rows", "seed":
+		return setting
+	case "images":
+		return "rows"
+	}
+	return ""
 }
 
 // checkTable finds mistakes that only tables can have.

@@ -22,8 +22,12 @@ func (s *synthesis) checkImages() error {
 		return fmt.Errorf("--out %s ends in %q; expected %s, or no ending for a folder", s.out, ending, strings.Join(images.Formats, ", "))
 	}
 	for _, read := range []string{s.data, s.test} {
-		if read != "" && within(read, filepath.Dir(s.out)) {
+		switch {
+		case read == "":
+		case within(read, filepath.Dir(s.out)):
 			return fmt.Errorf("--out %s lies in %s, which is read; write to another folder", s.out, read)
+		case within(s.out, read):
+			return fmt.Errorf("--out %s holds %s, which is read; write to another folder", s.out, read)
 		}
 	}
 	if info, err := os.Lstat(s.out); err == nil && (info.IsDir() || s.folder()) {

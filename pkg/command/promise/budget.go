@@ -245,7 +245,7 @@ entries: keep it elsewhere, and give it to the next verify as --head. Only so is
 it found if somebody rewrote the ledger as a whole, or put back an older copy.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var head *ledger.Head
-			if known != "" {
+			if cmd.Flags().Changed("head") { // an unset variable's, say, would check nothing
 				h, err := ledger.ParseHead(known)
 				if err != nil {
 					return err

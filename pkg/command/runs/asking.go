@@ -39,6 +39,9 @@ func (a *asking) request(name string) (experiment.Request, error) {
 		if !ok {
 			return q, fmt.Errorf("--set %s: expected NAME=VALUE", s)
 		}
+		if before, twice := q.Settings[name]; twice {
+			return q, fmt.Errorf("--set %s=%s and --set %s; give one of them", name, before, s)
+		}
 		q.Settings[name] = value
 	}
 	if !a.given() {

@@ -99,6 +99,17 @@ them: a grid of 12 costs as much as 12 runs.`,
 			if cluster != nil && !cmd.Flags().Changed("jobs") {
 				jobs = 0 // no limit
 			}
+			if out == "" {
+				if out, err = p.folder(); err != nil {
+					return err
+				}
+				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", out)
+			}
+			if !missing && !detach {
+				if err := writable(out); err != nil {
+					return err
+				}
+			}
 			var runs []*run.Run
 			var w *run.Sweep
 			var broken []error
@@ -115,12 +126,6 @@ them: a grid of 12 costs as much as 12 runs.`,
 			}
 			if missing && len(runs) == 0 && with == nil {
 				return fmt.Errorf("none of the %d runs is finished: there is nothing to write", len(p.requests))
-			}
-			if out == "" {
-				if out, err = p.folder(); err != nil {
-					return err
-				}
-				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", out)
 			}
 			return p.write(cmd, store, runs, broken, out, measures)
 		},

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -185,5 +186,21 @@ func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []experi
 		return err
 	}
 	fmt.Fprint(cmd.OutOrStdout(), viz.Table.String(summary))
+	return nil
+}
+
+// writable makes a folder for results, and says before anything is computed if it cannot be
+// written to.
+func writable(out string) error {
+	err := os.MkdirAll(out, 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(out, ".molehill-*"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the results of the sweep: %w; nothing was computed, and nothing paid: --out names another folder", err)
+	}
 	return nil
 }

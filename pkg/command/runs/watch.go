@@ -72,11 +72,19 @@ func Watch(cmd *cobra.Command, r *run.Run) error {
 	case err != nil:
 		return err
 	case state == run.Failed:
-		return r.Failure()
+		return withReceipt(r, r.Failure())
 	case state == run.Interrupted:
 		return fmt.Errorf("%s was interrupted; the same command continues it", r.ID)
 	}
 	return nil
+}
+
+// withReceipt adds to why a run failed what it has paid all the same.
+func withReceipt(r *run.Run, failure error) error {
+	if receipt, err := r.Receipt(); failure != nil && err == nil && receipt != "" {
+		return fmt.Errorf("%w\nIt has paid: %s. The same request goes on from there at no further cost; with other settings it is another run, which pays for itself", failure, receipt)
+	}
+	return failure
 }
 
 // cancelled stops the computation, or takes it from the queue of a cluster.

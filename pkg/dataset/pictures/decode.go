@@ -37,7 +37,7 @@ var (
 	errImage  = errors.New("files that are no whole PNG or JPEG image")
 	errRead   = errors.New("files that cannot be read")
 	errClass  = errors.New("images of no class of the schema")
-	errRange  = errors.New("images with values outside [0, 1]")
+	errRange  = errors.New("images with values below 0 or above the schema's white")
 )
 
 // read writes the image of a file to dst, as fit does. The header is believed only as

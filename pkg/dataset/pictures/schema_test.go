@@ -134,7 +134,7 @@ func TestDraftsKnowTheLimits(t *testing.T) {
 		t.Fatal(s, err)
 	}
 	found, err := Glance(t.Context(), dir, s)
-	if err != nil || Grey(found) != 4 || len(found) != 4 {
+	if err != nil || Changed(found) != 4 || len(found) != 4 {
 		t.Errorf("found %v, %v; want four grey images and a file that is left out", found, err)
 	}
 	put(t, dir, map[string][]byte{"b/1.png": header(9000, 9000)})
@@ -184,4 +184,12 @@ func FuzzPicture(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Images of which nothing is used, and those whose values are moved, are not as they were;
+// what is left out is no image.
+func TestChangedImagesAreCounted(t *testing.T) {
+	if n := Changed([]Disagreement{{Count: 3, Became: asClamped}, {Count: 2, Became: asGrey}, {Count: 7, Became: notTaken}}); n != 5 {
+		t.Errorf("%d are changed, want 5", n)
+	}
 }

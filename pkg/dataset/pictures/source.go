@@ -69,10 +69,11 @@ func (d Disagreement) String() string {
 	return fmt.Sprintf("%d %s: %s; the first is %q", d.Count, d.What, d.Became, d.Example)
 }
 
-// Grey is how many records count as grey images: nothing of them is used.
-func Grey(found []Disagreement) (count int) {
+// Changed is how many records are not used as they are: they count as grey images, or some
+// of their values are moved.
+func Changed(found []Disagreement) (count int) {
 	for _, d := range found {
-		if d.Became == asGrey {
+		if d.Became != notTaken {
 			count += d.Count
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Max is the most bytes of a schema.
@@ -37,6 +38,9 @@ func Decode(from io.Reader, into any) error {
 	}
 	if len(text) > Max {
 		return fmt.Errorf("it has more than %d bytes; is it a schema?", Max)
+	}
+	if !utf8.Valid(text) { // encoding/json would put other characters in
+		return errors.New("it is no UTF-8; save it as UTF-8")
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if err := once(json.NewDecoder(bytes.NewReader(text)), deepest); err != nil {

@@ -45,3 +45,14 @@ func TestMistakesOfAFileAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// What is no UTF-8 would become other characters, which nobody has.
+func TestASchemaIsUTF8(t *testing.T) {
+	var into struct{ Name string }
+	if err := Decode(strings.NewReader("{\"name\": \"K\xf6ln\"}"), &into); err == nil || !strings.Contains(err.Error(), "save it as UTF-8") {
+		t.Errorf("%v, %q", err, into.Name)
+	}
+	if err := Decode(strings.NewReader("{\"name\": \"Köln\"}"), &into); err != nil || into.Name != "Köln" {
+		t.Errorf("%v, %q", err, into.Name)
+	}
+}

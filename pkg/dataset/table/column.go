@@ -85,7 +85,7 @@ func (c Column) checkNumeric() error {
 	case c.Low == nil || c.High == nil:
 		return errors.New("a numeric column needs low and high: the range that its values can have, known without looking at them")
 	case !(*c.Low < *c.High) || math.IsInf(*c.High-*c.Low, 0):
-		return fmt.Errorf("low is %v and high is %v; expected low below high and both finite; a column that always has one value is \"kind\": \"categorical\", or \"exclude\"", *c.Low, *c.High)
+		return fmt.Errorf("low is %v and high is %v; expected low below high, and a finite number from one to the other; a column that always has one value is \"kind\": \"categorical\", or \"exclude\"", *c.Low, *c.High)
 	case c.Decimals < 0 || c.Decimals > 12:
 		return fmt.Errorf("decimals is %d; expected 0 to 12", c.Decimals)
 	case c.Scale != "" && c.Scale != "linear" && c.Scale != "log":

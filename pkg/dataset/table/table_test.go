@@ -147,7 +147,7 @@ func TestASchemaSaysWhatIsWrongWithIt(t *testing.T) {
 		"separator":          func(s *Schema) { s.Separator = "ab" },
 		"two columns":        func(s *Schema) { s.Columns[1].Name = "age" },
 		"low and high":       func(s *Schema) { s.Columns[0].Low = nil },
-		"both finite":        func(s *Schema) { s.Columns[0].Low = number(500) },
+		"low below high":     func(s *Schema) { s.Columns[0].Low = number(500) },
 		"linear or log":      func(s *Schema) { s.Columns[0].Scale = "sqrt" },
 		"decimals":           func(s *Schema) { s.Columns[0].Decimals = -1 },
 		"unit":               func(s *Schema) { s.Columns[2].Unit = math.NaN() },

@@ -3,6 +3,7 @@ package privateflow
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -151,8 +152,11 @@ func (f *earlier) release() ([]float64, error) {
 		return nil, fmt.Errorf("the release of %s: %w", f.ID, err)
 	}
 	_, values, err := npy.ReadOf[float64](text)
+	if err == nil && slices.ContainsFunc(values, func(v float64) bool { return v-v != 0 }) {
+		err = errors.New("it has numbers that are not finite, which no run releases")
+	}
 	if err != nil {
-		return nil, fmt.Errorf("the release of %s: %w", f.ID, err)
+		return nil, fmt.Errorf("the release of %s, its artefact %s: %w; restore it from a copy", f.ID, releaseFile, err)
 	}
 	return values, nil
 }

@@ -2,6 +2,7 @@ package privateflow
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -136,6 +137,22 @@ func TestAReleaseIsUsedAgain(t *testing.T) {
 	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
 	first, err := made(t, store, "harmonic-flow", map[string]string{"epsilon": "2", "degree": "3"})
 	if err != nil {
+		t.Fatal(err)
+	}
+	// A release that was damaged is taken up by nobody.
+	kept := filepath.Join(first.Dir, "artefacts", releaseFile)
+	whole, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt := binary.LittleEndian.AppendUint64(slices.Clone(whole[:len(whole)-8]), math.Float64bits(math.NaN()))
+	if err := os.WriteFile(kept, spoilt, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := made(t, store, "harmonic-generator", map[string]string{"release": first.ID, "generated": "20"}); err == nil || !strings.Contains(err.Error(), "not finite") || !strings.Contains(err.Error(), releaseFile) {
+		t.Errorf("a release with a number that is none: %v", err)
+	}
+	if err := os.WriteFile(kept, whole, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	generator, err := made(t, store, "harmonic-generator", map[string]string{"release": first.ID, "generated": "20"})

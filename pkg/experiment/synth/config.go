@@ -13,7 +13,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -156,15 +155,6 @@ func fileSum(path string) ([]byte, error) {
 
 func (c *Config) budget() privacy.Budget {
 	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
-}
-
-// CheckDelta refuses the δ of a budget under which a method may publish one of n records
-// now and then, where that protects anybody: not in research, and not without a budget.
-func CheckDelta(b privacy.Budget, research bool, n int) error {
-	if research || !b.Private() || b.Delta*float64(n) < 1 {
-		return nil
-	}
-	return fmt.Errorf("delta is %g, which is not below 1/%d and so allows a method that publishes a record now and then; take a smaller one, such as %.0e", b.Delta, n, 0.1/float64(n))
 }
 
 // Own begins the names under which the ledger books what is spent on tables.

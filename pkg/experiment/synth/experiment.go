@@ -166,9 +166,6 @@ func (c *Config) read(ctx context.Context, r *run.Run) (private *table.Table, er
 
 // promise plans, binds and pays, before the first release.
 func (c *Config) promise(ctx context.Context, r *run.Run, private *table.Table, m method) (paid experiment.Paid, releases int, err error) {
-	if err := CheckDelta(c.budget(), r.Spec.Research, private.Len()); err != nil {
-		return paid, 0, err
-	}
 	plan, err := m.Plan(private.Len())
 	if err != nil {
 		return paid, 0, err

@@ -125,9 +125,6 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 // promise plans, binds and pays, before the first release.
 func (c *Config) promise(ctx context.Context, r *run.Run, m method, schema *pictures.Schema, with code, private encoded) (paid experiment.Paid, steps int, err error) {
 	n := private.points.Len()
-	if err := synth.CheckDelta(c.budget(), r.Spec.Research, n); err != nil {
-		return paid, 0, err
-	}
 	plan, err := m.Plan(n)
 	if err != nil {
 		return paid, 0, err

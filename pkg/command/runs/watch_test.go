@@ -1,0 +1,33 @@
+package runs
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"molehill/pkg/run"
+)
+
+// A failure of a run that has paid says so.
+func TestAFailureTellsWhatItHasPaid(t *testing.T) {
+	r, err := run.Store{Dir: t.TempDir()}.Create(run.Spec{Experiment: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("the loss is NaN")
+	if err := withReceipt(r, broken); err != broken {
+		t.Errorf("before it pays: %v", err)
+	}
+	if err := r.Paid("entry 7 of the ledger"); err != nil {
+		t.Fatal(err)
+	}
+	if err := withReceipt(r, broken); !errors.Is(err, broken) || !strings.Contains(err.Error(), "It has paid: entry 7 of the ledger.") {
+		t.Errorf("after it has paid: %v", err)
+	}
+	if err := errors.Join(withReceipt(r, nil), r.Release()); err != nil {
+		t.Error(err)
+	}
+}
