@@ -143,6 +143,7 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"add --set stack=false":              {"run", "dpswflow-r", "--set", "published=true", "--epsilon", "10"},
 		"give one of them":                   {"run", "sketch-flow", "--epsilon", "2", "--set", "epsilon=3"},
 		"bins is 0":                          {"run", "sketch-flow", "--set", "bins=0"},
+		"--preset is empty":                  {"run", "five-gaussians", "--preset", ""},
 		"--jobs 0; take at least 1":          {"sweep", "flows-table1", "--jobs", "0"},
 		"--set steps=1 and --set steps=2":    {"run", "five-gaussians", "--set", "steps=1", "--set", "steps=2"},
 		"from 2 to 5000000":                  {"run", "sketch-flow", "--set", "particles=100000000000"},

@@ -95,3 +95,12 @@ func SyncFolder(dir string) error {
 	}
 	return nil
 }
+
+// Writable says why nothing can be written in a folder, nil if something can.
+func Writable(folder string) error {
+	probe, err := os.CreateTemp(folder, "."+mark+"*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}

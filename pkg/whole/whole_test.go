@@ -88,3 +88,16 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("the file itself is taken for a leftover, %v", err)
 	}
 }
+
+func TestWritable(t *testing.T) {
+	dir := t.TempDir()
+	if err := Writable(dir); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("%v are left, %v", entries, err)
+	}
+	if err := Writable(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}

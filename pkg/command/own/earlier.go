@@ -74,12 +74,17 @@ func tellEarlier(out io.Writer, store run.Store, name string, wanted map[string]
 	if err != nil {
 		return err
 	}
+	const most = 5 // lines, of which each says nearly the same
+	told := 0
 	for _, e := range entries {
 		if e.Run == nil {
 			continue
 		}
 		settings := settingsOf(e.Run.Spec)
 		if !sameData(settings, wanted) || !pays(settings) || !paid(e.Run) {
+			continue
+		}
+		if told++; told > most {
 			continue
 		}
 		statement, err := e.Run.Statement()
@@ -93,6 +98,9 @@ func tellEarlier(out io.Writer, store run.Store, name string, wanted map[string]
 		} else {
 			fmt.Fprintf(out, "`molehill budget status %s` says what all come to.\n", name)
 		}
+	}
+	if told > most {
+		fmt.Fprintf(out, "%d more runs were made of the same data; `molehill runs` lists them.\n", told-most)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
+	"molehill/pkg/whole"
 )
 
 // synthesis is what the flags of synth say.
@@ -116,15 +117,6 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// writable says why a file cannot be written into a folder.
-func writable(folder string) error {
-	probe, err := os.CreateTemp(folder, ".molehill-*")
-	if err != nil {
-		return err
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
-}
-
 // check turns flags into settings, and finds mistakes before anything is spent.
 func (s *synthesis) check() error {
 	if s.schema == "" {
@@ -160,7 +152,7 @@ func (s *synthesis) check() error {
 	if folder, err := os.Stat(filepath.Dir(s.out)); err != nil || !folder.IsDir() {
 		return errors.Join(fmt.Errorf("no folder for %s", s.out), err)
 	}
-	if err := writable(filepath.Dir(s.out)); err != nil {
+	if err := whole.Writable(filepath.Dir(s.out)); err != nil {
 		return fmt.Errorf("--out %s: nothing can be written there, and nothing was paid: %w", s.out, err)
 	}
 	for _, path := range []string{s.data, s.schema, s.test} {

@@ -44,6 +44,9 @@ func (a *asking) request(name string) (experiment.Request, error) {
 		}
 		q.Settings[name] = value
 	}
+	if a.preset == "" { // of an unset variable, say: the quick one would be paid for
+		return q, fmt.Errorf("--preset is empty; it is %s or %s, or leave the flag out for %[1]s", experiment.Quick, experiment.Paper)
+	}
 	if !a.given() {
 		return q, nil
 	}

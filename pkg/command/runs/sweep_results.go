@@ -2,7 +2,6 @@ package runs
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/lab"
 	"molehill/pkg/run"
+	"molehill/pkg/whole"
 	"molehill/viz"
 )
 
@@ -194,10 +194,7 @@ func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []experi
 func writable(out string) error {
 	err := os.MkdirAll(out, 0o755)
 	if err == nil {
-		var probe *os.File
-		if probe, err = os.CreateTemp(out, ".molehill-*"); err == nil {
-			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
-		}
+		err = whole.Writable(out)
 	}
 	if err != nil {
 		return fmt.Errorf("the results of the sweep: %w; nothing was computed, and nothing paid: --out names another folder", err)

@@ -171,6 +171,8 @@ func (c Column) onlyFor(kind Kind) error {
 		return fmt.Errorf("first and last are for date columns, this one is %s", kind)
 	case kind != Date && kind != Numeric && c.Format != "":
 		return fmt.Errorf("format is for numeric and date columns, this one is %s", kind)
+	case kind != Date && kind != Numeric && c.Bins != 0:
+		return fmt.Errorf("bins are for numeric and date columns, this one is %s", kind)
 	case (kind == Numeric || kind == Date) && c.Values != nil:
 		return fmt.Errorf("values are for categorical and ordinal columns, this one is %s", kind)
 	}
