@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -346,6 +347,17 @@ func TestADraftIsWrittenToAnotherFile(t *testing.T) {
 	}
 	if after, err := os.ReadFile(data); err != nil || string(after) != string(before) {
 		t.Errorf("the rows are gone: %v", err)
+	}
+}
+
+// A pipe is no table: it would be empty the second time, and stop a program that opens it.
+func TestAPipeIsNoTable(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "people.csv")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := molehill(t, "schema", pipe); err == nil || !strings.Contains(err.Error(), "write what it gives to a file") {
+		t.Error(err)
 	}
 }
 

@@ -41,8 +41,11 @@ func Look(data []byte) (View, error) {
 		return View{}, fmt.Errorf("expected a header of %d bytes, found %d", length, len(data)-start)
 	}
 	match := header.FindSubmatch(data[start : start+length])
-	if match == nil || string(match[2]) == "True" {
-		return View{}, fmt.Errorf("expected an array of numbers in C order, found %.80q; save it with np.ascontiguousarray", data[start:start+length])
+	switch {
+	case match == nil:
+		return View{}, fmt.Errorf("expected an array of whole or floating-point numbers in this machine's byte order, found %.80q; convert it with astype, days to their number from 1970", data[start:start+length])
+	case string(match[2]) == "True":
+		return View{}, fmt.Errorf("expected an array in C order, found %.80q; save it with np.ascontiguousarray", data[start:start+length])
 	}
 	v := View{Kind: strings.TrimLeft(string(match[1]), "<|="), Data: data[start+length:]}
 	if v.size = sizes[v.Kind]; v.size == 0 {

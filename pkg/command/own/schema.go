@@ -114,6 +114,9 @@ func look(path string) (os.FileInfo, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: no such file or folder; expected a table (.csv, .tsv, .parquet or .npz), or images in a folder or .npz", path)
 	}
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() { // a pipe, say, which can be read once and stops a program that opens it
+		err = fmt.Errorf("%s is neither a file nor a folder; write what it gives to a file first", path)
+	}
 	return info, err
 }
 

@@ -2,7 +2,6 @@ package pictures
 
 import (
 	"archive/zip"
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -99,7 +98,7 @@ func TestAnArchiveIsRead(t *testing.T) {
 		"expected [images, hei": {"x": npyOf("|u1", "4,", []byte{1, 2, 3, 4})},
 		"1 or 3 channels":       {"x": npyOf("|u1", "1, 1, 1, 4", []byte{1, 2, 3, 4})},
 		"needs 400000000 bytes": {"x": npyOf("|u1", "4, 10000, 10000", []byte{1})},
-		"C order":               {"x": bytes.Replace(x, []byte("False"), []byte("True"), 1)},
+		"C order":               {"x": []byte(strings.NewReplacer("False", "True", ", }", ",  }").Replace(string(x)))}, // of the same length
 		"of type":               {"x": npyOf("<c8", "1, 1, 1", []float32{1, 1})},
 	} {
 		if _, err := Open(archiveOf(t, arrays), whiteAt(255, schemaOf(Shape{2, 2, 1}, "3", "7"))); err == nil || !strings.Contains(err.Error(), want) {

@@ -41,6 +41,9 @@ func openFolder(dir string, schema *Schema) (*folder, error) {
 	if err := f.list(lister(root)); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
+	if deep := func(d Disagreement) bool { return d.What == leftDeep }; len(f.files) == 0 && schema.Classes == nil && slices.ContainsFunc(f.left, deep) {
+		return nil, errors.Join(errors.New("no images but in subfolders, and the schema has no classes; draft it again, or give it \"classes\": a name for each subfolder"), root.Close())
+	}
 	if len(f.files) == 0 {
 		return nil, errors.Join(fmt.Errorf("no images; expected files that end in %s, in the folder or in a subfolder for each class", strings.Join(Endings, ", ")), root.Close())
 	}
