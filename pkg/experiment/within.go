@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,12 +22,6 @@ func Positive(name string, value float64) error {
 		return fmt.Errorf("%s is %v; it must be finite and above 0", name, value)
 	}
 	return nil
-}
-
-// LearningRate is Positive for the rate of an optimiser, which no training survives that is
-// larger than a thousand.
-func LearningRate(rate float64) error {
-	return cmp.Or(Positive("learning_rate", rate), Within("learning_rate", rate, 0, 1000))
 }
 
 // OneOf says what is wrong with a setting that has to be one of some words, nil if it is.

@@ -87,7 +87,7 @@ func (c *Config) Check() error {
 		return fmt.Errorf("share is %v; a step looks at some of each group, above 0 and at most 1", c.Share)
 	}
 	if err := cmp.Or(
-		experiment.LearningRate(c.LearningRate),
+		experiment.Positive("learning_rate", c.LearningRate),
 		experiment.Positive("loss_limit", c.LossLimit),
 		experiment.Positive("output_limit", c.Limit),
 		experiment.Positive("jacobian", c.Jacobian),
