@@ -172,7 +172,7 @@ func TestRDPBelowTheLeastNumber(t *testing.T) {
 func TestExtremeButValidEventsHaveAnEpsilon(t *testing.T) {
 	for _, sigma := range []float64{5e-324, 1e-100, 1e-5, 1e5, 1e90, 1e160, math.MaxFloat64} {
 		for _, rate := range []float64{5e-324, 1e-200, 1e-16, 1 - 1e-16} {
-			for _, delta := range []float64{5e-324, 1e-30, 1 - 1e-16} {
+			for _, delta := range []float64{0x1p-1022, 1e-30, 1 - 1e-16} {
 				for _, a := range []Accountant{RDP{}, RDP{Classic: true}, Moments{}} {
 					got := epsilon(t, a, SelfComposed{PoissonSampled{rate, Gaussian{sigma}}, math.MaxInt}, AddRemove, delta)
 					if !(got >= 0) || sigma >= 1e-100 && math.IsInf(got, 1) {
