@@ -30,7 +30,7 @@ func TestTablesAreComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, row := range rows {
-			if len(row.Metrics) == 0 || row.Seconds <= 0 || row.Computed.Go == "" || row.Computed.Backend == "" || row.Computed.Revision == "" || row.Computed.Host != "" {
+			if len(row.Metrics) == 0 || !(row.Seconds > 0) || row.Computed.Go == "" || row.Computed.Backend == "" || row.Computed.Revision == "" || row.Computed.Host != "" {
 				t.Errorf("%s: %s is incomplete, computed by %+v", name, row.Run, row.Computed)
 			}
 			if strings.Contains(string(row.Config), `"/`) || strings.Contains(row.Computed.Data+row.Computed.Paid, "/") {
