@@ -39,7 +39,7 @@ func TestPlansAtTheLimitsKeepTheirBudget(t *testing.T) {
 			continue
 		}
 		r, err := accountant.Tightest{}.Epsilon(q.Event(), q.Sensitivity.Relation, q.Budget.Delta)
-		if err != nil || r.Epsilon > p.Budget.Epsilon {
+		if err != nil || !(r.Epsilon <= p.Budget.Epsilon) {
 			t.Errorf("%v: ε = %v is proved of a plan for %v (%v)", p.Sampler, r.Epsilon, p.Budget.Epsilon, err)
 		}
 	}
@@ -68,13 +68,13 @@ func TestCalibratedPlansKeepTheirBudget(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if e := float64(s.Epsilon()); e > p.Budget.Epsilon || e < 0.99*p.Budget.Epsilon {
+		if e := float64(s.Epsilon()); !(e <= p.Budget.Epsilon && e >= 0.99*p.Budget.Epsilon) {
 			t.Errorf("%s: ε = %v for a budget of %v; want at most that, and not much less", name, e, p.Budget.Epsilon)
 		}
 		// Half the noise must not pass for the same promise.
 		weak := p
 		weak.NoiseStd /= 2
-		if s, err := weak.Statement(noise.Seeded(1), nil); err != nil || float64(s.Epsilon()) < 1.3*p.Budget.Epsilon {
+		if s, err := weak.Statement(noise.Seeded(1), nil); err != nil || !(float64(s.Epsilon()) >= 1.3*p.Budget.Epsilon) {
 			t.Errorf("%s: half the noise is said to give ε = %v (%v), the plan's is %v", name, s.Epsilon(), err, p.Budget.Epsilon)
 		}
 	}
@@ -89,7 +89,7 @@ func TestNoiseIsThatOfTheAnalyticGaussian(t *testing.T) {
 	mu := 1 / p.NoiseMultiplier()
 	phi := distuv.UnitNormal.CDF
 	delta := phi(mu/2-2/mu) - math.Exp(2)*phi(-mu/2-2/mu)
-	if delta > 1e-6 || delta < 0.999e-6 {
+	if !(delta <= 1e-6 && delta >= 0.999e-6) {
 		t.Errorf("the noise gives δ = %v at ε = 2, want 10⁻⁶", delta)
 	}
 }
@@ -118,11 +118,11 @@ func TestReleaseOfZerosIsThePlannedNoise(t *testing.T) {
 		}
 		return d * math.Sqrt(n)
 	}
-	if s := statistic(p.NoiseStd); s > 2.7 {
+	if s := statistic(p.NoiseStd); !(s <= 2.7) {
 		t.Errorf("KS statistic %v against the planned noise", s)
 	}
 	for _, factor := range []float64{2. / 3, 3. / 2} {
-		if s := statistic(factor * p.NoiseStd); s < 2.7 {
+		if s := statistic(factor * p.NoiseStd); !(s >= 2.7) {
 			t.Errorf("KS statistic %v against %v times the planned noise: the test has no power", s, factor)
 		}
 	}
@@ -186,7 +186,7 @@ func TestReleaserMakesEachReleaseOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range second {
-		if math.Abs(second[i]-first[i]) < 0.01*p.NoiseStd {
+		if !(math.Abs(second[i]-first[i]) >= 0.01*p.NoiseStd) {
 			t.Errorf("two plans under one key released %v and %v", first[i], second[i])
 		}
 	}
@@ -328,7 +328,7 @@ func TestReleasesOfDifferentSensitivity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := float64(s.Epsilon()); got < exact.Epsilon || got > 1.01*exact.Epsilon {
+	if got := float64(s.Epsilon()); !(got >= exact.Epsilon && got <= 1.01*exact.Epsilon) {
 		t.Errorf("ε = %v, exactly %v; want at least that and at most 1 %% more", got, exact.Epsilon)
 	}
 	r := p.Releaser(noise.Seeded(1))
@@ -362,11 +362,11 @@ func TestGridOfInsensitiveReleasesIsPaidFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := float64(s.Epsilon()); got > p.Budget.Epsilon || got < 0.999*p.Budget.Epsilon {
+	if got := float64(s.Epsilon()); !(got <= p.Budget.Epsilon && got >= 0.999*p.Budget.Epsilon) {
 		t.Errorf("calibrated for ε = %v, proved %v", p.Budget.Epsilon, got)
 	}
 	p.Each, p.Steps = nil, 1
-	if s, err = p.Statement(noise.Seeded(1), nil); err != nil || float64(s.Epsilon()) > (1-1e-6)*p.Budget.Epsilon {
+	if s, err = p.Statement(noise.Seeded(1), nil); err != nil || !(float64(s.Epsilon()) <= (1-1e-6)*p.Budget.Epsilon) {
 		t.Errorf("without the insensitive ones ε = %v, %v; they were to cost something", s.Epsilon(), err)
 	}
 }
@@ -612,14 +612,14 @@ func TestReleasesOfMillionsOfRecordsAreWhole(t *testing.T) {
 		if err := plan.Releaser(noise.Seeded(1)).Release(values, plan.Sensitivity, 0); err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(values[0]-count) > 8*plan.NoiseStd || math.Abs(values[1]) > 8*plan.NoiseStd {
+		if !(math.Abs(values[0]-count) <= 8*plan.NoiseStd && math.Abs(values[1]) <= 8*plan.NoiseStd) {
 			t.Errorf("%d records and none are released as %v, with noise of %v", records, values, plan.NoiseStd)
 		}
-		if inflation := plan.Inflation(); inflation < noise.GridInflation(plan.NoiseStd, count, 1000) {
+		if inflation := plan.Inflation(); !(inflation >= noise.GridInflation(plan.NoiseStd, count, 1000)) {
 			t.Errorf("%d records: rounding is planned to add %v", records, inflation)
 		}
 		s, err := plan.Statement(noise.Seeded(1), nil)
-		if err != nil || float64(s.Epsilon()) > 10*(1+1e-9) {
+		if err != nil || !(float64(s.Epsilon()) <= 10*(1+1e-9)) {
 			t.Errorf("%d records: ε = %v, %v", records, s.Epsilon(), err)
 		}
 		if coarse := strings.Contains(s.String(), "so coarse"); coarse != (records > 1_000_000) {
@@ -666,7 +666,7 @@ func TestPoissonSamplesPayForTheGridOnBothSides(t *testing.T) {
 		if !(moved > clip*(1+1e-9)) {
 			t.Errorf("%v: rounding moves a record's %v to %v: no attack", relation, clip, moved)
 		}
-		if moved > covered {
+		if !(moved <= covered) {
 			t.Errorf("%v: a record moves the rounded sum by %.9g, and %.9g is accounted for", relation, moved, covered)
 		}
 	}

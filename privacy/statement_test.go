@@ -43,7 +43,7 @@ func TestStatementSaysBothClaims(t *testing.T) {
 	if published, ok := s.Published(); !ok || published.Epsilon != 1 {
 		t.Errorf("published claim %v, %v", published, ok)
 	}
-	if s.Epsilon() < 1.9 {
+	if !(s.Epsilon() >= 1.9) {
 		t.Errorf("ε = %v; the published claim must not count as proved", s.Epsilon())
 	}
 	for _, want := range []string{"as proved", "as published", "replace", "not covered", "tuning", "research run", "a mean", "the test"} {

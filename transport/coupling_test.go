@@ -57,13 +57,13 @@ func TestPlanHasBothMarginalsAndIsMonotone(t *testing.T) {
 			for k, pair := range plan {
 				left[pair.I] += pair.Mass
 				right[pair.J] += pair.Mass
-				if !(pair.Mass > 0) || k > 0 && (l.X[pair.I] < l.X[plan[k-1].I] || l.Y[pair.J] < l.Y[plan[k-1].J]) {
+				if !(pair.Mass > 0) || k > 0 && (!(l.X[pair.I] >= l.X[plan[k-1].I] && l.Y[pair.J] >= l.Y[plan[k-1].J])) {
 					t.Fatalf("%v: pair %v after %v is not monotone", size, pair, plan[k-1])
 				}
 			}
 			for _, side := range []struct{ got, want []float64 }{{left, Shares(l.A, n)}, {right, Shares(l.B, m)}} {
 				for i, want := range side.want {
-					if math.Abs(side.got[i]-want) > 1e-15 {
+					if !(math.Abs(side.got[i]-want) <= 1e-15) {
 						t.Fatalf("%v: a marginal is %v, want %v", size, side.got[i], want)
 					}
 				}
@@ -108,7 +108,7 @@ func TestCostIsTheLeastOverPermutations(t *testing.T) {
 				}
 			}
 			visit(0)
-			if got, err := solve(t, l).Cost(p); err != nil || math.Abs(got-least) > 1e-12 {
+			if got, err := solve(t, l).Cost(p); err != nil || !(math.Abs(got-least) <= 1e-12) {
 				t.Errorf("p = %v: cost %v, %v; the best permutation has %v", p, got, err, least)
 			}
 		}
@@ -141,7 +141,7 @@ func TestWeightsAreRepetitions(t *testing.T) {
 			repeated.Y = append(repeated.Y, slices.Repeat([]float64{v}, int(l.B[j])*sumA)...)
 		}
 		for _, p := range []float64{1, 1.5, 2, 3} {
-			if got, want := distance(t, l, p), distance(t, repeated, p); math.Abs(got-want) > 1e-12 {
+			if got, want := distance(t, l, p), distance(t, repeated, p); !(math.Abs(got-want) <= 1e-12) {
 				t.Errorf("p = %v: W = %v, repeated %v", p, got, want)
 			}
 		}
@@ -158,12 +158,12 @@ func TestWeightsAreRepetitions(t *testing.T) {
 			var sum float64
 			for range int(w) * sumB {
 				sum += longX[at]
-				if math.Abs(longMapped[at]-mapped[i]) > 1e-12 {
+				if !(math.Abs(longMapped[at]-mapped[i]) <= 1e-12) {
 					t.Errorf("T(x_%d) = %v, repeated %v", i, mapped[i], longMapped[at])
 				}
 				at++
 			}
-			if math.Abs(byX[i]-sum) > 1e-12 {
+			if !(math.Abs(byX[i]-sum) <= 1e-12) {
 				t.Errorf("∂/∂x_%d = %v, repeated %v", i, byX[i], sum)
 			}
 		}
@@ -174,7 +174,7 @@ func TestWeightsAreRepetitions(t *testing.T) {
 				sum += longY[at]
 				at++
 			}
-			if math.Abs(byY[j]-sum) > 1e-12 {
+			if !(math.Abs(byY[j]-sum) <= 1e-12) {
 				t.Errorf("∂/∂y_%d = %v, repeated %v", j, byY[j], sum)
 			}
 		}
@@ -205,12 +205,12 @@ func TestLineDoesNotDependOnTheOrderOfPoints(t *testing.T) {
 			after, afterY, _ := solve(t, q).Gradient(p)
 			mapped, mappedAfter := solve(t, l).Map(), solve(t, q).Map()
 			for to, from := range order {
-				if math.Abs(after[to]-before[from]) > 1e-14 || math.Abs(mapped[from]-mappedAfter[to]) > 1e-14 {
+				if !(math.Abs(after[to]-before[from]) <= 1e-14 && math.Abs(mapped[from]-mappedAfter[to]) <= 1e-14) {
 					t.Fatalf("p = %v, %+v: derivative %v and target %v become %v and %v", p, l, before[from], mapped[from], after[to], mappedAfter[to])
 				}
 			}
 			for j := range beforeY {
-				if math.Abs(beforeY[j]-afterY[j]) > 1e-14 {
+				if !(math.Abs(beforeY[j]-afterY[j]) <= 1e-14) {
 					t.Fatalf("p = %v: derivatives of Y change from %v to %v", p, beforeY, afterY)
 				}
 			}
@@ -224,7 +224,7 @@ func TestMapIsTheMeanOfThePlan(t *testing.T) {
 	l := Line{X: []float64{2, 1.5, 1}, A: []float64{3, 0, 3}, Y: []float64{30, 10, 20}}
 	want := []float64{80. / 3, 20, 40. / 3}
 	for i, got := range solve(t, l).Map() {
-		if math.Abs(got-want[i]) > 1e-14 {
+		if !(math.Abs(got-want[i]) <= 1e-14) {
 			t.Errorf("T(%v) = %v, want %v", l.X[i], got, want[i])
 		}
 	}
@@ -250,7 +250,7 @@ func TestRoundedWeightsLeaveNoDust(t *testing.T) {
 			l.X, l.A = append(l.X, at), append(l.A, whole)
 			l.Y, l.B = append(l.Y, at, at), append(l.B, part, whole-part)
 		}
-		if d := distance(t, l, 2); d > 1e-12 {
+		if d := distance(t, l, 2); !(d <= 1e-12) {
 			t.Errorf("n = %d: a sample cut in two is %v away from itself", n, d)
 		}
 	}

@@ -44,7 +44,7 @@ func TestLineGradient(t *testing.T) {
 					side.points[i] = v - step
 					down, _ := solve(t, l).Cost(p)
 					side.points[i] = v
-					if want := (up - down) / (2 * step); math.Abs(side.by[i]-want) > 1e-7 {
+					if want := (up - down) / (2 * step); !(math.Abs(side.by[i]-want) <= 1e-7) {
 						t.Errorf("p = %v: derivative %v, want %v", p, side.by[i], want)
 					}
 				}
@@ -67,7 +67,7 @@ func TestLineGradient(t *testing.T) {
 				overlap := min((si+1)/float64(n), (tj+1)/float64(m)) - max(si/float64(n), tj/float64(m))
 				want += 2 * max(0, overlap) * (x - y)
 			}
-			if math.Abs(byX[i]-want) > 1e-12 {
+			if !(math.Abs(byX[i]-want) <= 1e-12) {
 				t.Errorf("∂/∂x_%d = %v, Proposition 3.2 has %v", i, byX[i], want)
 			}
 		}
@@ -89,24 +89,24 @@ func TestLineLaws(t *testing.T) {
 			}
 		}
 		for _, p := range []float64{1, 1.5, 2, 4} {
-			if d := distance(t, Line{X: l.X, Y: shifted, A: l.A, B: l.A}, p); math.Abs(d-c) > 1e-12 {
+			if d := distance(t, Line{X: l.X, Y: shifted, A: l.A, B: l.A}, p); !(math.Abs(d-c) <= 1e-12) {
 				t.Errorf("p = %v: a translation by %v is at distance %v", p, c, d)
 			}
 			if d := distance(t, Line{X: l.X, Y: l.X, A: l.A, B: l.A}, p); d != 0 {
 				t.Errorf("p = %v: distance to itself is %v", p, d)
 			}
 			xy := distance(t, l, p)
-			if yx := distance(t, Line{X: l.Y, Y: l.X, A: l.B, B: l.A}, p); math.Abs(xy-yx) > 1e-12 {
+			if yx := distance(t, Line{X: l.Y, Y: l.X, A: l.B, B: l.A}, p); !(math.Abs(xy-yx) <= 1e-12) {
 				t.Errorf("p = %v: not symmetric: %v and %v", p, xy, yx)
 			}
-			if d := distance(t, Line{X: scaled[0], Y: scaled[1], A: l.A, B: l.B}, p); math.Abs(d-c*xy) > 1e-12*(1+d) {
+			if d := distance(t, Line{X: scaled[0], Y: scaled[1], A: l.A, B: l.B}, p); !(math.Abs(d-c*xy) <= 1e-12*(1+d)) {
 				t.Errorf("p = %v: scaled by −%v: %v, want %v", p, c, d, c*xy)
 			}
 			xz, zy := distance(t, Line{X: l.X, Y: z, A: l.A}, p), distance(t, Line{X: z, Y: l.Y, B: l.B}, p)
-			if xy > xz+zy+1e-12 {
+			if !(xy <= xz+zy+1e-12) {
 				t.Errorf("p = %v: triangle inequality fails: %v > %v + %v", p, xy, xz, zy)
 			}
-			if more := distance(t, l, p+0.5); more < xy-1e-12 {
+			if more := distance(t, l, p+0.5); !(more >= xy-1e-12) {
 				t.Errorf("W_p falls with p: %v at %v, %v at %v", xy, p, more, p+0.5)
 			}
 		}
@@ -118,13 +118,13 @@ func TestDistanceReachesFurtherThanCost(t *testing.T) {
 	if _, err := solve(t, far).Cost(2); err == nil || !strings.Contains(err.Error(), "overflow") {
 		t.Errorf("W₂² of 10²⁰⁰: error %v", err)
 	}
-	if d := distance(t, far, 2); math.Abs(d/1e200-math.Sqrt(6.5)) > 1e-12 {
+	if d := distance(t, far, 2); !(math.Abs(d/1e200-math.Sqrt(6.5)) <= 1e-12) {
 		t.Errorf("W₂ = %v", d)
 	}
 	if _, _, err := solve(t, far).Gradient(3); err == nil {
 		t.Error("an overflowing gradient is no error")
 	}
-	if d := distance(t, Line{X: []float64{0}, Y: []float64{1e-200}}, 3); math.Abs(d/1e-200-1) > 1e-12 {
+	if d := distance(t, Line{X: []float64{0}, Y: []float64{1e-200}}, 3); !(math.Abs(d/1e-200-1) <= 1e-12) {
 		t.Errorf("W₃ of 10⁻²⁰⁰ = %v", d)
 	}
 	end := math.MaxFloat64
@@ -196,11 +196,11 @@ func TestGradientOfTheRootDoesNotDecay(t *testing.T) {
 			}
 			root, power := derivative(1)
 			rootAfter, powerAfter := derivative(0)
-			if math.Abs(root-1) > 1e-9 || math.Abs(rootAfter+1) > 1e-9 {
+			if !(math.Abs(root-1) <= 1e-9 && math.Abs(rootAfter+1) <= 1e-9) {
 				t.Errorf("p = %v, n = %d: derivatives of W_p are %v and %v, want 1 and −1", p, n, root, rootAfter)
 			}
 			// |t|^p at t = 1/2n has the slope p·(1/2n)^(p−1): 1/n at p = 2.
-			if want := 2 * p * math.Pow(1/(2*float64(n)), p-1); math.Abs(power-powerAfter-want) > 1e-9 {
+			if want := 2 * p * math.Pow(1/(2*float64(n)), p-1); !(math.Abs(power-powerAfter-want) <= 1e-9) {
 				t.Errorf("p = %v, n = %d: the derivative of W_p^p moves by %v, want %v", p, n, power-powerAfter, want)
 			}
 		}
@@ -226,7 +226,7 @@ func FuzzLine(f *testing.F) {
 		for _, pair := range c.Plan() {
 			mass += pair.Mass
 		}
-		if math.Abs(mass-1) > 1e-12 {
+		if !(math.Abs(mass-1) <= 1e-12) {
 			t.Errorf("%+v: a plan of mass %v", l, mass)
 		}
 		for i, target := range c.Map() {
@@ -255,11 +255,11 @@ func FuzzLine(f *testing.F) {
 func TestWasserstein(t *testing.T) {
 	x := []float32{3, -1, 0.5}
 	for _, p := range []float64{1, 2, 3.5} {
-		if d, err := Wasserstein(x, []float32{-1 + 2, 0.5 + 2, 3 + 2}, p); err != nil || math.Abs(d-2) > 1e-12 {
+		if d, err := Wasserstein(x, []float32{-1 + 2, 0.5 + 2, 3 + 2}, p); err != nil || !(math.Abs(d-2) <= 1e-12) {
 			t.Errorf("W_%v of a translation by 2 is %v, %v", p, d, err)
 		}
 	}
-	if d, err := Wasserstein([]float64{0}, []float64{1, 2}, 2); err != nil || math.Abs(d-math.Sqrt(2.5)) > 1e-12 {
+	if d, err := Wasserstein([]float64{0}, []float64{1, 2}, 2); err != nil || !(math.Abs(d-math.Sqrt(2.5)) <= 1e-12) {
 		t.Errorf("W_2(0, {1, 2}) = %v, %v; want √2.5", d, err)
 	}
 	if _, err := Wasserstein(x, nil, 2); err == nil {

@@ -36,7 +36,7 @@ func TestSmoothedTranslations(t *testing.T) {
 			y := append([]float64(nil), x...)
 			y[n] = -3*spread - rng.Float64()
 			got, bound := smoothed(t, Line{X: x, Y: y, A: w, B: w}, 1, p)
-			if got > bound {
+			if !(got <= bound) {
 				t.Errorf("p = %v, spread %v: equal measures are %v ± %v apart", p, spread, got, bound)
 			}
 			farthest = max(farthest, got)
@@ -44,7 +44,7 @@ func TestSmoothedTranslations(t *testing.T) {
 				y[i] += 0.731
 			}
 			got, bound = smoothed(t, Line{X: x, Y: y, A: w, B: w}, 1, p)
-			if math.Abs(got-0.731) > bound || bound > 1e-6*math.Pow(1+spread, 2) {
+			if !(math.Abs(got-0.731) <= bound && bound <= 1e-6*math.Pow(1+spread, 2)) {
 				t.Errorf("p = %v, spread %v: a translation by 0.731 is %v ± %v apart", p, spread, got, bound)
 			}
 			apart = max(apart, math.Abs(got-0.731))
@@ -76,12 +76,12 @@ func TestSmoothedGaussians(t *testing.T) {
 	for _, sigma := range []float64{0.05, 1, 7} {
 		for _, shift := range []float64{0, 2} {
 			got, _ := smoothed(t, Line{X: x, Y: []float64{shift}}, sigma, 2)
-			if want := math.Hypot(shift, math.Hypot(s, sigma)-sigma); math.Abs(got-want) > tolerance {
+			if want := math.Hypot(shift, math.Hypot(s, sigma)-sigma); !(math.Abs(got-want) <= tolerance) {
 				t.Errorf("σ = %v, shift %v: W₂ = %v, want %v within %v", sigma, shift, got, want, tolerance)
 			}
 		}
 	}
-	if tolerance > 0.03 {
+	if !(tolerance <= 0.03) {
 		t.Errorf("a tolerance of %v shows nothing", tolerance)
 	}
 }
@@ -106,7 +106,7 @@ func TestSmoothedOrderOneIsTheAreaBetween(t *testing.T) {
 			z := low + (high-low)*(float64(k)+0.5)/steps
 			want += math.Abs(cdf(l.X, l.A, z)-cdf(l.Y, l.B, z)) * (high - low) / steps
 		}
-		if got, bound := smoothed(t, l, sigma, 1); math.Abs(got-want) > 1e-5 || bound > 1e-5 {
+		if got, bound := smoothed(t, l, sigma, 1); !(math.Abs(got-want) <= 1e-5 && bound <= 1e-5) {
 			t.Errorf("%+v: W₁ = %v ± %v, want %v", l, got, bound, want)
 		}
 	}
@@ -137,15 +137,15 @@ func TestSmoothedDistancesFallWithSigma(t *testing.T) {
 		}
 		for i, sigma := range []float64{0.001, 0.1, 0.5, 1, 4, 1000} {
 			got, bound := smoothed(t, l, sigma, 2)
-			if got > last+bound {
+			if !(got <= last+bound) {
 				t.Errorf("σ = %v: W₂ rises from %v to %v", sigma, last, got)
 			}
-			if i == 0 && math.Abs(got-last) > 4*sigma {
+			if i == 0 && !(math.Abs(got-last) <= 4*sigma) {
 				t.Errorf("σ = %v: W₂ = %v, without smoothing %v", sigma, got, last)
 			}
 			last = got
 		}
-		if math.Abs(last-math.Abs(difference)) > 1e-2 {
+		if !(math.Abs(last-math.Abs(difference)) <= 1e-2) {
 			t.Errorf("W₂ tends to %v, the means are %v apart", last, difference)
 		}
 	}

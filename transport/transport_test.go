@@ -83,7 +83,7 @@ func TestArgsortDoublesTellsNeighboursApart(t *testing.T) {
 					continue
 				}
 				before := order[rank-1]
-				if values[before] > values[i] || values[before] == values[i] && before > i {
+				if !(values[before] <= values[i]) || values[before] == values[i] && before > i {
 					t.Fatalf("%s, n = %d: %v of %d stands before %v of %d", name, n, values[before], before, values[i], i)
 				}
 			}
@@ -101,13 +101,13 @@ func TestQuantileInvertsCDF(t *testing.T) {
 		slices.Sort(sorted)
 		q := SampleQuantile(sorted)
 		for i, v := range sorted {
-			if u := CDF(sorted, v); math.Abs(u-float64(i)/float64(n-1)) > 1e-12 {
+			if u := CDF(sorted, v); !(math.Abs(u-float64(i)/float64(n-1)) <= 1e-12) {
 				t.Errorf("n = %d: F(x_%d) = %v", n, i, u)
 			}
 		}
 		for range 100 {
 			z := sorted[0] + rng.Float32()*(sorted[n-1]-sorted[0])
-			if back := q.At(CDF(sorted, z)); math.Abs(float64(back-z)) > 1e-5 {
+			if back := q.At(CDF(sorted, z)); !(math.Abs(float64(back-z)) <= 1e-5) {
 				t.Errorf("n = %d: F⁻¹(F(%v)) = %v", n, z, back)
 			}
 		}
@@ -128,7 +128,7 @@ func TestCDFsWalkEqualsCDF(t *testing.T) {
 			if want := CDF(sorted, z); levels[i] != want {
 				t.Fatalf("n = %d: CDFs gives %v at %v, CDF %v", n, levels[i], z, want)
 			}
-			if i > 0 && levels[i] < levels[i-1] {
+			if i > 0 && !(levels[i] >= levels[i-1]) {
 				t.Fatalf("n = %d: F falls from %v to %v", n, levels[i-1], levels[i])
 			}
 		}
@@ -140,7 +140,7 @@ func TestBinQuantileReachesBeyondItsMeans(t *testing.T) {
 	// the quantile function u itself, also in the outer half bins.
 	q := BinQuantile([]float32{0.125, 0.375, 0.625, 0.875})
 	for _, u := range []float64{0, 0.1, 0.125, 0.5, 0.9, 1} {
-		if got := q.At(u); math.Abs(float64(got)-u) > 1e-6 {
+		if got := q.At(u); !(math.Abs(float64(got)-u) <= 1e-6) {
 			t.Errorf("Q(%v) = %v", u, got)
 		}
 	}
@@ -175,7 +175,7 @@ func TestOnSphereBoundsEveryRow(t *testing.T) {
 		t.Errorf("(3, 4) became %v", p.Row(0))
 	}
 	for i := range p.Len() {
-		if norm := math.Hypot(float64(p.Row(i)[0]), float64(p.Row(i)[1])); math.Abs(norm-1) > 1e-6 {
+		if norm := math.Hypot(float64(p.Row(i)[0]), float64(p.Row(i)[1])); !(math.Abs(norm-1) <= 1e-6) {
 			t.Errorf("row %d has norm %v after OnSphere", i, norm)
 		}
 	}

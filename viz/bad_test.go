@@ -257,7 +257,7 @@ func TestContoursOfASymmetricDensity(t *testing.T) {
 				}
 			}
 		}
-		if want := 2 * math.Pi * math.Sqrt(2-level) * (cells - 1) / 2; math.Abs(length/want-1) > 0.01 {
+		if want := 2 * math.Pi * math.Sqrt(2-level) * (cells - 1) / 2; !(math.Abs(length/want-1) <= 0.01) {
 			t.Errorf("the circle at level %v is %v long, want %v", level, length, want)
 		}
 	}

@@ -22,7 +22,7 @@ func TestPanelsHaveWordsAboveCells(t *testing.T) {
 		return float64(p.height)
 	}
 	none, one, two := height(), height("", "one", "", ""), height("one\ntwo", "", "", "one")
-	if line := (one - none) / 2; line < 8 || two-none != 2*(one-none) {
+	if line := (one - none) / 2; !(line >= 8) || two-none != 2*(one-none) {
 		t.Errorf("heights %v, %v with a line in 2 rows and %v with two", none, one, two)
 	}
 	if long := height(strings.Repeat("word ", 40), "", "", ""); !(long > two) {
@@ -91,7 +91,7 @@ func TestPanelsBreakLongHeads(t *testing.T) {
 	}
 	line := float64(sheet.HeadType.Leading())
 	one, words, letters := height("a", "b", "c"), height("a", strings.Repeat("directions 720, ", 3), "c"), height(strings.Repeat("m", 30), "", "")
-	if words < one+line-0.01 || letters < one+line-0.01 {
+	if !(words >= one+line-0.01 && letters >= one+line-0.01) {
 		t.Errorf("heights %v with short heads, %v with a long one and %v with a long word", one, words, letters)
 	}
 }
@@ -110,7 +110,7 @@ func TestDotsBreakLongNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := long.chart.Left(long.height); left > sheet.NotebookWidth/2 || long.height <= short.height {
+		if left := long.chart.Left(long.height); !(left <= sheet.NotebookWidth/2 && long.height > short.height) {
 			t.Errorf("%.20s… takes %v of %v, in a picture %v high; with a short name it is %v", name, left, sheet.NotebookWidth, long.height, short.height)
 		}
 	}

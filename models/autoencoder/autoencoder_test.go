@@ -76,7 +76,7 @@ func TestEncodeAndDecode(t *testing.T) {
 			for _, z := range latents[8*i : 8*i+8] {
 				norm += float64(z) * float64(z)
 			}
-			if math.Abs(norm-1) > 1e-5 {
+			if !(math.Abs(norm-1) <= 1e-5) {
 				t.Errorf("latent %d has squared norm %v", i, norm)
 			}
 		}
@@ -84,20 +84,20 @@ func TestEncodeAndDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := farthest(t, alone, latents[8:16]); d > 1e-6 {
+		if d := farthest(t, alone, latents[8:16]); !(d <= 1e-6) {
 			t.Errorf("the latent of an image changes by %.1e with its neighbours", d)
 		}
 		decoded, err := a.Decode(ctx, b, latents)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(decoded) != len(images) || slices.Min(decoded) < 0 || slices.Max(decoded) > 1 {
+		if len(decoded) != len(images) || !(slices.Min(decoded) >= 0 && slices.Max(decoded) <= 1) {
 			t.Errorf("%d pixels in [%v, %v]", len(decoded), slices.Min(decoded), slices.Max(decoded))
 		}
 		if reference[0] == nil {
 			reference = [2][]float32{latents, decoded}
 		}
-		if d := max(farthest(t, latents, reference[0]), farthest(t, decoded, reference[1])); d > 1e-5 {
+		if d := max(farthest(t, latents, reference[0]), farthest(t, decoded, reference[1])); !(d <= 1e-5) {
 			t.Errorf("backends differ by %.1e", d)
 		}
 	})
@@ -122,7 +122,7 @@ func TestBadValuesStayBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := farthest(t, latents[8:24], want); d > 1e-6 {
+		if d := farthest(t, latents[8:24], want); !(d <= 1e-6) {
 			t.Errorf("bad rows change good ones by %.1e", d)
 		}
 		for row := range slices.Chunk(latents, 8) {

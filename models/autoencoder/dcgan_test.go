@@ -120,11 +120,11 @@ func TestFacesEncodeAndDecode(t *testing.T) {
 			for _, z := range row {
 				norm += float64(z) * float64(z)
 			}
-			if math.Abs(norm-1) > 1e-5 {
+			if !(math.Abs(norm-1) <= 1e-5) {
 				t.Errorf("a latent has squared norm %v", norm)
 			}
 		}
-		if len(decoded) != len(images) || slices.Min(decoded) < 0 || slices.Max(decoded) > 1 {
+		if len(decoded) != len(images) || !(slices.Min(decoded) >= 0 && slices.Max(decoded) <= 1) {
 			t.Errorf("%d pixels in [%v, %v], expected %d in [0, 1]", len(decoded), slices.Min(decoded), slices.Max(decoded), len(images))
 		}
 		one, err := a.Encode(ctx, b, images[dim:2*dim])
@@ -135,13 +135,13 @@ func TestFacesEncodeAndDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := farthest(t, alone, decoded[dim:2*dim]); d > 1e-6 {
+		if d := farthest(t, alone, decoded[dim:2*dim]); !(d <= 1e-6) {
 			t.Errorf("a reconstruction changes by %.1e with its neighbours", d)
 		}
 		if reference == nil {
 			reference = decoded
 		}
-		if d := farthest(t, decoded, reference); d > 1e-5 {
+		if d := farthest(t, decoded, reference); !(d <= 1e-5) {
 			t.Errorf("backends differ by %.1e", d)
 		}
 	})

@@ -61,7 +61,7 @@ func TestTrainingAgainFollowsTheShippedCurve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(curve) != shipped.Meta.Steps || math.Abs(curve[len(curve)-1].Loss-shipped.Meta.Loss) > 1e-6 {
+			if len(curve) != shipped.Meta.Steps || !(math.Abs(curve[len(curve)-1].Loss-shipped.Meta.Loss) <= 1e-6) {
 				t.Errorf("a curve of %d steps that ends at %v, expected %d and %v", len(curve), curve[len(curve)-1].Loss, shipped.Meta.Steps, shipped.Meta.Loss)
 			}
 			images, _ := trainingImages(t, name, shipped.Meta)
@@ -88,7 +88,7 @@ func TestTrainingAgainFollowsTheShippedCurve(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if math.Abs(got.Loss/want.Loss-1) > tolerance {
+					if !(math.Abs(got.Loss/want.Loss-1) <= tolerance) {
 						t.Errorf("step %d: loss %.6g, the shipped curve has %.6g", want.Step, got.Loss, want.Loss)
 					}
 				}
@@ -137,7 +137,7 @@ func TestDefaultReconstructs(t *testing.T) {
 				spread += math.Pow(float64(v)-mean[i%len(mean)], 2)
 			}
 			t.Logf("mean squared error %.4f on %d held-out images, variance %.4f", wrong/float64(len(images)), 100, spread/float64(len(images)))
-			if wrong > 0.4*spread {
+			if !(wrong <= 0.4*spread) {
 				t.Errorf("the reconstruction leaves %.0f %% of the variance", 100*wrong/spread)
 			}
 		})

@@ -64,7 +64,7 @@ func TestGeneratorTellsClassesApart(t *testing.T) {
 		}
 		for i := range x.Len() {
 			for c, at := range places[labels[i]] {
-				if math.Abs(float64(x.Row(i)[c]-at)) > 0.4 {
+				if !(math.Abs(float64(x.Row(i)[c]-at)) <= 0.4) {
 					t.Fatalf("a point of class %d is at %v, want %v", labels[i], x.Row(i), places[labels[i]])
 				}
 			}

@@ -164,7 +164,7 @@ func TestRestartForgetsGradients(t *testing.T) {
 			}
 			return count / moved
 		}
-		if fresh, used := byRate(again), byRate(g); fresh < 0.95 || used > 0.5 {
+		if fresh, used := byRate(again), byRate(g); !(fresh >= 0.95 && used <= 0.5) {
 			t.Errorf("%.2f of the parameters move by the rate after a restart, %.2f without one", fresh, used)
 		}
 	})

@@ -76,7 +76,7 @@ func TestStepByParametersIsStep(t *testing.T) {
 			}
 			for i, p := range want {
 				for k, v := range p.Value {
-					if math.Abs(float64(got[i].Value[k]-v)) > 1e-5*(1+math.Abs(float64(v))) {
+					if !(math.Abs(float64(got[i].Value[k]-v)) <= 1e-5*(1+math.Abs(float64(v)))) {
 						t.Fatalf("%s: value %d is %v; by Step %v", p.Name, k, got[i].Value[k], v)
 					}
 				}
@@ -126,7 +126,7 @@ func TestStepByParametersGoesByWhatIsLeft(t *testing.T) {
 			t.Errorf("after %v parameters moved", err)
 		}
 		for c, v := range last {
-			if want := float64(n * (1 + c)); math.Abs(float64(v)-want) > 1e-4*want {
+			if want := float64(n * (1 + c)); !(math.Abs(float64(v)-want) <= 1e-4*want) {
 				t.Errorf("the gradient by offset %d is %v; expected %v", c, v, want)
 			}
 		}

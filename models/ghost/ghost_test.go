@@ -322,7 +322,7 @@ func TestRoundingCoversWhatCancels(t *testing.T) {
 			squares += float64(c.positions*c.positions) * float64(c.out)
 			bias := math.Sqrt(float64(c.positions*c.positions) * float64(c.out))
 			norm, rounding := math.Sqrt(got.squares[0]), got.rounding[0]
-			if exact := math.Sqrt(squares); exact > norm+rounding || rounding > 0.1*bias {
+			if exact := math.Sqrt(squares); !(exact <= norm+rounding && rounding <= 0.1*bias) {
 				t.Errorf("%s: a norm of %v is found as %v ± %v", c.name, exact, norm, rounding)
 			}
 		}

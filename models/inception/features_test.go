@@ -62,7 +62,7 @@ func TestFeaturesOfAnImageDoNotDependOnOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for c, v := range one.Row(0) {
-			if w := all.Row(i)[c]; math.Abs(float64(v-w)) > 1e-5*(1+math.Abs(float64(v))) {
+			if w := all.Row(i)[c]; !(math.Abs(float64(v-w)) <= 1e-5*(1+math.Abs(float64(v)))) {
 				t.Fatalf("feature %d of image %d is %v alone and %v among others", c, i, v, w)
 			}
 		}

@@ -135,11 +135,11 @@ func TestFoldingIsBatchNormalisation(t *testing.T) {
 	for o := range 3 {
 		// y = (w·x − μ)/√(σ²+ε) + β; this graph does not scale by γ.
 		s := 1 / math.Sqrt(float64(variance[o])+0.001)
-		if want := float64(beta[o]) - float64(mean[o])*s; math.Abs(float64(bias[o])-want) > 1e-6*math.Abs(want) {
+		if want := float64(beta[o]) - float64(mean[o])*s; !(math.Abs(float64(bias[o])-want) <= 1e-6*math.Abs(want)) {
 			t.Errorf("bias %d is %v, want %v", o, bias[o], want)
 		}
 		for i := range 6 {
-			if want := float64(kernel[3*i+o]) * s; math.Abs(float64(weight[3*i+o])-want) > 1e-6*want {
+			if want := float64(kernel[3*i+o]) * s; !(math.Abs(float64(weight[3*i+o])-want) <= 1e-6*want) {
 				t.Errorf("weight %d, %d is %v, want %v", i, o, weight[3*i+o], want)
 			}
 		}
@@ -150,7 +150,7 @@ func TestFoldingIsBatchNormalisation(t *testing.T) {
 		t.Fatal(err)
 	}
 	scaled, _, err := c.fold(g, use)
-	if err != nil || math.Abs(float64(scaled[4]/weight[4])-100) > 1e-3 {
+	if err != nil || !(math.Abs(float64(scaled[4]/weight[4])-100) <= 1e-3) {
 		t.Errorf("%v, %v; want 100 times %v", scaled, err, weight)
 	}
 	for name, damage := range map[string]func(){
@@ -284,7 +284,7 @@ func TestFetch(t *testing.T) {
 	}
 	k, m, v, beta := moments(0, convs(full())[0])
 	scale := 1 / math.Sqrt(float64(v)+0.001)
-	if w, b := n.params[0].Value[5], n.params[1].Value[5]; math.Abs(float64(w)-float64(k)*scale) > 1e-7 || math.Abs(float64(b)-(float64(beta)-float64(m)*scale)) > 1e-7 {
+	if w, b := n.params[0].Value[5], n.params[1].Value[5]; !(math.Abs(float64(w)-float64(k)*scale) <= 1e-7 && math.Abs(float64(b)-(float64(beta)-float64(m)*scale)) <= 1e-7) {
 		t.Errorf("weight %v and bias %v of the first layer", w, b)
 	}
 	// What is there is not fetched again, and opening it checks it.

@@ -17,12 +17,12 @@ func TestInterpolationIsTensorFlows(t *testing.T) {
 				sum += float64(m[x][i])
 			}
 			want := min(float64(i)*float64(size)/Side, float64(size-1))
-			if math.Abs(place-want) > 1e-6*float64(size) || math.Abs(sum-1) > 1e-6 {
+			if !(math.Abs(place-want) <= 1e-6*float64(size) && math.Abs(sum-1) <= 1e-6) {
 				t.Fatalf("size %d: output %d lies at %v with weights adding up to %v; want %v, 1", size, i, place, sum, want)
 			}
 			// Two neighbours at most take part.
 			for x := range size {
-				if m[x][i] != 0 && math.Abs(float64(x)-want) >= 1 {
+				if m[x][i] != 0 && !(math.Abs(float64(x)-want) < 1) {
 					t.Fatalf("size %d: output %d takes pixel %d", size, i, x)
 				}
 			}

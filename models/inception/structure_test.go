@@ -28,7 +28,7 @@ func syntheticFeatures(t *testing.T, n *Network) {
 			t.Fatalf("%d features of %d images, %d in the reference", features.Dim, features.Len(), len(want))
 		}
 		for c, v := range features.Row(0) {
-			if math.Abs(float64(v)-want[c]) > 1e-4*want[c] {
+			if !(math.Abs(float64(v)-want[c]) <= 1e-4*want[c]) {
 				t.Fatalf("feature %d is %v, want %v", c, v, want[c])
 			}
 		}

@@ -35,10 +35,10 @@ func TestAvgPoolIsItsDefinition(t *testing.T) {
 				}
 			}
 			got := compile(t, b, layer.AvgPool2D(c.size))(x, nil, cotangent)
-			if d := distance(t, got[0], want); d > 1e-6 {
+			if d := distance(t, got[0], want); !(d <= 1e-6) {
 				t.Errorf("%+v: %v, want %v", c, got[0], want)
 			}
-			if d := distance(t, got[1], gradient); d > 1e-6 {
+			if d := distance(t, got[1], gradient); !(d <= 1e-6) {
 				t.Errorf("%+v: gradient %v, want %v", c, got[1], gradient)
 			}
 		}

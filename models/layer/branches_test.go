@@ -39,12 +39,12 @@ func TestBranchesLieSideBySide(t *testing.T) {
 		}
 		want := append([][]float32{beside(first[0], second[0]), byX}, slices.Concat(first[2:], second[2:])...)
 		for i := range want {
-			if d := distance(t, got[i], want[i]); d > 1e-5 {
+			if d := distance(t, got[i], want[i]); !(d <= 1e-5) {
 				t.Errorf("in training, output %d (the value, gradients by x and by parameters) is off by %.1e", i, d)
 			}
 		}
 		applied := beside(compile(t, b, one)(x, params[:n], nil)[0], compile(t, b, other)(x, params[n:], nil)[0])
-		if d := distance(t, compile(t, b, l)(x, params, nil)[0], applied); d > 1e-5 {
+		if d := distance(t, compile(t, b, l)(x, params, nil)[0], applied); !(d <= 1e-5) {
 			t.Errorf("applied they differ by %.1e", d)
 		}
 		for i, value := range after(t, b, l, x, params) {

@@ -54,7 +54,7 @@ func TestDropoutDrawsItsShare(t *testing.T) {
 				}
 			}
 			// Standard deviation √(0.3·0.7·n); 5.5 of them once in 2.6·10⁷.
-			if want := rate * n; math.Abs(dropped-want) > 5.5*math.Sqrt(want*(1-rate)) {
+			if want := rate * n; !(math.Abs(dropped-want) <= 5.5*math.Sqrt(want*(1-rate))) {
 				t.Errorf("%s: %v of %d dropped, want about %v", name, dropped, n, want)
 			}
 			masks[name] = mask
@@ -70,7 +70,7 @@ func TestDropoutDrawsItsShare(t *testing.T) {
 					both++
 				}
 			}
-			if want := rate * rate * n; math.Abs(both-want) > 5.5*math.Sqrt(want) {
+			if want := rate * rate * n; !(math.Abs(both-want) <= 5.5*math.Sqrt(want)) {
 				t.Errorf("%s: %v places dropped by it and by the first, want about %v", name, both, want)
 			}
 		}

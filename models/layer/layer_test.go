@@ -125,11 +125,11 @@ func TestConvolutionsAgree(t *testing.T) {
 			native := compile(t, b, c)(x, params, cotangent)
 			c.Method = layer.Products
 			products := compile(t, b, c)(x, params, cotangent)
-			if d := distance(t, products[0], want); d > 1e-5 {
+			if d := distance(t, products[0], want); !(d <= 1e-5) {
 				t.Errorf("%+v: products differ from the definition by %.1e", c, d)
 			}
 			for i, name := range []string{"value", "gradient by x", "gradient by weight", "gradient by bias"} {
-				if d := distance(t, products[i], native[i]); d > 1e-5 {
+				if d := distance(t, products[i], native[i]); !(d <= 1e-5) {
 					t.Errorf("%+v: %s: products differ from native by %.1e", c, name, d)
 				}
 			}
@@ -234,7 +234,7 @@ func compareWithDifferences(t *testing.T, b *backend.Backend, network layer.Laye
 		}
 		const h = 1e-3 // float32: rounding 1e-7/h against curvature h²
 		difference := (value(h, direction) - value(-h, direction)) / (2 * h)
-		if math.Abs(difference-along) > 1e-2*math.Max(1, math.Sqrt(size)) {
+		if !(math.Abs(difference-along) <= 1e-2*math.Max(1, math.Sqrt(size))) {
 			t.Errorf("trial %d: derivative %.5f, difference quotient %.5f, size %.3f", trial, along, difference, math.Sqrt(size))
 		}
 	}
@@ -264,14 +264,14 @@ func TestNormalizeIsBoundedForAnyInput(t *testing.T) {
 			for j := range row {
 				y, slope := float64(got[0][3*i+j]), float64(got[1][3*i+j])
 				norm += y * y
-				if math.Abs(y-float64(want[i][j])) > 1e-5 {
+				if !(math.Abs(y-float64(want[i][j])) <= 1e-5) {
 					t.Errorf("%v: coordinate %d is %v, want %v", row, j, y, want[i][j])
 				}
 				if math.IsNaN(slope) || math.IsInf(slope, 0) {
 					t.Errorf("%v: gradient %d is %v", row, j, slope)
 				}
 			}
-			if norm > 1+1e-6 {
+			if !(norm <= 1+1e-6) {
 				t.Errorf("%v: squared norm %v is above 1", row, norm)
 			}
 		}
@@ -283,7 +283,7 @@ func TestInitIsBoundedAndReproducible(t *testing.T) {
 	a, b, c := layer.Init(l, 1), layer.Init(l, 1), layer.Init(l, 2)
 	var sum, squares float64
 	for i, v := range a[0].Value {
-		if math.Abs(float64(v)) > 0.1 {
+		if !(math.Abs(float64(v)) <= 0.1) {
 			t.Fatalf("value %v is beyond 1/√100", v)
 		}
 		if v != b[0].Value[i] {
@@ -293,7 +293,7 @@ func TestInitIsBoundedAndReproducible(t *testing.T) {
 	}
 	// 50,000 uniform values on ±0.1: mean 0 ± 0.00026, variance 1/300 ± 0.4 %
 	// (standard errors); six of them fail once in 10⁹.
-	if n := float64(len(a[0].Value)); math.Abs(sum/n) > 6*0.00026 || math.Abs(squares/n*300-1) > 6*0.004 {
+	if n := float64(len(a[0].Value)); !(math.Abs(sum/n) <= 6*0.00026 && math.Abs(squares/n*300-1) <= 6*0.004) {
 		t.Errorf("mean %v and variance %v are not those of a uniform on ±0.1", sum/n, squares/n)
 	}
 	if a[0].Value[0] == c[0].Value[0] {

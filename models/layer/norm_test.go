@@ -94,16 +94,16 @@ func TestBatchNormIsItsFormula(t *testing.T) {
 				moved[2][c] = float32(0.9*at(2) + 0.1*mean[c])
 				moved[3][c] = float32(0.9*at(3) + 0.1*variance[c]*n/(n-1))
 			}
-			if d := distance(t, compile(t, b, norm)(x, params, nil)[0], apply); d > 1e-5 {
+			if d := distance(t, compile(t, b, norm)(x, params, nil)[0], apply); !(d <= 1e-5) {
 				t.Errorf("%v: with stored statistics it differs from the formula by %.1e", dims, d)
 			}
-			if d := distance(t, compile(t, b, trained{norm})(x, params, nil)[0], learn); d > 1e-5 {
+			if d := distance(t, compile(t, b, trained{norm})(x, params, nil)[0], learn); !(d <= 1e-5) {
 				t.Errorf("%v: with the batch's statistics it differs from the formula by %.1e", dims, d)
 			}
 			for i, got := range after(t, b, norm, x, params) {
 				if (got == nil) != (moved[i] == nil) {
 					t.Errorf("%v: %s after the step: %v, expected %v", dims, params[i].Name, got, moved[i])
-				} else if got != nil && distance(t, got, moved[i]) > 1e-5 {
+				} else if got != nil && !(distance(t, got, moved[i]) <= 1e-5) {
 					t.Errorf("%v: %s after the step: %v, expected %v", dims, params[i].Name, got, moved[i])
 				}
 			}
@@ -124,7 +124,7 @@ func TestBatchNormOfOneRow(t *testing.T) {
 				}
 			}
 		}
-		if got := after(t, b, norm, x, params); math.Abs(float64(got[2][0])-0.3) > 1e-6 || math.Abs(float64(got[3][1])-0.9) > 1e-6 {
+		if got := after(t, b, norm, x, params); !(math.Abs(float64(got[2][0])-0.3) <= 1e-6 && math.Abs(float64(got[3][1])-0.9) <= 1e-6) {
 			t.Errorf("statistics after the step: %v, expected mean 0.3 and variance 0.9", got)
 		}
 	})
@@ -146,7 +146,7 @@ func TestSequencesTrain(t *testing.T) {
 				t.Errorf("%s: tracked %v, after the step %v", params[i].Name, tracked, value)
 			}
 		}
-		if d := distance(t, compile(t, b, network)(x, params, nil)[0], compile(t, b, trained{network})(x, params, nil)[0]); d < 1e-3 {
+		if d := distance(t, compile(t, b, network)(x, params, nil)[0], compile(t, b, trained{network})(x, params, nil)[0]); !(d >= 1e-3) {
 			t.Errorf("in training the network gives the same, but for %.1e", d)
 		}
 	})
@@ -183,7 +183,7 @@ func TestLayerNormIsItsFormula(t *testing.T) {
 				}
 				for i, v := range row {
 					want := (float64(v)-mean)/math.Sqrt(variance+1e-5)*float64(params[0].Value[i%channels]) + float64(params[1].Value[i%channels])
-					if math.Abs(float64(got[n*size+i])-want) > 1e-4 {
+					if !(math.Abs(float64(got[n*size+i])-want) <= 1e-4) {
 						t.Fatalf("example %d of %v is %v at %d, want %v", n, dims, got[n*size+i], i, want)
 					}
 				}

@@ -43,7 +43,7 @@ func TestMaxPoolIsItsDefinition(t *testing.T) {
 			if !slices.Equal(got[0], want) {
 				t.Errorf("%+v: %v, want %v", c, got[0], want)
 			}
-			if distance(t, got[1], gradient) > 0 {
+			if !(distance(t, got[1], gradient) <= 0) {
 				t.Errorf("%+v: gradient %v, want %v", c, got[1], gradient)
 			}
 		}

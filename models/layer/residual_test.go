@@ -35,12 +35,12 @@ func TestResidualAdds(t *testing.T) {
 		second := compile(t, b, trained{shortcut})(x, params[n:], cotangent)
 		want := append([][]float32{sum(first[0], second[0]), sum(first[1], second[1])}, slices.Concat(first[2:], second[2:])...)
 		for i := range want {
-			if d := distance(t, got[i], want[i]); d > 1e-5 {
+			if d := distance(t, got[i], want[i]); !(d <= 1e-5) {
 				t.Errorf("in training, output %d (the value, gradients by x and by parameters) is off by %.1e", i, d)
 			}
 		}
 		applied := sum(compile(t, b, main)(x, params[:n], nil)[0], compile(t, b, shortcut)(x, params[n:], nil)[0])
-		if d := distance(t, compile(t, b, l)(x, params, nil)[0], applied); d > 1e-5 {
+		if d := distance(t, compile(t, b, l)(x, params, nil)[0], applied); !(d <= 1e-5) {
 			t.Errorf("applied it differs from the sum by %.1e", d)
 		}
 		for i, value := range after(t, b, l, x, params) {
@@ -108,7 +108,7 @@ func TestUnbiasedHasNoBias(t *testing.T) {
 		clear(params[1].Value)
 		want := compile(t, b, full)(x, params, cotangent)
 		for i, got := range compile(t, b, l)(x, params[:1], cotangent) {
-			if d := distance(t, got, want[i]); d > 1e-6 {
+			if d := distance(t, got, want[i]); !(d <= 1e-6) {
 				t.Errorf("%d differs by %.1e", i, d)
 			}
 		}

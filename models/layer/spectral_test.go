@@ -66,13 +66,13 @@ func TestSpectralDividesByTheLargestSingularValue(t *testing.T) {
 			iterate := compile(t, b, iterated{l})
 			params[last].Value = iterate(x, params, nil)[0]
 			for i, got := range params[last].Value {
-				if want := u.AtVec(i) / u.Norm(2); math.Abs(float64(got)-want) > 1e-5 {
+				if want := u.AtVec(i) / u.Norm(2); !(math.Abs(float64(got)-want) <= 1e-5) {
 					t.Fatalf("%T: u[%d] is %v after one step, %v by hand", c.layer, i, got, want)
 				}
 			}
 			u.ScaleVec(1/u.Norm(2), &u)
 			by := compile(t, b, c.layer)
-			if d := distance(t, held, withHeld(weight, &v, &u, by(x, params[:last], cotangent)[2])); d > 1e-4 {
+			if d := distance(t, held, withHeld(weight, &v, &u, by(x, params[:last], cotangent)[2])); !(d <= 1e-4) {
 				t.Errorf("%T: the gradient by W with u and v held is off by %.1e", c.layer, d)
 			}
 
@@ -88,11 +88,11 @@ func TestSpectralDividesByTheLargestSingularValue(t *testing.T) {
 			want := by(x, plain, cotangent)
 			learned := learn(x, params, cotangent)
 			for name, got := range map[string][]float32{"applied": compile(t, b, l)(x, params, nil)[0], "in training": learned[0]} {
-				if d := distance(t, got, want[0]); d > 1e-4 {
+				if d := distance(t, got, want[0]); !(d <= 1e-4) {
 					t.Errorf("%T %s differs from the layer with W/σ by %.1e", c.layer, name, d)
 				}
 			}
-			if d := distance(t, learned[2], bySigma(t, params[0].Value, outputs, want[2])); d > 1e-3 {
+			if d := distance(t, learned[2], bySigma(t, params[0].Value, outputs, want[2])); !(d <= 1e-3) {
 				t.Errorf("%T: the gradient by W differs from central differences by %.1e", c.layer, d)
 			}
 		}

@@ -87,7 +87,7 @@ func TestConvTransposeIsItsDefinition(t *testing.T) {
 				c.Method = method
 				got := compile(t, b, c)(x, params, cotangent)
 				for i, name := range []string{"value", "gradient by x", "gradient by weight", "gradient by bias"} {
-					if d := distance(t, got[i], want[i]); d > 1e-5 {
+					if d := distance(t, got[i], want[i]); !(d <= 1e-5) {
 						t.Errorf("%+v of %d×%d: %s differs from the definition by %.1e", c, h, w, name, d)
 					}
 				}

@@ -105,7 +105,7 @@ func TestAuditOfNoisyGradients(t *testing.T) {
 					t.Errorf("%s: it says %q, want%s", c.name, honest.Tested, says)
 				}
 				found := lower(t, honest, 3000)
-				if found > claimed || found < least {
+				if !(found <= claimed && found >= least) {
 					t.Errorf("%s, all in %d parts: ε ≥ %v of %v claimed; want %v at least", c.name, parts, found, claimed, least)
 				}
 				s.NoiseStd /= []float64{0, 2, 8}[parts]
@@ -114,7 +114,7 @@ func TestAuditOfNoisyGradients(t *testing.T) {
 					t.Fatal(err)
 				}
 				less := lower(t, twin, 3000)
-				if less <= claimed {
+				if !(less > claimed) {
 					t.Errorf("%s, all in %d parts: too little noise was not caught, ε ≥ %v of %v claimed", c.name, parts, less, claimed)
 				}
 				t.Logf("%s, all in %d parts: ε ≥ %.3g, with too little noise %.3g", c.name, parts, found, less)

@@ -274,7 +274,7 @@ func TestInnerPartWithoutParameters(t *testing.T) {
 				t.Fatal(err)
 			}
 			for p, v := range losses.Values {
-				if want := (1 - of.Alpha) * v; math.Abs(both.Values[p]-want) > 1e-6*(1+math.Abs(want)) {
+				if want := (1 - of.Alpha) * v; !(math.Abs(both.Values[p]-want) <= 1e-6*(1+math.Abs(want))) {
 					t.Errorf("parameter %d: %v, want %v", p, both.Values[p], want)
 				}
 			}

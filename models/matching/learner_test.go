@@ -40,7 +40,7 @@ func TestRecordsThatAreNoNumbers(t *testing.T) {
 				continue // finite after all, through tanh
 			}
 			for p, v := range got.Values {
-				if math.Abs(float64(v)-float64(want.Values[p])*11/12) > 1e-5 {
+				if !(math.Abs(float64(v)-float64(want.Values[p])*11/12) <= 1e-5) {
 					t.Fatalf("%v: the gradient has %v at %d, that of the other records %v", bad, v, p, want.Values[p]*11/12)
 				}
 			}
@@ -148,17 +148,17 @@ func TestPartsOfTheNetwork(t *testing.T) {
 		for i := range n {
 			var loss float64
 			for e := range 3 {
-				if math.Abs(float64(whole[3*i+e]-output[3*i+e])) > 1e-5 {
+				if !(math.Abs(float64(whole[3*i+e]-output[3*i+e])) <= 1e-5) {
 					t.Fatalf("record %d: the parts make %v, the whole %v", i, whole[3*i+e], output[3*i+e])
 				}
 				loss += math.Pow(float64(output[3*i+e]-target[3*i+e]), 2)
 			}
-			if math.Abs(loss-float64(losses[i])) > 1e-4*loss {
+			if !(math.Abs(loss-float64(losses[i])) <= 1e-4*loss) {
 				t.Fatalf("record %d has loss %v, want %v", i, losses[i], loss)
 			}
 			mean += loss / float64(n)
 		}
-		if g, err := l.Gradient(of, wide); err != nil || math.Abs(g.Loss/mean-1) > 0.02 { // 1508 rows hold some of 12 once more
+		if g, err := l.Gradient(of, wide); err != nil || !(math.Abs(g.Loss/mean-1) <= 0.02) { // 1508 rows hold some of 12 once more
 			t.Errorf("the batch's loss is %v (%v), the mean of its records %v", g.Loss, err, mean)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 func TestNoiseNormIsThatOfThePaper(t *testing.T) {
 	for _, std := range []float64{0, 0.5, 3} {
 		got, err := matching.NoiseNorm(std, 100, math.Exp(-4))
-		if want := std * math.Sqrt(148); err != nil || math.Abs(got-want) > 1e-12*want {
+		if want := std * math.Sqrt(148); err != nil || !(math.Abs(got-want) <= 1e-12*want) {
 			t.Errorf("noise of %v: %v, %v; want %v", std, got, err, want)
 		}
 	}
@@ -37,10 +37,10 @@ func TestNoiseNormIsNearTheQuantile(t *testing.T) {
 				t.Fatal(err)
 			}
 			square := distuv.ChiSquared{K: float64(c.r)}
-			if missed := square.Survival(bound * bound); missed > failure {
+			if missed := square.Survival(bound * bound); !(missed <= failure) {
 				t.Errorf("r = %d, δ′ = %v: it fails with probability %v", c.r, failure, missed)
 			}
-			if quantile := math.Sqrt(square.Quantile(1 - failure)); failure < 0.1 && bound > c.loose*quantile {
+			if quantile := math.Sqrt(square.Quantile(1 - failure)); failure < 0.1 && !(bound <= c.loose*quantile) {
 				t.Errorf("r = %d, δ′ = %v: %v is %v times the quantile", c.r, failure, bound, bound/quantile)
 			}
 		}

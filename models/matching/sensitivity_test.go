@@ -39,7 +39,7 @@ func TestSensitivityIsThatOfThePaper(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
-		if want := test.loss + test.rest; math.Abs(s.Value/want-1) > 1e-12 {
+		if want := test.loss + test.rest; !(math.Abs(s.Value/want-1) <= 1e-12) {
 			t.Errorf("%s: %v, printed %v", test.name, s.Value, want)
 		}
 		for _, frame := range []float64{0, 1. / 6} {
@@ -48,7 +48,7 @@ func TestSensitivityIsThatOfThePaper(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", test.name, err)
 			}
-			if ours.Value > test.loss+0.67*test.rest+1e-3*test.rest || ours.Value < test.loss {
+			if !(ours.Value <= test.loss+0.67*test.rest+1e-3*test.rest && ours.Value >= test.loss) {
 				t.Errorf("%s, λ = %v: %v, printed %v", test.name, frame, ours.Value, s.Value)
 			}
 		}
@@ -132,7 +132,7 @@ func TestNeighboursStayWithinSensitivity(t *testing.T) {
 			if !(worst <= 1) {
 				t.Errorf("%s: a record moves the gradient %v times as far as is said", model.name, worst)
 			}
-			if worst < model.power {
+			if !(worst >= model.power) {
 				t.Errorf("%s: the search comes to %v of the bound only", model.name, worst)
 			}
 		}

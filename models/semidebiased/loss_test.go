@@ -112,11 +112,11 @@ func TestGradientIsThatOfEquation6(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if math.Abs(got.Loss-k.value) > 1e-4*math.Abs(k.value) {
+					if !(math.Abs(got.Loss-k.value) <= 1e-4*math.Abs(k.value)) {
 						t.Errorf("%+v, room %d: loss %v, want %v", k.loss, room, got.Loss, k.value)
 					}
 					for i, at := range k.at {
-						if math.Abs(float64(got.ByX[at])-k.slope[i]) > 2e-3*math.Max(1, math.Abs(k.slope[i])) {
+						if !(math.Abs(float64(got.ByX[at])-k.slope[i]) <= 2e-3*math.Max(1, math.Abs(k.slope[i]))) {
 							t.Errorf("%+v, room %d: ∂/∂x[%d] = %v, finite differences give %v", k.loss, room, at, got.ByX[at], k.slope[i])
 						}
 					}
@@ -216,7 +216,7 @@ func realRowsMoveTheGradientByItsSensitivityAtMost(t *testing.T, compiled compil
 		}
 		// The bound is for any two gradients; real ones reach most of it when few
 		// rows are real.
-		if largest > 1 || largest < 0.6 {
+		if !(largest <= 1 && largest >= 0.6) {
 			t.Errorf("%s: neighbours reach %v of the sensitivity, want more than 0.6 and at most 1", clipping, largest)
 		}
 	}
@@ -244,7 +244,7 @@ func TestNoiseIsOnTheRowsThatMetRealOnes(t *testing.T) {
 	}
 	// 8,000 squares: a relative standard error of the root of 0.8 %; at 5 of them a
 	// false alarm is one in 10⁶, and noise of 0.95 or 1.05 is caught.
-	if std := math.Sqrt(squared / (n * dim)); math.Abs(std/plan.NoiseStd-1) > 0.04 {
+	if std := math.Sqrt(squared / (n * dim)); !(math.Abs(std/plan.NoiseStd-1) <= 0.04) {
 		t.Errorf("noise of standard deviation %v, planned %v", std, plan.NoiseStd)
 	}
 	if slices.Max(byX[n*dim:]) != 0 || slices.Min(byX[n*dim:]) != 0 {
@@ -270,10 +270,10 @@ func TestPerImageClippingAsksForMoreNoise(t *testing.T) {
 		}
 		return r.Epsilon
 	}
-	if got := sound(Whole); math.Abs(got-3.18) > 0.02 {
+	if got := sound(Whole); !(math.Abs(got-3.18) <= 0.02) {
 		t.Errorf("whole: ε = %v, want 3.18", got)
 	}
-	if got := sound(PerImage); got < 1000 {
+	if got := sound(PerImage); !(got >= 1000) {
 		t.Errorf("per image: ε = %v, want far above the claim of 10", got)
 	}
 }

@@ -73,19 +73,19 @@ func TestMomentsOfOneRowAreKnown(t *testing.T) {
 		if m.Debiasing == 1 {
 			truth, bias, expected = 0, 0, 0
 		}
-		if e := math.Sqrt(48. * dim / samples); math.Abs(m.Mean[0]-truth) > 5*e {
+		if e := math.Sqrt(48. * dim / samples); !(math.Abs(m.Mean[0]-truth) <= 5*e) {
 			t.Errorf("p = %v: mean %v, want %v ± %v", m.Debiasing, m.Mean[0], truth, e)
 		}
-		if math.Abs(m.Bias-bias) > 5*expected {
+		if !(math.Abs(m.Bias-bias) <= 5*expected) {
 			t.Errorf("p = %v: bias %v, want %v ± %v", m.Debiasing, m.Bias, bias, expected)
 		}
-		if math.Abs(m.Chance-expected) > 0.3*expected {
+		if !(math.Abs(m.Chance-expected) <= 0.3*expected) {
 			t.Errorf("p = %v: bias by chance %v, want about %v", m.Debiasing, m.Chance, expected)
 		}
-		if math.Abs(m.Variance/(48*dim)-1) > 0.5 {
+		if !(math.Abs(m.Variance/(48*dim)-1) <= 0.5) {
 			t.Errorf("p = %v: variance %v, want about %v", m.Debiasing, m.Variance, 48*dim)
 		}
-		if relative := m.Variance / got[2].Variance; math.Abs(m.Relative-relative) > 1e-12 {
+		if relative := m.Variance / got[2].Variance; !(math.Abs(m.Relative-relative) <= 1e-12) {
 			t.Errorf("p = %v: relative variance %v, want %v", m.Debiasing, m.Relative, relative)
 		}
 		if k == 1 && m.Mean[0] != got[0].Mean[0] {
@@ -110,7 +110,7 @@ func TestLessDebiasingShrinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		none, half, full := got[0], got[1], got[2]
-		if e := math.Sqrt(full.Variance / float64(samples)); math.Abs(full.Mean[0]) > 5*e { // a false alarm in 10⁶
+		if e := math.Sqrt(full.Variance / float64(samples)); !(math.Abs(full.Mean[0]) <= 5*e) { // a false alarm in 10⁶
 			t.Errorf("λ = %v: E G_1 = %v ± %v for equal laws, want 0", entropy, full.Mean[0], e)
 		}
 		if !(none.Mean[0] > 10*none.Chance && half.Mean[0] > 5*half.Chance && none.Mean[0] > half.Mean[0]+5*half.Chance) {
@@ -167,7 +167,7 @@ func TestSpreadOfThreeVectors(t *testing.T) {
 	for _, v := range [][]float64{{1, 0}, {2, 10}, {6, 5}} {
 		s.add(v)
 	}
-	if s.mean[0] != 3 || s.mean[1] != 5 || math.Abs(s.variance()-(14+50)/2.) > 1e-12 {
+	if s.mean[0] != 3 || s.mean[1] != 5 || !(math.Abs(s.variance()-(14+50)/2.) <= 1e-12) {
 		t.Errorf("mean %v, variance %v; want [3 5] and 32", s.mean, s.variance())
 	}
 }

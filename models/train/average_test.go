@@ -56,7 +56,7 @@ func TestAverage(t *testing.T) {
 			return tensors.MustCopyFlatData[float32](out[0])
 		}
 		expectNear(t, "applied", apply(of), wide(apply(fixed)), 0)
-		if math.Abs(float64(params[0].Value[0]-values(t, trainer.Params)[0])) < 1e-3 {
+		if !(math.Abs(float64(params[0].Value[0]-values(t, trainer.Params)[0])) >= 1e-3) {
 			t.Error("the average is where the parameters are")
 		}
 		plainly := made(t, b, normed, params, Optimizer{})

@@ -22,7 +22,7 @@ func TestSchedules(t *testing.T) {
 			last = rate
 		}
 	}
-	if first, middle, last := Cosine.Rate(0.5, 0, 100), Cosine.Rate(0.5, 50, 100), Cosine.Rate(0.5, 99, 100); first != 0.5 || math.Abs(middle-0.25) > 1e-12 || last > 2e-4 {
+	if first, middle, last := Cosine.Rate(0.5, 0, 100), Cosine.Rate(0.5, 50, 100), Cosine.Rate(0.5, 99, 100); first != 0.5 || !(math.Abs(middle-0.25) <= 1e-12 && last <= 2e-4) {
 		t.Errorf("cosine: %v, %v, %v", first, middle, last)
 	}
 	for _, s := range []Schedule{"linear", ""} {

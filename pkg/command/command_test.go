@@ -194,7 +194,7 @@ func TestRunShowRuns(t *testing.T) {
 	if err := json.Unmarshal([]byte(mustMolehill(t, small...)), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.State != run.Finished || s.Metrics["sliced W₂"] <= 0 {
+	if s.State != run.Finished || !(s.Metrics["sliced W₂"] > 0) {
 		t.Fatalf("the run is %s with metrics %v", s.State, s.Metrics)
 	}
 	for _, name := range []string{"step-1.npy", "step-10.npy", "target.npy"} {

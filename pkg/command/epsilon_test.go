@@ -47,7 +47,7 @@ func TestEpsilonOfMechanisms(t *testing.T) {
 		{"--noise-multiplier 3.73063 --delta 1e-5 --accountant gdp --relation zero-out", "gdp", 1},
 	} {
 		found := accountedFor(t, strings.Fields(c.arguments)...)
-		if got, ok := found[c.accountant]; !ok || math.Abs(got/c.want-1) > 2e-3 {
+		if got, ok := found[c.accountant]; !ok || !(math.Abs(got/c.want-1) <= 2e-3) {
 			t.Errorf("epsilon %s: %v; want %s to say %v", c.arguments, found, c.accountant, c.want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestCalibrateFindsWhatIsLeftOut(t *testing.T) {
 		if found == "rate" {
 			flags += " --sampling without-replacement"
 		}
-		if got := accountedFor(t, strings.Fields(flags)...)["pld"]; got > 2 || got < 1.99 {
+		if got := accountedFor(t, strings.Fields(flags)...)["pld"]; !(got <= 2 && got >= 1.99) {
 			t.Errorf("calibrate %s found %v, which costs ε = %v; want 2", arguments, answer[found], got)
 		}
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -11,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"molehill/pkg/npy"
 )
 
 // ownImages writes a folder of images of two classes and returns its path, in a
@@ -197,6 +200,44 @@ func TestSynthDoesNotPayForGreyImages(t *testing.T) {
 	}
 	if status := mustMolehill(t, "budget", "status", "own/my-photos-v1.2"); !strings.Contains(status, "runs    0") {
 		t.Errorf("grey images were paid for:\n%s", status)
+	}
+}
+
+// Images of which most have values that are moved to an end are no images of that schema.
+func TestSynthDoesNotPayForClampedImages(t *testing.T) {
+	data := filepath.Join(filepath.Dir(ownImages(t, 1)), "photos.npz")
+	write := func(bright int) {
+		const n, side = 21, 9
+		values := make([]float32, n*side*side)
+		for i := range bright {
+			values[i*side*side+i] = 255
+		}
+		file, err := os.Create(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(npy.WriteArchive(file, nil, []npy.Array[float32]{{Name: "x", Shape: []int{n, side, side}, Value: values}}), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0)
+	mustMolehill(t, "schema", data)
+	schema, _ := filepath.Glob(filepath.Join(filepath.Dir(data), "photos*.schema.json"))
+	if len(schema) != 1 {
+		t.Fatal(schema)
+	}
+	mustMolehill(t, "schema", "confirm", schema[0], "--all")
+	synth := []string{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(filepath.Dir(data), "made.zip"), "--set", "steps=2", "--set", "coefficients=4", "--no-keeper"}
+	write(11)
+	if said, err := molehill(t, synth...); err == nil || !strings.Contains(err.Error(), "11 of 21 images") || !strings.Contains(said, "moved to the nearer end") {
+		t.Errorf("found %v, said\n%s", err, said)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/photos"); !strings.Contains(status, "runs    0") {
+		t.Errorf("clamped images were paid for:\n%s", status)
+	}
+	write(10)
+	if said := mustMolehill(t, synth...); !strings.Contains(said, "10 ") || !strings.Contains(said, "Paid: entry 1") {
+		t.Errorf("ten of 21 stop a run:\n%s", said)
 	}
 }
 

@@ -217,6 +217,21 @@ func TestARefusedRunHasNotPaid(t *testing.T) {
 	}
 }
 
+// Of many releases of the same data five are told of one by one.
+func TestManyEarlierRunsAreCounted(t *testing.T) {
+	data := confirmedTable(t, 60)
+	dir := filepath.Dir(data)
+	for i := range 8 {
+		said := mustMolehill(t, "synth", "--data", data, "--epsilon", fmt.Sprint(1+i), "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=100", "--set", "sweeps=1", "--no-keeper", "--force")
+		if told := strings.Count(said, "another release"); told != min(i, 5) {
+			t.Errorf("after %d runs %d were told of:\n%s", i, told, said)
+		}
+		if more := fmt.Sprintf("%d more runs were made of the same data", i-5); strings.Contains(said, "more runs were made") != (i > 5) || i > 5 && !strings.Contains(said, more) {
+			t.Errorf("want %q in:\n%s", more, said)
+		}
+	}
+}
+
 // A file that the run has left is copied, and not made again of all rows in memory.
 func TestWhatARunHasLeftIsCopied(t *testing.T) {
 	data := confirmedTable(t, 60)

@@ -35,7 +35,7 @@ func TestAdultFeaturesByHand(t *testing.T) {
 			t.Fatalf("%d features, %d names", len(s.X), len(names))
 		}
 		for i, name := range names {
-			if got := float64(s.X[i]); math.Abs(got-want[name]) > 1e-7 {
+			if got := float64(s.X[i]); !(math.Abs(got-want[name]) <= 1e-7) {
 				t.Errorf("%s: %s is %v, want %v", line, name, got, want[name])
 			}
 			delete(want, name)
@@ -152,7 +152,7 @@ func TestAdultAsPublished(t *testing.T) {
 	if got := count(test); got != "16281 16281 3846 10860" {
 		t.Errorf("for testing: records, rows, incomes above and men are %s", got)
 	}
-	if share := float64(ones(train.Income)+ones(test.Income)) / 48_842; math.Abs(share-0.2393) > 5e-5 {
+	if share := float64(ones(train.Income)+ones(test.Income)) / 48_842; !(math.Abs(share-0.2393) <= 5e-5) {
 		t.Errorf("%v have an income above, want 0.2393", share)
 	}
 	few, _, err := LoadAdult(context.Background(), Options{N: 100, Seed: 2})

@@ -55,7 +55,7 @@ func TestBiasedHasItsLaw(t *testing.T) {
 				count++
 			}
 		}
-		if p := e.probability; math.Abs(count/n-p) > 5*math.Sqrt(p*(1-p)/n) {
+		if p := e.probability; !(math.Abs(count/n-p) <= 5*math.Sqrt(p*(1-p)/n)) {
 			t.Errorf("%s in %v of records, want %v", name, count/n, p)
 		}
 	}
@@ -93,10 +93,10 @@ func TestBiasedFeaturesFollowTheirOrigins(t *testing.T) {
 		if j >= b.Core {
 			want = math.Sqrt(1. / 4 / (1./4 + b.SpuriousVariance))
 		}
-		if got := own.correlation(); math.Abs(got-want) > tolerance {
+		if got := own.correlation(); !(math.Abs(got-want) <= tolerance) {
 			t.Errorf("feature %d has correlation %v with its origin, want %v", j, got, want)
 		}
-		if got := other.correlation(); j < b.Core && math.Abs(got) > tolerance {
+		if got := other.correlation(); j < b.Core && !(math.Abs(got) <= tolerance) {
 			t.Errorf("feature %d has correlation %v with the other half of the response, want 0", j, got)
 		}
 	}
@@ -117,14 +117,14 @@ func TestBiasedFeaturesFollowTheirOrigins(t *testing.T) {
 			variance = b.SpuriousVariance
 		}
 		own := noise[j*dim+j]
-		if got := own.x / own.n; math.Abs(got) > tolerance*math.Sqrt(variance) {
+		if got := own.x / own.n; !(math.Abs(got) <= tolerance*math.Sqrt(variance)) {
 			t.Errorf("noise of feature %d has mean %v, want 0", j, got)
 		}
-		if got := own.xx / own.n; math.Abs(got-variance) > tolerance*variance*math.Sqrt2 {
+		if got := own.xx / own.n; !(math.Abs(got-variance) <= tolerance*variance*math.Sqrt2) {
 			t.Errorf("noise of feature %d has variance %v, want %v", j, got, variance)
 		}
 		for k := range j {
-			if got := noise[j*dim+k].correlation(); math.Abs(got) > tolerance {
+			if got := noise[j*dim+k].correlation(); !(math.Abs(got) <= tolerance) {
 				t.Errorf("noise of features %d and %d has correlation %v, want 0", j, k, got)
 			}
 		}

@@ -55,7 +55,7 @@ func TestFaces(t *testing.T) {
 		t.Errorf("labels %v of %v", s.Train.Labels, s.Test.Classes)
 	}
 	for i := range 8 {
-		if v := s.Train.Row(i)[999]; v < float32(20*i-3)/255 || v > float32(20*i+3)/255 {
+		if v := s.Train.Row(i)[999]; !(v >= float32(20*i-3)/255 && v <= float32(20*i+3)/255) {
 			t.Errorf("row %d has a value of %v, painted %v", i, v, float32(20*i)/255)
 		}
 	}

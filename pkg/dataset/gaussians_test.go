@@ -17,11 +17,11 @@ func TestDensityIntegratesToOne(t *testing.T) {
 			sum += m.Density(-5+(float64(i)+0.5)*step, -5+(float64(j)+0.5)*step) * step * step
 		}
 	}
-	if math.Abs(sum-1) > 1e-6 {
+	if !(math.Abs(sum-1) <= 1e-6) {
 		t.Errorf("integral %v, want 1", sum)
 	}
 	// At a centre only its own component counts: 0.2 / (2π·0.09).
-	if got, want := m.Density(2, 2), 0.2/(2*math.Pi*0.09); math.Abs(got-want) > 1e-9 {
+	if got, want := m.Density(2, 2), 0.2/(2*math.Pi*0.09); !(math.Abs(got-want) <= 1e-9) {
 		t.Errorf("density %v at a centre, want %v", got, want)
 	}
 }
@@ -43,17 +43,17 @@ func TestSampleHasTheMomentsOfTheMixture(t *testing.T) {
 		}
 	}
 	for k, count := range counts {
-		if math.Abs(count-0.2*n) > 5*math.Sqrt(n*0.2*0.8) {
+		if !(math.Abs(count-0.2*n) <= 5*math.Sqrt(n*0.2*0.8)) {
 			t.Errorf("component %d has %v of %d points, want about a fifth", k, count, n)
 		}
 		for j := range 2 {
-			if got := mean[k][j] / count; math.Abs(got-m.Means[k][j]) > 5*0.3/math.Sqrt(count) {
+			if got := mean[k][j] / count; !(math.Abs(got-m.Means[k][j]) <= 5*0.3/math.Sqrt(count)) {
 				t.Errorf("component %d has mean %v in coordinate %d, want %v", k, got, j, m.Means[k][j])
 			}
 		}
 	}
 	// The variance of 2n squares of N(0, s²) has standard error s²·√(2/2n).
-	if got := square / (2 * n); math.Abs(got-0.09) > 5*0.09/math.Sqrt(n) {
+	if got := square / (2 * n); !(math.Abs(got-0.09) <= 5*0.09/math.Sqrt(n)) {
 		t.Errorf("variance %v around the centres, want 0.09", got)
 	}
 }

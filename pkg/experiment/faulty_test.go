@@ -167,7 +167,7 @@ func TestPromise(t *testing.T) {
 		t.Errorf("the ledger has %d entries, %v; want a reservation and a commit", len(history.Entries), err)
 	}
 	var s privacy.Statement
-	if text, err := r.Privacy(); err != nil || json.Unmarshal(text, &s) != nil || s.Epsilon() > 2 || s.Epsilon() < 1.99 {
+	if text, err := r.Privacy(); err != nil || json.Unmarshal(text, &s) != nil || !(s.Epsilon() <= 2 && s.Epsilon() >= 1.99) {
 		t.Errorf("the statement proves ε = %v, %v; want 2", s.Epsilon(), err)
 	}
 	if len(s.NotCovered) != 5 || s.NotCovered[0] != "the weather" || !strings.Contains(s.NotCovered[2], "budget status pebbles") {

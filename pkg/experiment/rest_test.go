@@ -47,7 +47,7 @@ func TestARowTellsOfEarlierComputations(t *testing.T) {
 	if row.Earlier[0].Host != "" || len(row.Earlier[0].Data) > 3 { // a base name of numbers
 		t.Errorf("the row names a machine or a path: %+v", row.Earlier[0])
 	}
-	if least, all := 2*nap, time.Since(row.Earlier[0].Started); row.Seconds < least.Seconds() || row.Seconds > (all-5*nap).Seconds() {
+	if least, all := 2*nap, time.Since(row.Earlier[0].Started); !(row.Seconds >= least.Seconds() && row.Seconds <= (all-5*nap).Seconds()) {
 		t.Errorf("%v s; want at least %v, and not the time between", row.Seconds, least)
 	}
 }

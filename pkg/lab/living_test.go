@@ -167,7 +167,7 @@ func TestSweepFromACell(t *testing.T) {
 		t.Errorf("the mean of sigma 0.5 is %s, want %.4g", got, want)
 	}
 	against := s.Against("sigma", "sliced W₂")
-	if len(against.Lines) != 1 || len(against.Lines[0].X) != 3 || against.Lines[0].X[2] != 1 || against.Lines[0].Low[1] >= against.Lines[0].Y[1] {
+	if len(against.Lines) != 1 || len(against.Lines[0].X) != 3 || against.Lines[0].X[2] != 1 || !(against.Lines[0].Low[1] < against.Lines[0].Y[1]) {
 		t.Errorf("the picture has %+v", against.Lines)
 	}
 	if figure := s.Figure(); len(figure.Lines) != 6 || figure.Lines[3].Name != "sigma 0.5, seed 2" {

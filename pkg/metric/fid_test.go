@@ -79,12 +79,12 @@ func TestFrechetInClosedForm(t *testing.T) {
 		// Errors are those of roots of rounding errors of the largest variance.
 		tolerance := 1e-7 * (1 + a.Covariance.At(0, 0))
 		for side, pair := range map[string][2]*Statistics{"as it is": {a, b}, "the other way": {b, a}} {
-			if d, err := FrechetDistance(pair[0], pair[1]); err != nil || math.Abs(d-c.want) > tolerance {
+			if d, err := FrechetDistance(pair[0], pair[1]); err != nil || !(math.Abs(d-c.want) <= tolerance) {
 				t.Errorf("%s, %s: %v, %v; want %v", name, side, d, err, c.want)
 			}
 		}
 		if len(c.meanA) == 6 { // turned, the factors are no longer diagonal
-			if d, err := FrechetDistance(a.turned(q), b.turned(q)); err != nil || math.Abs(d-c.want) > 1e-6 {
+			if d, err := FrechetDistance(a.turned(q), b.turned(q)); err != nil || !(math.Abs(d-c.want) <= 1e-6) {
 				t.Errorf("%s, turned: %v, %v; want %v", name, d, err, c.want)
 			}
 		}
@@ -97,7 +97,7 @@ func TestFrechetOfCovariancesThatDoNotCommute(t *testing.T) {
 	b := &Statistics{Count: 9, Mean: []float64{0, 0}, Covariance: mat.NewSymDense(2, []float64{5, -2, -2, 1})}
 	trace, determinant := 2*5-1*2-1*2+3*1., (2.*3-1)*(5*1-4)
 	want := 2 + 3 + 5 + 1 - 2*math.Sqrt(trace+2*math.Sqrt(determinant))
-	if d, err := FrechetDistance(a, b); err != nil || math.Abs(d-want) > 1e-12 {
+	if d, err := FrechetDistance(a, b); err != nil || !(math.Abs(d-want) <= 1e-12) {
 		t.Errorf("%v, %v; want %v", d, err, want)
 	}
 }
@@ -136,7 +136,7 @@ func TestFrechetIsSciPys(t *testing.T) {
 	for _, c := range golden.Cases {
 		x, y := generatedPoints(1, c.N, c.Dim, 0.5, 0), generatedPoints(2, c.M, c.Dim, -0.25, 0.125)
 		v, err := Frechet{Features: c.Dim}.Measure(x, y, nil)
-		if err != nil || math.Abs(v.Value-c.Distance) > 1e-9*(1+c.Distance) {
+		if err != nil || !(math.Abs(v.Value-c.Distance) <= 1e-9*(1+c.Distance)) {
 			t.Errorf("%d and %d points of dimension %d: %v, %v; want %v", c.N, c.M, c.Dim, v.Value, err, c.Distance)
 		}
 	}
@@ -179,13 +179,13 @@ func TestFrechetWithFewerPointsThanDimensions(t *testing.T) {
 		want += (meanA[k] - meanB[k]) * (meanA[k] - meanB[k])
 	}
 	v, err := Frechet{Features: dim}.Measure(x, y, nil)
-	if err != nil || math.Abs(v.Value-want) > 1e-6 {
+	if err != nil || !(math.Abs(v.Value-want) <= 1e-6) {
 		t.Errorf("%v, %v; want %v", v, err, want)
 	}
 	if !strings.Contains(v.Note, "20 are too few for 100 features") {
 		t.Errorf("the note %q does not tell of too few points", v.Note)
 	}
-	if v, err := (Frechet{Features: dim}).Measure(x, x, nil); err != nil || v.Value > 1e-6 {
+	if v, err := (Frechet{Features: dim}).Measure(x, x, nil); err != nil || !(v.Value <= 1e-6) {
 		t.Errorf("%v from the points to themselves, %v", v, err)
 	}
 }
@@ -211,7 +211,7 @@ func TestFrechetGrowsWithNoise(t *testing.T) {
 		return v.Value
 	}
 	real := sample()
-	if d := between(real, real); math.Abs(d) > 1e-6 {
+	if d := between(real, real); !(math.Abs(d) <= 1e-6) {
 		t.Errorf("%v from itself", d)
 	}
 	last := between(real, sample())
@@ -230,7 +230,7 @@ func TestFrechetGrowsWithNoise(t *testing.T) {
 			want += grown * grown
 		}
 		d := between(noisy, real)
-		if !(d > last) || math.Abs(d-want) > 1.5+0.1*want {
+		if !(d > last && math.Abs(d-want) <= 1.5+0.1*want) {
 			t.Errorf("noise %v: %v, want %v and more than %v", noise, d, want, last)
 		}
 		last = d
@@ -299,10 +299,10 @@ func TestStatisticsOfManyBlocks(t *testing.T) {
 		for i := range n {
 			sum += (float64(p.Row(i)[at[0]]) - mean[0]) * (float64(p.Row(i)[at[1]]) - mean[1])
 		}
-		if got, want := s.Covariance.At(at[0], at[1]), sum/(n-1); math.Abs(got-want) > 1e-12 {
+		if got, want := s.Covariance.At(at[0], at[1]), sum/(n-1); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("covariance of %v is %v, want %v", at, got, want)
 		}
-		if math.Abs(s.Mean[at[0]]-mean[0]) > 1e-9 {
+		if !(math.Abs(s.Mean[at[0]]-mean[0]) <= 1e-9) {
 			t.Errorf("mean %d is %v, want %v", at[0], s.Mean[at[0]], mean[0])
 		}
 	}

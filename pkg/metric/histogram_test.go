@@ -20,7 +20,7 @@ func TestHistogramsOfKnownLabels(t *testing.T) {
 		"half": {[]int{0, 0, 0, 1}, []int{0, 1, 1, 1}, 0.5, 0.25},
 	} {
 		h, err := CompareHistograms(c.p, c.q, 3)
-		if err != nil || math.Abs(h.TotalVariation-c.total) > 1e-12 || math.Abs(h.ChiSquared-c.χ2) > 1e-12 {
+		if err != nil || !(math.Abs(h.TotalVariation-c.total) <= 1e-12 && math.Abs(h.ChiSquared-c.χ2) <= 1e-12) {
 			t.Errorf("%s: %+v, %v; want %v and %v", name, h, err, c.total, c.χ2)
 		}
 	}
@@ -46,7 +46,7 @@ func TestHistogramFloorIsItsExpectation(t *testing.T) {
 		}
 		total, floor = total+h.TotalVariation/400, floor+h.Floor/400
 	}
-	if math.Abs(total/floor-1) > 0.03 {
+	if !(math.Abs(total/floor-1) <= 0.03) {
 		t.Errorf("total variation %v on average, floor %v", total, floor)
 	}
 }
@@ -72,7 +72,7 @@ func TestKNN(t *testing.T) {
 
 func TestAgreementOfKnownLabels(t *testing.T) {
 	// Three of four: √(¾·¼/4).
-	if v := Agreement([]int{1, 2, 0, 1}, []int{1, 2, 0, 0}); v.Value != 0.75 || math.Abs(v.StandardError-math.Sqrt(3)/8) > 1e-15 {
+	if v := Agreement([]int{1, 2, 0, 1}, []int{1, 2, 0, 0}); v.Value != 0.75 || !(math.Abs(v.StandardError-math.Sqrt(3)/8) <= 1e-15) {
 		t.Errorf("three of four agree by %+v", v)
 	}
 	if v := Agreement([]int{0, 1}, []int{1, 0}); v.Value != 0 || v.StandardError != 0 {

@@ -24,7 +24,7 @@ func TestSlicedW2OfATranslation(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err := m.Measure(x, y, rng)
-	if err != nil || math.Abs(v.Value-2) > 1e-4 {
+	if err != nil || !(math.Abs(v.Value-2) <= 1e-4) {
 		t.Errorf("%+v, %v; want 2", v, err)
 	}
 	if _, err := m.Measure(transport.Points{Dim: 3}, y, rng); err == nil {

@@ -91,7 +91,7 @@ func TestNearestNeighbourAccuracyOfOneLaw(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(r.Accuracy-(r.Generated+r.Real)/2) > 1e-12 {
+		if !(math.Abs(r.Accuracy-(r.Generated+r.Real)/2) <= 1e-12) {
 			t.Fatalf("%+v: the accuracy is not the mean of its sides", r)
 		}
 		sum, squares = sum+r.Accuracy, squares+r.Accuracy*r.Accuracy
@@ -100,13 +100,13 @@ func TestNearestNeighbourAccuracyOfOneLaw(t *testing.T) {
 	}
 	mean := sum / trials
 	spread := math.Sqrt((squares/trials - mean*mean) * trials / (trials - 1))
-	if math.Abs(ideal-149./299) > 1e-12 {
+	if !(math.Abs(ideal-149./299) <= 1e-12) {
 		t.Errorf("ideal accuracy %v, want 149/299", ideal)
 	}
-	if math.Abs(mean-ideal) > 4*claimed/math.Sqrt(trials) {
+	if !(math.Abs(mean-ideal) <= 4*claimed/math.Sqrt(trials)) {
 		t.Errorf("mean accuracy %v, want %v", mean, ideal)
 	}
-	if math.Abs(spread/claimed-1) > 0.12 {
+	if !(math.Abs(spread/claimed-1) <= 0.12) {
 		t.Errorf("accuracies spread by %v, their standard errors are %v", spread, claimed)
 	}
 	t.Logf("mean %.4f, spread %.4f, standard error %.4f", mean, spread, claimed)
@@ -139,7 +139,7 @@ func TestNearestNeighbourAccuracyOfKnownCases(t *testing.T) {
 	// All points equal: any of the others is the nearest, the own side's share of
 	// them is 199/399; four standard deviations of 400 halves.
 	r, err := NearestNeighbourTest(transport.NewPoints(200, 3), transport.NewPoints(200, 3), rng)
-	if err != nil || math.Abs(r.Accuracy-r.Ideal) > 4*0.5/20 {
+	if err != nil || !(math.Abs(r.Accuracy-r.Ideal) <= 4*0.5/20) {
 		t.Errorf("equal points: %+v, %v", r, err)
 	}
 	m, err := Registry.Lookup("1-nn")
@@ -193,7 +193,7 @@ func TestCopiesShow(t *testing.T) {
 	}
 	// Of the rows' own law: a half, within five standard errors (and as much
 	// again, because all points share the rows); false alarms once in 10⁶.
-	if fresh.Expected != 0.5 || math.Abs(fresh.NearerPrivate-0.5) > 10*0.0158 || math.Abs(fresh.MedianRatio-1) > 0.05 || fresh.Exact != 0 {
+	if fresh.Expected != 0.5 || !(math.Abs(fresh.NearerPrivate-0.5) <= 10*0.0158 && math.Abs(fresh.MedianRatio-1) <= 0.05) || fresh.Exact != 0 {
 		t.Errorf("fresh points: %v of %v nearer, ratio %v, %d exact", fresh.NearerPrivate, fresh.Expected, fresh.MedianRatio, fresh.Exact)
 	}
 	// A tenth are copies: 0.1·1 + 0.9·0.5.
@@ -202,13 +202,13 @@ func TestCopiesShow(t *testing.T) {
 		copy(some.Row(i), private.Row(i))
 	}
 	copied, err := CheckCopies(t.Context(), some, private, heldOut)
-	if err != nil || copied.Exact != 100 || copied.ToPrivate[7] != 0 || copied.ToHeldOut[7] == 0 || math.Abs(copied.NearerPrivate-0.55) > 0.1 {
+	if err != nil || copied.Exact != 100 || copied.ToPrivate[7] != 0 || copied.ToHeldOut[7] == 0 || !(math.Abs(copied.NearerPrivate-0.55) <= 0.1) {
 		t.Errorf("a tenth copied: %v nearer, %d exact, %v", copied.NearerPrivate, copied.Exact, err)
 	}
 	// They are the hundredth that is nearest, and move the median by little.
 	few, none := copied.Values(), fresh.Values()
-	if few["nearest private row, 1 %"] != 0 || none["nearest private row, 1 %"] < 0.2 || math.Abs(few["nearest private row, median"]/none["nearest private row, median"]-1) > 0.15 ||
-		few["nearest held-out row, 1 %"] < 0.2 {
+	if few["nearest private row, 1 %"] != 0 || !(none["nearest private row, 1 %"] >= 0.2 && math.Abs(few["nearest private row, median"]/none["nearest private row, median"]-1) <= 0.15) ||
+		!(few["nearest held-out row, 1 %"] >= 0.2) {
 		t.Errorf("distances of a tenth copied %v, of none %v", few, none)
 	}
 	noisy := private.Clone()
@@ -216,7 +216,7 @@ func TestCopiesShow(t *testing.T) {
 		noisy.Data[i] += 0.1 * float32(rng.NormFloat64())
 	}
 	near, err := CheckCopies(t.Context(), noisy, private, heldOut)
-	if err != nil || near.NearerPrivate < 0.95 || near.MedianRatio > 0.5 || near.Exact != 0 {
+	if err != nil || !(near.NearerPrivate >= 0.95 && near.MedianRatio <= 0.5) || near.Exact != 0 {
 		t.Errorf("noisy copies: %v nearer, ratio %v, %d exact, %v", near.NearerPrivate, near.MedianRatio, near.Exact, err)
 	}
 	// The same rows on both sides tie; copies of held-out rows have no finite ratio.

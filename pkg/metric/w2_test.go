@@ -29,7 +29,7 @@ func TestW2OfATranslation(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err := m.Measure(x, y, rng)
-	if want := math.Sqrt(12); err != nil || math.Abs(v.Value-want) > 1e-6 {
+	if want := math.Sqrt(12); err != nil || !(math.Abs(v.Value-want) <= 1e-6) {
 		t.Errorf("%+v, %v; want %v", v, err, want)
 	}
 }

@@ -62,7 +62,7 @@ func TestNoPromiseIsMadeWhereThereIsNone(t *testing.T) {
 // The best guess between two neighbours: known answers.
 func TestAccuracyOfAGuess(t *testing.T) {
 	for _, test := range []struct{ epsilon, delta, want float64 }{{0, 0, 0.5}, {math.Log(3), 0, 0.75}, {0, 1, 1}, {0, 0.5, 0.75}} {
-		if got := accuracy(test.epsilon, test.delta); math.Abs(got-test.want) > 1e-12 {
+		if got := accuracy(test.epsilon, test.delta); !(math.Abs(got-test.want) <= 1e-12) {
 			t.Errorf("at (%v, %v) it is right %v of the time, want %v", test.epsilon, test.delta, got, test.want)
 		}
 	}

@@ -14,7 +14,7 @@ func TestCalibrateNoiseIsTheLeast(t *testing.T) {
 				t.Fatal(err)
 			}
 			at, less := epsilon(t, a, build(m), AddRemove, 1e-6), epsilon(t, a, build(m*(1-1e-4)), AddRemove, 1e-6)
-			if at > target || less <= target {
+			if !(at <= target && less > target) {
 				t.Errorf("%s: noise %v for ε = %v costs %v; a ten-thousandth less, %v", a.Name(), m, target, at, less)
 			}
 		}
@@ -28,7 +28,7 @@ func TestCalibrateStepsIsTheMost(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, more := epsilon(t, PLD{}, build(steps), AddRemove, 1e-5), epsilon(t, PLD{}, build(steps+1), AddRemove, 1e-5)
-	if at > 2 || more <= 2 {
+	if !(at <= 2 && more > 2) {
 		t.Errorf("%d steps for ε = 2 cost %v; one more, %v", steps, at, more)
 	}
 	if got, err := CalibrateSteps(2, 1e-5, 10, build, AddRemove, PLD{}); got != 10 || err != nil {
@@ -46,7 +46,7 @@ func TestCalibrateRateIsTheLargest(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, more := epsilon(t, PLD{}, build(rate), AddRemove, 1e-5), epsilon(t, PLD{}, build(rate*(1+1e-4)), AddRemove, 1e-5)
-	if at > 2 || more <= 2 {
+	if !(at <= 2 && more > 2) {
 		t.Errorf("rate %v for ε = 2 costs %v; a ten-thousandth more, %v", rate, at, more)
 	}
 	if got, err := CalibrateRate(1e4, 1e-5, build, AddRemove, PLD{}); got != 1 || err != nil {

@@ -70,7 +70,7 @@ func TestDiffusedReleaseAgainstNumericalIntegration(t *testing.T) {
 				mass += v * width * width
 			}
 		}
-		if math.Abs(mass-1) > 2e-3 {
+		if !(math.Abs(mass-1) <= 2e-3) {
 			t.Fatalf("trial %d: a density of mass %v; the grid is too small", trial, mass)
 		}
 		for _, epsilon := range []float64{0, 0.5, 1, 2} {
@@ -86,14 +86,14 @@ func TestDiffusedReleaseAgainstNumericalIntegration(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Half a percent for the grid.
-			if worst := max(there, back); worst > bound*1.005+2e-4 {
+			if worst := max(there, back); !(worst <= bound*1.005+2e-4) {
 				t.Errorf("%+v, ε = %v: δ = %.5g, above the bound %.5g", release, epsilon, worst, bound)
 			} else if bound > 1e-3 {
 				tightest = max(tightest, worst/bound)
 			}
 		}
 	}
-	if tightest < 0.97 {
+	if !(tightest >= 0.97) {
 		t.Errorf("the bound is never tighter than %.3f; want 1 where rows do not swap", tightest)
 	}
 	t.Logf("largest ratio to the bound: %.4f", tightest)
@@ -132,17 +132,17 @@ func TestOneParticleIsNotAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(proved/truth-1) > 1e-9 {
+		if !(math.Abs(proved/truth-1) <= 1e-9) {
 			t.Errorf("%v particles: proved δ %v, the truth is %v", particles, proved, truth)
 		}
-		if truth < 10*published {
+		if !(truth >= 10*published) {
 			t.Errorf("%v particles: the truth is %v, and Theorem 3 with the displacement of neighbours, %v, is near it", particles, truth, published)
 		}
 		alone, err := GaussianDelta(single.NoiseMultiplier, epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if particles > 1 && truth < 1.5*alone {
+		if particles > 1 && !(truth >= 1.5*alone) {
 			t.Errorf("%v particles: the truth %v is hardly above %v, that of one", particles, truth, alone)
 		}
 	}
@@ -185,7 +185,7 @@ func TestRoundingIsNotPartOfTheWay(t *testing.T) {
 						}
 						return delta
 					}
-					if there > bound(grid)+1e-6 {
+					if !(there <= bound(grid)+1e-6) {
 						t.Errorf("σ = %v, s = %v, grid %v, ε = %v: δ = %v, above the bound %v", sigma, s, grid, epsilon, there, bound(grid))
 					}
 					if there > 1.1*bound(0) {
@@ -213,13 +213,13 @@ func TestDiffusedReleaseIsMonotone(t *testing.T) {
 	if got := of(DiffusedRelease{0.7, 5, 0, 0}); got != 0.7 {
 		t.Errorf("without diffusion the noise multiplier is %v, want the release's 0.7", got)
 	}
-	if got := of(DiffusedRelease{3, 0.5, 2, 0.05}); math.Abs(got-5/1.1) > 1e-12 {
+	if got := of(DiffusedRelease{3, 0.5, 2, 0.05}); !(math.Abs(got-5/1.1) <= 1e-12) {
 		t.Errorf("noise multiplier %v with rounding of a tenth, want 5/1.1", got)
 	}
 	if got := of(DiffusedRelease{3, 0.5, 2, 0.5}); got != 3 {
 		t.Errorf("noise multiplier %v with much rounding, want the release's 3", got)
 	}
-	if got := of(DiffusedRelease{3, 0.5, 2, 0}); math.Abs(got-5) > 1e-12 {
+	if got := of(DiffusedRelease{3, 0.5, 2, 0}); !(math.Abs(got-5) <= 1e-12) {
 		t.Errorf("noise multiplier %v, want √(3² + (2/0.5)²) = 5", got)
 	}
 	for _, d := range []DiffusedRelease{{0.7, 5, 0.1, 0}, {1e-3, 1e-3, 1, 0}, {1e150, 1, 1e200, 0}} {
@@ -228,11 +228,11 @@ func TestDiffusedReleaseIsMonotone(t *testing.T) {
 		more[1].Displacement *= 0.9
 		more[2].NoiseMultiplier *= 1.1
 		for i, m := range more {
-			if of(m) < of(d) {
+			if !(of(m) >= of(d)) {
 				t.Errorf("change %d of %+v: noise multiplier falls from %v to %v", i, d, of(d), of(m))
 			}
 		}
-		if of(more[0]) == of(d) && d.NoiseStd/d.Displacement > 1e-3*d.NoiseMultiplier {
+		if of(more[0]) == of(d) && !(d.NoiseStd/d.Displacement <= 1e-3*d.NoiseMultiplier) {
 			t.Errorf("%+v: more diffusion changes nothing", d)
 		}
 	}
@@ -246,7 +246,7 @@ func TestDiffusedReleaseIsMonotone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.Epsilon >= a.Epsilon {
+	if !(b.Epsilon < a.Epsilon) {
 		t.Errorf("ε = %v with diffusion, %v without", b.Epsilon, a.Epsilon)
 	}
 }

@@ -59,14 +59,14 @@ func TestDiffusionAgainstNumericalConvolution(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if after > bound*(1+1e-9)+1e-12 || bound > before {
+		if !(after <= bound*(1+1e-9)+1e-12 && bound <= before) {
 			t.Errorf("displacement %.3g, noise %.3g, ε = %.3g, δ = %.3g: after diffusion %.6g, the theorem says %.6g", displacement, noise, epsilon, before, after, bound)
 		}
 		if bound > 1e-6 {
 			tightest = max(tightest, after/bound)
 		}
 	}
-	if tightest < 0.95 {
+	if !(tightest >= 0.95) {
 		t.Errorf("the theorem is never tighter than %.3f of itself; want 1 for inputs at two places", tightest)
 	}
 	t.Logf("largest ratio to the bound: %.4f", tightest)
@@ -88,7 +88,7 @@ func TestDiffusionChecksItsConditions(t *testing.T) {
 	if got, err := (Diffusion{0, 1}).Amplify(1, 1e-5); got != 0 || err != nil {
 		t.Errorf("a drift that is the same for all: δ′ = %v, %v; want 0", got, err)
 	}
-	if got, err := (Diffusion{1e9, 1}).Amplify(1, 1e-5); math.Abs(got-1e-5) > 1e-12 || err != nil {
+	if got, err := (Diffusion{1e9, 1}).Amplify(1, 1e-5); !(math.Abs(got-1e-5) <= 1e-12) || err != nil {
 		t.Errorf("next to no diffusion: δ′ = %v, %v; want δ itself", got, err)
 	}
 }

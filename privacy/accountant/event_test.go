@@ -25,12 +25,12 @@ func TestCompositionIsSelfComposition(t *testing.T) {
 	}
 	want := epsilon(t, RDP{}, shapes[0], AddRemove, 1e-5)
 	for _, e := range shapes {
-		if got := epsilon(t, RDP{}, e, AddRemove, 1e-5); math.Abs(got/want-1) > 1e-12 {
+		if got := epsilon(t, RDP{}, e, AddRemove, 1e-5); !(math.Abs(got/want-1) <= 1e-12) {
 			t.Errorf("%v: ε = %v, want %v", e, got, want)
 		}
 	}
 	two := epsilon(t, AnalyticGaussian{}, Composed{[]Event{Gaussian{3}, Gaussian{4}}}, AddRemove, 1e-5)
-	if want := epsilon(t, AnalyticGaussian{}, Gaussian{12. / 5}, AddRemove, 1e-5); math.Abs(two/want-1) > 1e-12 {
+	if want := epsilon(t, AnalyticGaussian{}, Gaussian{12. / 5}, AddRemove, 1e-5); !(math.Abs(two/want-1) <= 1e-12) {
 		t.Errorf("Gaussians of 3 and 4: ε = %v, want that of 12/5, %v", two, want)
 	}
 }

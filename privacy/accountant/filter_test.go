@@ -19,21 +19,21 @@ func TestFilterOrder(t *testing.T) {
 			room := FilterRoom(order, epsilon, delta)
 			multiplier := math.Sqrt(order / (2 * room)) // of a Gaussian with that divergence
 			event := Gaussian{NoiseMultiplier: multiplier}
-			if d, err := (RDP{}).Divergence(event, ReplaceOne, order); err != nil || math.Abs(d-room) > 1e-9*room {
+			if d, err := (RDP{}).Divergence(event, ReplaceOne, order); err != nil || !(math.Abs(d-room) <= 1e-9*room) {
 				t.Errorf("ε = %v, δ = %v: a divergence of %v, %v; want %v", epsilon, delta, d, err, room)
 			}
 			spent, err := (RDP{Orders: []float64{order}}).Epsilon(event, ReplaceOne, delta)
-			if err != nil || math.Abs(spent.Epsilon-epsilon) > 1e-9*epsilon {
+			if err != nil || !(math.Abs(spent.Epsilon-epsilon) <= 1e-9*epsilon) {
 				t.Errorf("ε = %v, δ = %v: room for %v, %v", epsilon, delta, spent.Epsilon, err)
 			}
 			for x := 1e-4; x < 1e7; x *= 1.01 {
-				if other := FilterRoom(1+x, epsilon, delta) / (1 + x); other > 1.0001*room/order {
+				if other := FilterRoom(1+x, epsilon, delta) / (1 + x); !(other <= 1.0001*room/order) {
 					t.Errorf("ε = %v, δ = %v: order %v has more room than %v", epsilon, delta, 1+x, order)
 					break
 				}
 			}
 			exact, err := CalibrateNoise(epsilon, delta, func(m float64) Event { return Gaussian{NoiseMultiplier: m} }, ReplaceOne, AnalyticGaussian{})
-			if err != nil || multiplier < exact || multiplier > 1.3*exact {
+			if err != nil || !(multiplier >= exact && multiplier <= 1.3*exact) {
 				t.Errorf("ε = %v, δ = %v: noise %v, %v; exact is %v", epsilon, delta, multiplier, err, exact)
 			}
 			t.Logf("ε = %v, δ = %v: order %.4g, %.1f %% more noise", epsilon, delta, order, 100*(multiplier/exact-1))

@@ -13,16 +13,16 @@ func TestGaussianFunctionsInvertEachOther(t *testing.T) {
 				t.Fatal(err)
 			}
 			back, err := GaussianDelta(sigma, eps)
-			if err != nil || back > delta {
+			if err != nil || !(back <= delta) {
 				t.Errorf("σ=%g δ=%g: ε=%g gives back δ=%g, %v", sigma, delta, eps, back, err)
 			}
-			if below, _ := GaussianDelta(sigma, eps*(1-1e-9)); eps > 0 && below <= delta {
+			if below, _ := GaussianDelta(sigma, eps*(1-1e-9)); eps > 0 && !(below > delta) {
 				t.Errorf("σ=%g δ=%g: ε=%.15g is not the least", sigma, delta, eps)
 			}
 			if eps == 0 || eps > 1e4 {
 				continue
 			}
-			if got, err := GaussianSigma(eps, delta); err != nil || math.Abs(got/sigma-1) > 1e-9 {
+			if got, err := GaussianSigma(eps, delta); err != nil || !(math.Abs(got/sigma-1) <= 1e-9) {
 				t.Errorf("ε=%g δ=%g: σ=%.15g, %v; want %g", eps, delta, got, err, sigma)
 			}
 		}
@@ -32,7 +32,7 @@ func TestGaussianFunctionsInvertEachOther(t *testing.T) {
 func TestGaussianDeltaAtZeroIsTotalVariation(t *testing.T) {
 	for _, sigma := range []float64{0.05, 0.5, 1, 20, 1e8} {
 		want := math.Erf(1 / (2 * math.Sqrt2 * sigma))
-		if got, err := GaussianDelta(sigma, 0); err != nil || math.Abs(got/want-1) > 1e-12 {
+		if got, err := GaussianDelta(sigma, 0); err != nil || !(math.Abs(got/want-1) <= 1e-12) {
 			t.Errorf("σ=%g: δ(0) = %g, %v; want %g", sigma, got, err, want)
 		}
 	}
@@ -41,13 +41,13 @@ func TestGaussianDeltaAtZeroIsTotalVariation(t *testing.T) {
 func TestMillsRatioDoesNotJump(t *testing.T) {
 	// At 3 the way of computing changes.
 	below, above := mills(math.Nextafter(3, 0)), mills(3)
-	if math.Abs(above/below-1) > 1e-14 {
+	if !(math.Abs(above/below-1) <= 1e-14) {
 		t.Errorf("R(3−) = %.17g, R(3) = %.17g", below, above)
 	}
 	// On both sides of d = ½, where the drop is integrated or subtracted.
 	for _, x := range []float64{-7, 0, 2, 5, 37} {
 		subtracted := mills(x) - mills(x+0.4)
-		if got := millsDrop(x, 0.4); math.Abs(got/subtracted-1) > 1e-12 {
+		if got := millsDrop(x, 0.4); !(math.Abs(got/subtracted-1) <= 1e-12) {
 			t.Errorf("x=%g: drop %.15g integrated, %.15g subtracted", x, got, subtracted)
 		}
 	}
@@ -56,10 +56,10 @@ func TestMillsRatioDoesNotJump(t *testing.T) {
 func TestClassicIsMarkedBeyondOne(t *testing.T) {
 	sigma := ClassicSigma(0.5, 1e-5)
 	r, err := Classic{}.Epsilon(Gaussian{sigma}, ReplaceOne, 1e-5)
-	if err != nil || math.Abs(r.Epsilon-0.5) > 1e-12 || r.Approximate {
+	if err != nil || !(math.Abs(r.Epsilon-0.5) <= 1e-12) || r.Approximate {
 		t.Errorf("σ = %g: %+v, %v", sigma, r, err)
 	}
-	if exact := epsilon(t, AnalyticGaussian{}, Gaussian{sigma}, ReplaceOne, 1e-5); exact > 0.5 {
+	if exact := epsilon(t, AnalyticGaussian{}, Gaussian{sigma}, ReplaceOne, 1e-5); !(exact <= 0.5) {
 		t.Errorf("the classic σ for ε = 0.5 gives %g", exact)
 	}
 	if r, _ := (Classic{}).Epsilon(Gaussian{0.1}, ReplaceOne, 1e-5); !r.Approximate || r.Note == "" {
@@ -104,13 +104,13 @@ func TestCalibrateNoiseIsOnTheSafeSide(t *testing.T) {
 				continue
 			}
 			at, below := epsilon(t, c.a, c.build(nm), c.rel, delta), epsilon(t, c.a, c.build(nm*(1-2e-6)), c.rel, delta)
-			if at > target || below <= target {
+			if !(at <= target && below > target) {
 				t.Errorf("%s, ε = %g: noise multiplier %g gives %g, a little less gives %g", c.a.Name(), target, nm, at, below)
 			}
 		}
 	}
 	exact, _ := GaussianSigma(2, delta)
-	if nm, err := CalibrateNoise(2, delta, func(nm float64) Event { return Gaussian{nm} }, AddRemove, AnalyticGaussian{}); err != nil || nm < exact || nm > exact*(1+1e-6) {
+	if nm, err := CalibrateNoise(2, delta, func(nm float64) Event { return Gaussian{nm} }, AddRemove, AnalyticGaussian{}); err != nil || !(nm >= exact && nm <= exact*(1+1e-6)) {
 		t.Errorf("calibrated %v, %v; want %v", nm, err, exact)
 	}
 }

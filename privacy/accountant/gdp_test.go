@@ -8,11 +8,11 @@ import (
 func TestGDPIsExactForGaussians(t *testing.T) {
 	e := Composed{[]Event{SelfComposed{Gaussian{3}, 9}, Gaussian{1}}} // μ = √(9/9 + 1)
 	mu, exact, err := GDP{}.Mu(e, ReplaceOne)
-	if err != nil || !exact || math.Abs(mu-math.Sqrt2) > 1e-12 {
+	if err != nil || !exact || !(math.Abs(mu-math.Sqrt2) <= 1e-12) {
 		t.Errorf("μ = %v, exact %v, %v; want √2, exactly", mu, exact, err)
 	}
 	r, err := GDP{}.Epsilon(e, ReplaceOne, 1e-5)
-	if want := epsilon(t, AnalyticGaussian{}, e, ReplaceOne, 1e-5); err != nil || r.Approximate || math.Abs(r.Epsilon/want-1) > 1e-9 {
+	if want := epsilon(t, AnalyticGaussian{}, e, ReplaceOne, 1e-5); err != nil || r.Approximate || !(math.Abs(r.Epsilon/want-1) <= 1e-9) {
 		t.Errorf("ε = %v (approximate: %v), %v; want %v, exactly", r.Epsilon, r.Approximate, err, want)
 	}
 }
@@ -33,13 +33,13 @@ func TestGDPIsTheLimitOfSamples(t *testing.T) {
 			t.Fatalf("%v: %+v, %v; want it marked approximate, and why", c.event, r, err)
 		}
 		want := epsilon(t, PLD{}, c.event, c.rel, 1e-5)
-		if math.Abs(r.Epsilon/want-1) > 0.02 {
+		if !(math.Abs(r.Epsilon/want-1) <= 0.02) {
 			t.Errorf("%v: the limit is ε = %.4g, the truth at most %.4g; want within 2 %%", c.event, r.Epsilon, want)
 		}
 	}
 	// Few steps are far from the limit, and it lies below the truth.
 	few := SelfComposed{PoissonSampled{1e-3, Gaussian{0.6}}, 100}
-	if limit, want := epsilon(t, GDP{}, few, AddRemove, 1e-6), epsilon(t, PLD{}, few, AddRemove, 1e-6); limit > want/2 {
+	if limit, want := epsilon(t, GDP{}, few, AddRemove, 1e-6), epsilon(t, PLD{}, few, AddRemove, 1e-6); !(limit <= want/2) {
 		t.Errorf("100 steps: the limit is ε = %.4g, the truth about %.4g; want the limit to fail here", limit, want)
 	}
 }
@@ -51,7 +51,7 @@ func TestGDPOfFixedSizeSamplesIsThePublishedFormula(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	want := math.Sqrt2 * p * math.Sqrt(steps) * math.Sqrt(math.Exp(mu*mu)*phi(1.5*mu)+3*phi(-mu/2)-2)
 	got, _, err := GDP{}.Mu(SelfComposed{FixedSizeSampled{1, 100, Gaussian{1 / mu}}, steps}, ReplaceOne)
-	if err != nil || math.Abs(got/want-1) > 1e-12 {
+	if err != nil || !(math.Abs(got/want-1) <= 1e-12) {
 		t.Errorf("μ = %v, %v; want %v", got, err, want)
 	}
 }

@@ -56,10 +56,10 @@ func TestPoissonEpsilonEqualsDPAccounting(t *testing.T) {
 	for _, p := range g.PoissonEpsilon {
 		// At dp_accounting's orders the same number, and by search no worse one.
 		got := epsilon(t, RDP{Orders: g.Orders}, sampled(p), AddRemove, p.Delta)
-		if math.Abs(got/p.Value-1) > 1e-6 {
+		if !(math.Abs(got/p.Value-1) <= 1e-6) {
 			t.Errorf("%v: ε = %.9g, dp_accounting says %.9g", sampled(p), got, p.Value)
 		}
-		if found := epsilon(t, RDP{}, sampled(p), AddRemove, p.Delta); found > got*(1+1e-9) {
+		if found := epsilon(t, RDP{}, sampled(p), AddRemove, p.Delta); !(found <= got*(1+1e-9)) {
 			t.Errorf("%v: ε = %.9g by search, %.9g at fixed orders", sampled(p), found, got)
 		}
 	}
@@ -71,13 +71,13 @@ func TestPoissonDivergences(t *testing.T) {
 		// They take the log of a number near 1, which leaves an absolute error of
 		// some 1e-15/(α−1), more where Opacus's series cancels.
 		got := step{poisson, p.Rate, p.Sigma, gaussian}.renyi(p.Order)
-		if math.Abs(got-p.Value) > 1e-6*p.Value+1e-13/(p.Order-1) {
+		if !(math.Abs(got-p.Value) <= 1e-6*p.Value+1e-13/(p.Order-1)) {
 			t.Errorf("σ=%g q=%g α=%g: divergence %.9g, dp_accounting (whole orders) or Opacus says %.9g", p.Sigma, p.Rate, p.Order, got, p.Value)
 		}
 	}
 	for _, p := range g.PoissonExact {
 		got := step{poisson, p.Rate, p.Sigma, gaussian}.renyi(p.Order)
-		if got < p.Value*(1-1e-10) || got > p.Value*(1+2e-8) {
+		if !(got >= p.Value*(1-1e-10) && got <= p.Value*(1+2e-8)) {
 			t.Errorf("σ=%g q=%g α=%g: divergence %.12g, high precision says %.12g", p.Sigma, p.Rate, p.Order, got, p.Value)
 		}
 	}
@@ -86,7 +86,7 @@ func TestPoissonDivergences(t *testing.T) {
 func TestReplacementDivergenceIsTheHockeyStickIntegral(t *testing.T) {
 	for _, p := range readGolden(t).ReplacementExact {
 		got := step{withoutReplacement, p.Rate, p.Sigma, gaussian}.renyi(p.Order)
-		if got < p.Value*(1-1e-10) || got > p.Value*(1+2e-8) {
+		if !(got >= p.Value*(1-1e-10) && got <= p.Value*(1+2e-8)) {
 			t.Errorf("σ=%g q=%g α=%g: divergence %.12g, high precision says %.12g", p.Sigma, p.Rate, p.Order, got, p.Value)
 		}
 	}
@@ -97,7 +97,7 @@ func TestReplacementIsTighterThanDPAccounting(t *testing.T) {
 	for _, p := range g.ReplacementEpsilon {
 		e := SelfComposed{FixedSizeSampled{p.Size, p.Population, Gaussian{p.Sigma}}, p.Steps}
 		got := epsilon(t, RDP{}, e, ReplaceOne, p.Delta)
-		if got > p.Value {
+		if !(got <= p.Value) {
 			t.Errorf("%v: ε = %g, dp_accounting's bound is %g", e, got, p.Value)
 		}
 	}
@@ -106,17 +106,17 @@ func TestReplacementIsTighterThanDPAccounting(t *testing.T) {
 func TestGaussianGolden(t *testing.T) {
 	g := readGolden(t)
 	for _, p := range g.LogDelta {
-		if got := logGaussianDelta(p.Sigma, p.Epsilon); math.Abs(got-p.Value) > 1e-11*max(1, p.Sigma*p.Epsilon) {
+		if got := logGaussianDelta(p.Sigma, p.Epsilon); !(math.Abs(got-p.Value) <= 1e-11*max(1, p.Sigma*p.Epsilon)) {
 			t.Errorf("σ=%g ε=%g: log δ = %.15g, high precision says %.15g", p.Sigma, p.Epsilon, got, p.Value)
 		}
 	}
 	for _, p := range g.GaussianEpsilon {
-		if got, err := GaussianEpsilon(p.Sigma, p.Delta); err != nil || math.Abs(got-p.Value) > 1e-6*p.Value {
+		if got, err := GaussianEpsilon(p.Sigma, p.Delta); err != nil || !(math.Abs(got-p.Value) <= 1e-6*p.Value) {
 			t.Errorf("σ=%g δ=%g: ε = %.12g, %v; dp_accounting says %.12g", p.Sigma, p.Delta, got, err, p.Value)
 		}
 	}
 	for _, p := range g.GaussianSigma {
-		if got, err := GaussianSigma(p.Epsilon, p.Delta); err != nil || math.Abs(got-p.Value) > 1e-6*p.Value {
+		if got, err := GaussianSigma(p.Epsilon, p.Delta); err != nil || !(math.Abs(got-p.Value) <= 1e-6*p.Value) {
 			t.Errorf("ε=%g δ=%g: σ = %.12g, %v; dp_accounting says %.12g", p.Epsilon, p.Delta, got, err, p.Value)
 		}
 	}
@@ -128,7 +128,7 @@ func TestGaussianProfileWhereATailUnderflows(t *testing.T) {
 	for sigma := 0.04; sigma < 0.06; sigma += 0.0005 {
 		for x := -8.; x < 22; x += 0.25 {
 			e := (x + 1/(2*sigma)) / sigma
-			if got, want := gaussianProfile(sigma, e), min(1, math.Exp(logGaussianDelta(sigma, e))); math.Abs(got/want-1) > 1e-8 {
+			if got, want := gaussianProfile(sigma, e), min(1, math.Exp(logGaussianDelta(sigma, e))); !(math.Abs(got/want-1) <= 1e-8) {
 				t.Errorf("σ = %g, ε = %g: δ = %g, want %g", sigma, e, got, want)
 			}
 		}

@@ -25,7 +25,7 @@ func TestMomentsReproducesDPSWflow(t *testing.T) {
 			a    Accountant
 			want float64
 		}{{Moments{}, c.moments}, {Moments{Cumulative: true}, c.cumulative}, {RDP{}, c.better}} {
-			if got := epsilon(t, check.a, e, AddRemove, c.delta); math.Abs(got-check.want) > 0.01 {
+			if got := epsilon(t, check.a, e, AddRemove, c.delta); !(math.Abs(got-check.want) <= 0.01) {
 				t.Errorf("%s: %s gives %.4f, want %.2f", c.what, check.a.Name(), got, check.want)
 			}
 		}
@@ -40,14 +40,14 @@ func TestMomentsIsClassicRDPAtWholeOrders(t *testing.T) {
 	for _, sigma := range []float64{0.5, 1, 4} {
 		e := SelfComposed{PoissonSampled{0.01, Gaussian{sigma}}, 500}
 		moments := epsilon(t, Moments{}, e, AddRemove, 1e-5)
-		if rdp := epsilon(t, RDP{Orders: orders, Classic: true}, e, AddRemove, 1e-5); math.Abs(rdp/moments-1) > 1e-7 {
+		if rdp := epsilon(t, RDP{Orders: orders, Classic: true}, e, AddRemove, 1e-5); !(math.Abs(rdp/moments-1) <= 1e-7) {
 			t.Errorf("σ=%g: moments %.9g, rdp-classic at orders 2..33 %.9g", sigma, moments, rdp)
 		}
 		cumulative := epsilon(t, Moments{Cumulative: true}, e, AddRemove, 1e-5)
-		if cumulative < moments {
+		if !(cumulative >= moments) {
 			t.Errorf("σ=%g: cumulative %g below %g", sigma, cumulative, moments)
 		}
-		if fewer := epsilon(t, Moments{MaxOrder: 2}, e, AddRemove, 1e-5); fewer < moments {
+		if fewer := epsilon(t, Moments{MaxOrder: 2}, e, AddRemove, 1e-5); !(fewer >= moments) {
 			t.Errorf("σ=%g: 2 orders give %g, 32 give %g", sigma, fewer, moments)
 		}
 	}
@@ -61,10 +61,10 @@ func TestMixtureAgainstGaussianIsTheLargerMoment(t *testing.T) {
 				alpha := float64(order)
 				first := mixtures(sigma, rate, 0, 1, alpha)
 				second := step{poisson, rate, sigma, gaussian}.logMoment(order-1) / (alpha - 1)
-				if first > second*(1+1e-7) {
+				if !(first <= second*(1+1e-7)) {
 					t.Errorf("σ=%g q=%g: E₁ %g exceeds E₂ %g", sigma, rate, first, second)
 				}
-				if direct := mixtures(sigma, rate, 1, 0, alpha); math.Abs(direct/second-1) > 1e-6 {
+				if direct := mixtures(sigma, rate, 1, 0, alpha); !(math.Abs(direct/second-1) <= 1e-6) {
 					t.Errorf("σ=%g q=%g: E₂ is %g by its sum, %g by definition", sigma, rate, second, direct)
 				}
 			}

@@ -87,7 +87,7 @@ func TestPLDIsWithinOnePerCentOfTheTrueEpsilon(t *testing.T) {
 	for _, p := range readPLDGolden(t).Points {
 		e, relation := p.event()
 		got := epsilon(t, PLD{}, e, relation, p.Delta)
-		if got > max(1.01*p.Upper, p.Upper+1e-3) || got < p.Lower*(1-1e-9) { // never below: it is a bound
+		if !(got <= max(1.01*p.Upper, p.Upper+1e-3) && got >= p.Lower*(1-1e-9)) { // never below: it is a bound
 			t.Errorf("%v, %v, δ=%g: ε = %.12g, the true one is in [%.12g, %.12g]", e, relation, p.Delta, got, p.Lower, p.Upper)
 		}
 		if p.Upper > 0.1 {
@@ -104,14 +104,14 @@ func TestRDPEqualsDPAccountingOnThePLDGrid(t *testing.T) {
 		if p.RDPEpsilon != nil {
 			// Their divergences are logs of numbers near 1, see TestPoissonDivergences.
 			got := epsilon(t, RDP{Orders: g.Orders}, e, relation, p.Delta)
-			if want := *p.RDPEpsilon; math.Abs(got-want) > 1e-6*want+1e-15*float64(p.Steps) {
+			if want := *p.RDPEpsilon; !(math.Abs(got-want) <= 1e-6*want+1e-15*float64(p.Steps)) {
 				t.Errorf("%v, δ=%g: ε = %.9g, dp_accounting says %.9g", e, p.Delta, got, want)
 			}
 		}
 		for i, want := range p.RDP {
 			order := g.RDPOrders[i]
 			got, err := RDP{}.Divergence(e.(SelfComposed).Event, relation, order)
-			if err != nil || math.Abs(got-want) > 1e-6*want+1e-13/(order-1) {
+			if err != nil || !(math.Abs(got-want) <= 1e-6*want+1e-13/(order-1)) {
 				t.Errorf("%v, α=%g: divergence %.9g, %v; dp_accounting says %.9g", e, order, got, err, want)
 			}
 		}
@@ -158,7 +158,7 @@ func TestPLDProperties(t *testing.T) {
 		e, relation := p.event()
 		base := at(p)
 		if p.Kind != "poisson_replace" { // which RDP has no theorem for
-			if rdp := epsilon(t, RDP{}, e, relation, p.Delta); base > rdp*(1+wobble)+1e-9 {
+			if rdp := epsilon(t, RDP{}, e, relation, p.Delta); !(base <= rdp*(1+wobble)+1e-9) {
 				t.Errorf("%v, %v, δ=%g: ε = %.9g, by RDP %.9g", e, relation, p.Delta, base, rdp)
 			}
 		}
@@ -168,11 +168,11 @@ func TestPLDProperties(t *testing.T) {
 		longer.Steps += 1 + r.IntN(p.Steps)
 		looser.Delta *= 1 + 9*r.Float64()
 		for change, other := range map[string]pldPoint{"more noise": noisier, "a smaller sample": smaller, "a larger δ": looser} {
-			if got := at(other); got > base*(1+wobble)+1e-4 {
+			if got := at(other); !(got <= base*(1+wobble)+1e-4) {
 				t.Errorf("%+v: %s takes ε from %.9g to %.9g", p, change, base, got)
 			}
 		}
-		if got := at(longer); got < base*(1-wobble)-1e-4 {
+		if got := at(longer); !(got >= base*(1-wobble)-1e-4) {
 			t.Errorf("%+v: %d steps take ε from %.9g to %.9g", p, longer.Steps, base, got)
 		}
 	}
@@ -186,7 +186,7 @@ func TestPLDOfEqualPartsIsThatOfSelfComposition(t *testing.T) {
 			SelfComposed{SelfComposed{step, 3}, 4},
 			SelfComposed{Composed{[]Event{step, PostProcessed{step, "nothing"}}}, 6},
 		} {
-			if got := epsilon(t, PLD{}, e, AddRemove, 1e-6); math.Abs(got/want-1) > 1e-12 {
+			if got := epsilon(t, PLD{}, e, AddRemove, 1e-6); !(math.Abs(got/want-1) <= 1e-12) {
 				t.Errorf("%v: ε = %.15g, self-composed %.15g", e, got, want)
 			}
 		}
@@ -199,7 +199,7 @@ func TestPLDOfUnequalPartsIsWithinBounds(t *testing.T) {
 	alone := epsilon(t, PLD{}, main, AddRemove, 1e-6)
 	for _, more := range []Event{Gaussian{1e4}, Laplace{1e5}, PoissonSampled{1e-9, Laplace{1}}} {
 		got := epsilon(t, PLD{}, Composed{[]Event{main, more}}, AddRemove, 1e-6)
-		if got < alone*(1-1e-4) || got > alone*1.01 {
+		if !(got >= alone*(1-1e-4) && got <= alone*1.01) {
 			t.Errorf("with %v: ε = %.9g, without it %.9g", more, got, alone)
 		}
 	}
@@ -233,10 +233,10 @@ func TestPLDOfOneStepIsTheClosedForm(t *testing.T) {
 		}
 		for _, accountant := range []Accountant{PLD{}, PLD{Interval: 1e-4}} {
 			got := epsilon(t, accountant, e, relation, p.Delta)
-			if above := delta(got); above > p.Delta*(1+1e-8) {
+			if above := delta(got); !(above <= p.Delta*(1+1e-8)) {
 				t.Errorf("%+v of %+v: ε = %.9g has δ = %.9g", accountant, p, got, above)
 			}
-			if less := got/1.01 - 1e-3; less > 0 && delta(less) < p.Delta {
+			if less := got/1.01 - 1e-3; less > 0 && !(delta(less) >= p.Delta) {
 				t.Errorf("%+v of %+v: ε = %.9g is more than 1 %% above the least one", accountant, p, got)
 			}
 		}
@@ -277,13 +277,13 @@ func TestPLDStaysAboveWhereItCannotSee(t *testing.T) {
 		for _, a := range []Accountant{PLD{}, Tightest{}} {
 			got := epsilon(t, a, c.event, AddRemove, c.delta)
 			t.Logf("%T of %v at δ = %g: ε = %v", a, c.event, c.delta, got)
-			if got < c.least || got > c.most {
+			if !(got >= c.least && got <= c.most) {
 				t.Errorf("want %v to %v", c.least, c.most)
 			}
 		}
 	}
 	d, err := PLD{}.Delta(Composed{[]Event{Gaussian{4.8978e-5}, many(300, PoissonSampled{0.9999, Pure{1.2e-8}})}}, AddRemove, 1e8)
-	if err != nil || d < 0.5 {
+	if err != nil || !(d >= 0.5) {
 		t.Errorf("δ = %v at half of ε (%v)", d, err)
 	}
 }

@@ -53,14 +53,14 @@ func TestPoissonReplaceProfileOverRandomVectors(t *testing.T) {
 		epsilon := 1.5 * rng.Float64() * c * 2 * rate
 		seen := plane([]bump{{1 - rate, 0, 0}, {rate, vx, vy}}, []bump{{1 - rate, 0, 0}, {rate, wx, wy}}, math.Exp(epsilon))
 		bound := s.poissonReplaceProfile(epsilon)
-		if seen > bound+5e-5 {
+		if !(seen <= bound+5e-5) {
 			t.Errorf("q = %.3g, c = %.3g, (%.3g, %.3g) for (%.3g, %.3g), ε = %.3g: δ = %.6g, the profile says %.6g", rate, c, vx, vy, wx, wy, epsilon, seen, bound)
 		}
 		if bound > 1e-3 {
 			worst = max(worst, seen/bound)
 		}
 	}
-	if worst < 0.999 {
+	if !(worst >= 0.999) {
 		t.Errorf("the profile is never reached: at most %.4f of it, want 1 by opposite vectors", worst)
 	}
 }
@@ -71,7 +71,7 @@ func TestPoissonReplaceProfileUnderMuchNoise(t *testing.T) {
 	for _, sigma := range []float64{1e3, 1e5, 1e6, 1e8, 1e10, 1e12} {
 		for _, rate := range []float64{1e-6, 0.01, 0.5, 1} {
 			want := rate * math.Erf(1/(2*sigma)/math.Sqrt2) // q·(Φ(c) − Φ(−c))
-			if got := (step{poissonReplace, rate, sigma, gaussian}).poissonReplaceProfile(0); got < want*(1-1e-10) || got > want*(1+1e-14*sigma+1e-9) {
+			if got := (step{poissonReplace, rate, sigma, gaussian}).poissonReplaceProfile(0); !(got >= want*(1-1e-10) && got <= want*(1+1e-14*sigma+1e-9)) {
 				t.Errorf("σ = %g, q = %g: δ = %.15g, exactly %.15g", sigma, rate, got, want)
 			}
 		}
@@ -131,7 +131,7 @@ func TestFixedSizeProfileOverRandomNeighbours(t *testing.T) {
 		}
 		seen *= width / (noise * math.Sqrt(2*math.Pi) * float64(len(p)))
 		bound := s.pair().Forward(epsilon)
-		if seen > bound+1e-6 {
+		if !(seen <= bound+1e-6) {
 			t.Errorf("σ = %.3g, %.3g for %.3g, ε = %.3g: δ = %.6g, the profile says %.6g", sigma, other, one, epsilon, seen, bound)
 		}
 		if bound > 1e-3 {
@@ -139,7 +139,7 @@ func TestFixedSizeProfileOverRandomNeighbours(t *testing.T) {
 		}
 	}
 	t.Logf("largest share of the profile: %.4f", worst)
-	if worst < 0.5 {
+	if !(worst >= 0.5) {
 		t.Errorf("the neighbours reach %.3f of the profile at most; they test nothing", worst)
 	}
 }
@@ -159,23 +159,23 @@ func TestLaplace(t *testing.T) {
 		}
 		for _, epsilon := range []float64{0, 0.3 / b, 0.9 / b, 1.1 / b} {
 			want := integral(func(p, q float64) float64 { return max(0, p-math.Exp(epsilon)*q) })
-			if got := laplaceProfile(b, epsilon); math.Abs(got-want) > 1e-6 {
+			if got := laplaceProfile(b, epsilon); !(math.Abs(got-want) <= 1e-6) {
 				t.Errorf("b = %g, ε = %g: δ = %.8g, by integration %.8g", b, epsilon, got, want)
 			}
 			got, err := PLD{}.Delta(SelfComposed{Laplace{b}, 1}, AddRemove, epsilon)
-			if err != nil || math.Abs(got-want) > 1e-6 {
+			if err != nil || !(math.Abs(got-want) <= 1e-6) {
 				t.Errorf("b = %g, ε = %g: PLD's δ = %.8g, %v; by integration %.8g", b, epsilon, got, err, want)
 			}
 		}
 		for _, order := range []float64{1.01, 2, 7.5} {
 			want := math.Log(integral(func(p, q float64) float64 { return q * math.Pow(p/q, order) })) / (order - 1)
-			if got, err := (RDP{}).Divergence(Laplace{b}, ReplaceOne, order); err != nil || math.Abs(got-want) > 1e-5*want+1e-6 {
+			if got, err := (RDP{}).Divergence(Laplace{b}, ReplaceOne, order); err != nil || !(math.Abs(got-want) <= 1e-5*want+1e-6) {
 				t.Errorf("b = %g: divergence of order %g is %.8g, %v; by integration %.8g", b, order, got, err, want)
 			}
 		}
 	}
 	// Pure ε-DP composes by adding, at worst, and never costs more than that.
-	if got := epsilon(t, PLD{}, SelfComposed{Laplace{2}, 10}, AddRemove, 1e-12); got > 5*(1+1e-6) {
+	if got := epsilon(t, PLD{}, SelfComposed{Laplace{2}, 10}, AddRemove, 1e-12); !(got <= 5*(1+1e-6)) {
 		t.Errorf("10 releases with ε = ½ each cost %v, want at most 5", got)
 	}
 }
@@ -186,7 +186,7 @@ func TestLaplace(t *testing.T) {
 func TestDeltaFarOut(t *testing.T) {
 	const want = 7.08213207015e-75
 	got, err := PLD{}.Delta(SelfComposed{PoissonSampled{4.5e-4, Gaussian{4.105}}, 2}, AddRemove, 0.0331)
-	if err != nil || got < want || got > 1.001*want {
+	if err != nil || !(got >= want && got <= 1.001*want) {
 		t.Errorf("δ = %.6g, %v; want at least %.6g and hardly more", got, err, want)
 	}
 }
@@ -197,7 +197,7 @@ func TestDeltaFarOut(t *testing.T) {
 func TestProfileUnderNoiseAtATinyDelta(t *testing.T) {
 	const want = 0.002797688147764421314815241
 	event := PoissonSampled{0.11676935521031698, Gaussian{810.3308260105016}}
-	if got := epsilon(t, PLD{}, event, AddRemove, 1.1000006377830841e-87); got < want*(1-1e-15) || got > want*(1+1e-6) {
+	if got := epsilon(t, PLD{}, event, AddRemove, 1.1000006377830841e-87); !(got >= want*(1-1e-15) && got <= want*(1+1e-6)) {
 		t.Errorf("ε = %.17g, want %.17g", got, want)
 	}
 }
@@ -211,7 +211,7 @@ func TestDeltaAtTheEndOfNumbers(t *testing.T) {
 		if _, err := a.Epsilon(event, AddRemove, 1e-320); err == nil || !strings.Contains(err.Error(), "lost digits") {
 			t.Errorf("%s at δ = 1e-320: %v", a.Name(), err)
 		}
-		if found, err := a.Epsilon(event, AddRemove, 0x1p-1022); err != nil || found.Epsilon < 37.92 {
+		if found, err := a.Epsilon(event, AddRemove, 0x1p-1022); err != nil || !(found.Epsilon >= 37.92) {
 			t.Errorf("%s at δ = 2.2e-308: ε = %v, %v", a.Name(), found.Epsilon, err)
 		}
 	}

@@ -30,17 +30,17 @@ func TestPureComposesAsRandomizedResponse(t *testing.T) {
 				at := share * pure * float64(count)
 				want := responses(pure, count, at)
 				got, err := PLD{}.Delta(e, ReplaceOne, at)
-				if err != nil || got < want*(1-1e-9)-1e-15 || got > responses(pure, count, 0.99*at)*(1+1e-6)+1e-15 {
+				if err != nil || !(got >= want*(1-1e-9)-1e-15 && got <= responses(pure, count, 0.99*at)*(1+1e-6)+1e-15) {
 					t.Errorf("%v at ε = %g: δ = %.9g, %v; exactly %.9g", e, at, got, err, want)
 				}
 			}
-			if got := epsilon(t, PLD{}, e, ReplaceOne, 1e-15); got > pure*float64(count)*(1+1e-6) {
+			if got := epsilon(t, PLD{}, e, ReplaceOne, 1e-15); !(got <= pure*float64(count)*(1+1e-6)) {
 				t.Errorf("%v costs %v, more than the sum", e, got)
 			}
 			for _, order := range []float64{1.001, 2, 30} {
 				p := 1 / (1 + math.Exp(-pure))
 				want := float64(count) * math.Log(math.Pow(p, order)*math.Pow(1-p, 1-order)+math.Pow(1-p, order)*math.Pow(p, 1-order)) / (order - 1)
-				if got, err := (RDP{}).Divergence(e, AddRemove, order); err != nil || math.Abs(got/want-1) > 1e-9 {
+				if got, err := (RDP{}).Divergence(e, AddRemove, order); err != nil || !(math.Abs(got/want-1) <= 1e-9) {
 					t.Errorf("%v: divergence of order %g is %.12g, %v; exactly %.12g", e, order, got, err, want)
 				}
 			}
@@ -61,12 +61,12 @@ func TestPureDominates(t *testing.T) {
 		for i := range p {
 			delta += max(0, p[i]-math.Exp(at)*q[i])
 		}
-		if delta > bound*(1+1e-12) {
+		if !(delta <= bound*(1+1e-12)) {
 			t.Fatalf("ε = %g, p = %v, q = %v: δ = %g at %g, above %g", pure, p, q, delta, at, bound)
 		}
 		most = max(most, delta/bound)
 	}
-	if most < 0.9 {
+	if !(most >= 0.9) {
 		t.Errorf("the random pairs reach %.2f of the profile at most; they test nothing", most)
 	}
 	const pure = 0.7 // of one count that moves by 1: P(k) ∝ e^(−0.7·|k|)
@@ -76,7 +76,7 @@ func TestPureDominates(t *testing.T) {
 		for k := -200; k <= 200; k++ {
 			delta += max(0, weight*(math.Exp(-pure*math.Abs(float64(k)))-math.Exp(at-pure*math.Abs(float64(k-1)))))
 		}
-		if bound := responseProfile(pure, at); delta > bound*(1+1e-9) || delta < 0.5*bound {
+		if bound := responseProfile(pure, at); !(delta <= bound*(1+1e-9) && delta >= 0.5*bound) {
 			t.Errorf("discrete Laplace noise: δ = %g at ε = %g, the profile has %g", delta, at, bound)
 		}
 	}

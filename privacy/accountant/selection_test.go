@@ -31,7 +31,7 @@ func TestSelectionOfTwoOutcomes(t *testing.T) {
 				return (math.Pow(1-(1-gamma)*x, -shape) - 1) / (math.Pow(gamma, -shape) - 1)
 			}
 			const h = 1e-6
-			if slope := (generating(1) - generating(1-h)) / h; math.Abs(slope/mean-1) > 1e-2 {
+			if slope := (generating(1) - generating(1-h)) / h; !(math.Abs(slope/mean-1) <= 1e-2) {
 				t.Fatalf("mean %g, shape %g: γ = %g gives the mean %g", mean, shape, gamma, slope)
 			}
 		}
@@ -47,7 +47,7 @@ func TestSelectionOfTwoOutcomes(t *testing.T) {
 				p, q = p-none, q-none
 			}
 			sum := none + math.Pow(p, order)*math.Pow(q, 1-order) + math.Pow(1-none-p, order)*math.Pow(1-none-q, 1-order)
-			if seen := math.Log(sum) / (order - 1); seen > bound {
+			if seen := math.Log(sum) / (order - 1); !(seen <= bound) {
 				t.Errorf("ε = %.3g, mean %.3g, shape %g, order %.3g: divergence %.6g, the theorem says %.6g", epsilon, mean, shape, order, seen, bound)
 			} else {
 				tightest = max(tightest, seen/bound)
@@ -55,7 +55,7 @@ func TestSelectionOfTwoOutcomes(t *testing.T) {
 		}
 	}
 	t.Logf("largest share of the bound: %.3f", tightest)
-	if tightest < 0.3 {
+	if !(tightest >= 0.3) {
 		t.Errorf("at most %.3f of the bound is reached; the test compares nothing", tightest)
 	}
 }
@@ -65,13 +65,13 @@ func TestSelectionCostsMoreThanOneRunAndGrows(t *testing.T) {
 	before := epsilon(t, RDP{}, once, AddRemove, 1e-6)
 	for _, mean := range []float64{1, 2, 10, 100, 1e4} {
 		got := epsilon(t, RDP{}, RepeatAndSelect{once, mean, 1}, AddRemove, 1e-6)
-		if got < before*(1-1e-9) {
+		if !(got >= before*(1-1e-9)) {
 			t.Errorf("the best of %g runs on average costs ε = %g, fewer cost %g", mean, got, before)
 		}
 		before = got
 	}
 	// Papernot & Steinke: a few times one run, whatever the mean.
-	if single := epsilon(t, RDP{}, once, AddRemove, 1e-6); before > 5*single {
+	if single := epsilon(t, RDP{}, once, AddRemove, 1e-6); !(before <= 5*single) {
 		t.Errorf("the best of 10⁴ runs costs ε = %g, one costs %g; want a few times that", before, single)
 	}
 	for _, a := range []Accountant{PLD{}, GDP{}, AnalyticGaussian{}, Classic{}, Moments{}} {
@@ -100,12 +100,12 @@ func TestNoSelectionPaysForAnotherEvent(t *testing.T) {
 		for _, mean := range []float64{1, 1.001, 3} {
 			chosen := RepeatAndSelect{Gaussian{10}, mean, shape}
 			for _, order := range []float64{1.001, 1.5, 10, 1000} {
-				if d, err := (RDP{}).Divergence(chosen, AddRemove, order); err != nil || d < 0 {
+				if d, err := (RDP{}).Divergence(chosen, AddRemove, order); err != nil || !(d >= 0) {
 					t.Errorf("mean %v, shape %v: divergence %v of order %v, %v", mean, shape, d, order, err)
 				}
 			}
 			both := Composed{[]Event{Gaussian{1}, SelfComposed{chosen, 100}}}
-			if got := epsilon(t, RDP{}, both, AddRemove, 1e-5); got < alone {
+			if got := epsilon(t, RDP{}, both, AddRemove, 1e-5); !(got >= alone) {
 				t.Errorf("mean %v, shape %v: with the selections ε = %v, without %v", mean, shape, got, alone)
 			}
 		}
@@ -119,7 +119,7 @@ func TestSelectionOfLargeShapes(t *testing.T) {
 		for _, mean := range []float64{1 + 1e-9, 1.45, 10, 100} {
 			want := epsilon(t, RDP{}, RepeatAndSelect{base, mean, 1e9}, AddRemove, 1e-5)
 			for _, shape := range []float64{1e12, 1e15, 1e16, 1e18, 1e30} {
-				if got := epsilon(t, RDP{}, RepeatAndSelect{base, mean, shape}, AddRemove, 1e-5); math.Abs(got/want-1) > 1e-6 {
+				if got := epsilon(t, RDP{}, RepeatAndSelect{base, mean, shape}, AddRemove, 1e-5); !(math.Abs(got/want-1) <= 1e-6) {
 					t.Errorf("%v, mean %g: shape %g costs ε = %v, shape 1e9 %v", base, mean, shape, got, want)
 				}
 			}

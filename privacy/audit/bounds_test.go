@@ -48,7 +48,7 @@ func TestBoundsAreTheTheorems(t *testing.T) {
 	}
 	for _, v := range g.Bounds {
 		guesses := Guesses{int(v[0]), int(v[1]), int(v[2])}
-		if got, err := guesses.Epsilon(v[3], 1-v[4]); err != nil || math.Abs(got-v[5]) > 1e-7 {
+		if got, err := guesses.Epsilon(v[3], 1-v[4]); err != nil || !(math.Abs(got-v[5]) <= 1e-7) {
 			t.Errorf("%+v at δ = %v, β = %v: ε ≥ %v, %v; want %v", guesses, v[3], v[4], got, err, v[5])
 		}
 	}
@@ -78,11 +78,11 @@ func TestGuessesAreMonotone(t *testing.T) {
 		better, crowd := g, g
 		better.Right++
 		crowd.Canaries += 100
-		if b := bound(better, delta, 0.95); b < e {
+		if b := bound(better, delta, 0.95); !(b >= e) {
 			t.Errorf("%+v gives %v, one more right guess %v", g, e, b)
 		}
 		for name, less := range map[string]float64{"more confidence": bound(g, delta, 0.99), "more δ": bound(g, 2*delta, 0.95), "more canaries": bound(crowd, delta, 0.95)} {
-			if less > e {
+			if !(less <= e) {
 				t.Errorf("%+v at δ = %v gives %v, %s %v", g, delta, e, name, less)
 			}
 		}
@@ -92,7 +92,7 @@ func TestGuessesAreMonotone(t *testing.T) {
 		p := 0.
 		for epsilon := 0.; epsilon < 8; epsilon += 0.25 {
 			next := g.PValue(epsilon, delta)
-			if next < p*(1-1e-9) {
+			if !(next >= p*(1-1e-9)) {
 				t.Errorf("%+v at δ = %v: p falls from %v to %v at ε = %v", g, delta, p, next, epsilon)
 			}
 			p = next
@@ -134,7 +134,7 @@ func TestNoPrivateMechanismPassesThePValue(t *testing.T) {
 					if delta == 0 && !near(p, min(1, plain), 1e-8) {
 						t.Errorf("m = %d, v = %d, ε = %v: p = %v, randomised response has %v", m, v, epsilon, p, plain)
 					}
-					if together := plain*(1-delta) + delta; p < min(1, together)*(1-1e-9) || p < min(1, single)*(1-1e-9) {
+					if together := plain*(1-delta) + delta; !(p >= min(1, together)*(1-1e-9) && p >= min(1, single)*(1-1e-9)) {
 						t.Errorf("m = %d, v = %d, ε = %v, δ = %v: p = %v is below what a private mechanism does, %v and %v", m, v, epsilon, delta, p, together, single)
 					}
 				}
@@ -146,12 +146,12 @@ func TestNoPrivateMechanismPassesThePValue(t *testing.T) {
 func TestLargeCountsStayFinite(t *testing.T) {
 	for _, g := range []Guesses{{1e6, 1e6, 1e6}, {1e6, 1e6, 999_000}, {1e6, 1e6, 600_000}, {1e6, 1e6, 500_000}, {1e6, 1e5, 0}} {
 		e, err := g.Epsilon(1e-9, 0.95)
-		if err != nil || math.IsNaN(e) || e < 0 || e > 15 {
+		if err != nil || math.IsNaN(e) || !(e >= 0 && e <= 15) {
 			t.Errorf("%+v gives %v, %v", g, e, err)
 		}
 		// ln(v/(r−v)) is what the guesses look like, the bound a little less.
 		if wrong := g.Made - g.Right; g.Right > wrong && wrong > 0 {
-			if looks := math.Log(float64(g.Right) / float64(wrong)); e > looks || e < 0.97*looks {
+			if looks := math.Log(float64(g.Right) / float64(wrong)); !(e <= looks && e >= 0.97*looks) {
 				t.Errorf("%+v looks like ε = %v, the bound is %v", g, looks, e)
 			}
 		}
@@ -192,7 +192,7 @@ func TestBoundsHoldWithTheirConfidence(t *testing.T) {
 	if failed[0] > 55 || failed[1] > 55 {
 		t.Errorf("of %d bounds at confidence 0.9, %v passed the true ε", audits, failed)
 	}
-	if mean := sum / audits; mean < 0.8*truth {
+	if mean := sum / audits; !(mean >= 0.8*truth) {
 		t.Errorf("the mean bound is %v, the truth %v", mean, truth)
 	}
 }

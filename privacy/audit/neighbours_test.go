@@ -59,7 +59,7 @@ func TestNeighboursAreToldApartAsTheirPlanSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := report.Best().Epsilon / 2; found < c.least || found > c.most {
+		if found := report.Best().Epsilon / 2; !(found >= c.least && found <= c.most) {
 			t.Errorf("%s: ε ≥ %v of 2, want %v to %v times it", name, 2*found, c.least, c.most)
 		}
 	}
@@ -79,7 +79,7 @@ func TestTheScoreIsALikelihoodRatio(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := 2 * math.Log(((1-rate)*density(y, 1, std)+rate*density(y, 4, std))/density(y, 1, std))
-			if len(scores) != 1 || math.Abs(scores[0]-want) > 1e-12 {
+			if len(scores) != 1 || !(math.Abs(scores[0]-want) <= 1e-12) {
 				t.Errorf("rate %v: the score of %v is %v, want %v", rate, y, scores, want)
 			}
 		}

@@ -80,7 +80,7 @@ func TestClippedNormsNeverPassTheBound(t *testing.T) {
 			t.Fatalf("a row that is not finite became %v", wide)
 		}
 	}
-	if tightest < 1-2*Margin {
+	if !(tightest >= 1-2*Margin) {
 		t.Errorf("clipped norms reach only %v of the bound", tightest)
 	}
 	row := []float32{3, -4, 0}
@@ -98,12 +98,31 @@ func TestNormOfExtremes(t *testing.T) {
 		{[]float64{3e200, 4e200}, 5e200}, {[]float64{-3e-200, 4e-200}, 5e-200}, {[]float64{5e-324}, 5e-324},
 		{[]float64{1, math.Inf(-1)}, math.Inf(1)}, {[]float64{math.MaxFloat64, math.MaxFloat64}, math.Inf(1)},
 	} {
-		if got := Norm(c.v); math.Abs(got-c.want) > 1e-15*c.want && got != c.want {
+		if got := Norm(c.v); !(math.Abs(got-c.want) <= 1e-15*c.want) && got != c.want {
 			t.Errorf("‖%v‖ = %v, want %v", c.v, got, c.want)
 		}
 	}
 	if got := Norm([]float32{1, float32(math.NaN())}); !math.IsNaN(got) {
 		t.Errorf("with NaN: %v", got)
+	}
+}
+
+// Many rows are clipped on all cores, each as if it were alone.
+func TestManyRowsAreClippedAsFew(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 11))
+	const n, dim = 1 + few/3, 3
+	all := make([]float32, n*dim)
+	for i := range all {
+		all[i] = float32(rng.NormFloat64())
+	}
+	want := slices.Clone(all)
+	for i := range n {
+		if err := Rows(want[i*dim:(i+1)*dim], dim, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Rows(all, dim, 1); err != nil || !slices.Equal(all, want) {
+		t.Errorf("%d rows at once are not those clipped one by one: %v", n, err)
 	}
 }
 
@@ -138,7 +157,7 @@ func TestOneBadRecordChangesNothingElse(t *testing.T) {
 		written[i%dim] += float64(x)
 	}
 	for c := range want {
-		if math.Abs(written[c]-want[c]) > 1e-3 { // float32 rounding of 3,000 rows
+		if !(math.Abs(written[c]-want[c]) <= 1e-3) { // float32 rounding of 3,000 rows
 			t.Errorf("clipped rows add up to %v, the sum is %v", written, want)
 		}
 	}

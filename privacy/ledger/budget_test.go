@@ -184,7 +184,7 @@ func TestABudgetUnderKEnd(t *testing.T) {
 		}
 	}
 	together, err := accountant.Tightest{}.Epsilon(accountant.SelfComposed{Event: accountant.Gaussian{NoiseMultiplier: 1}, Count: 2}, privacy.KEnd, ten.Delta)
-	if s := status(t, l); err != nil || s.Runs != 2 || math.Abs(float64(s.Spent)-together.Epsilon) > 1e-6*together.Epsilon {
+	if s := status(t, l); err != nil || s.Runs != 2 || !(math.Abs(float64(s.Spent)-together.Epsilon) <= 1e-6*together.Epsilon) {
 		t.Errorf("%+v; want two runs of ε = %v (%v)", s, together.Epsilon, err)
 	}
 	other := gaussian("other", 100)
@@ -204,7 +204,7 @@ func TestWithoutABudgetRunsAreComposedToo(t *testing.T) {
 	mustReserve(t, l, gaussian("two", 1))
 	s := status(t, l)
 	together, err := accountant.Tightest{}.Epsilon(accountant.SelfComposed{Event: accountant.Gaussian{NoiseMultiplier: 1}, Count: 2}, gaussian("", 1).Relation, UnbudgetedDelta)
-	if err != nil || math.Abs(float64(s.Spent)-together.Epsilon) > 1e-6*together.Epsilon || s.Delta != UnbudgetedDelta || s.Relation != privacy.ReplaceOne || s.Fault != "" || s.Remaining != nil {
+	if err != nil || !(math.Abs(float64(s.Spent)-together.Epsilon) <= 1e-6*together.Epsilon) || s.Delta != UnbudgetedDelta || s.Relation != privacy.ReplaceOne || s.Fault != "" || s.Remaining != nil {
 		t.Errorf("%+v; want two runs of ε = %v (%v)", s, together.Epsilon, err)
 	}
 	research := gaussian("research", 1)

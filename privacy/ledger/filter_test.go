@@ -34,24 +34,24 @@ func TestFiltersKeepTheirRoom(t *testing.T) {
 			spent += d
 		}
 		s := status(t, open(t, where)) // as another process reads it
-		if want := spent / accountant.FilterRoom(b.Order, b.Epsilon, b.Delta); math.Abs(*s.Share-want) > 1e-9 || s.Budget.Order != b.Order {
+		if want := spent / accountant.FilterRoom(b.Order, b.Epsilon, b.Delta); !(math.Abs(*s.Share-want) <= 1e-9) || s.Budget.Order != b.Order {
 			t.Errorf("%+v has spent %v; want %v of the room", s.Budget, *s.Share, want)
 		}
 		// By order, and as tightly as can be: the latter is no filter's to say.
 		at, err := accountant.RDP{Orders: []float64{b.Order}}.Epsilon(accountant.Composed{Events: []accountant.Event{gaussian("a", 2).Event, training.Event, gaussian("b", 1).Event}}, b.Relation, b.Delta)
-		if err != nil || math.Abs(float64(s.Spent)-at.Epsilon) > 1e-9 {
+		if err != nil || !(math.Abs(float64(s.Spent)-at.Epsilon) <= 1e-9) {
 			t.Errorf("ε = %v, %v; want %v", s.Spent, err, at.Epsilon)
 		}
 		more := *s.LikeLast
 		for i := range more {
 			mustReserve(t, l, gaussian(string(rune('c'+i)), 1))
 		}
-		if s = status(t, l); more < 1 || *s.Share > 1 || float64(s.Spent) > b.Epsilon || *s.LikeLast != 0 {
+		if s = status(t, l); more < 1 || !(*s.Share <= 1 && float64(s.Spent) <= b.Epsilon) || *s.LikeLast != 0 {
 			t.Errorf("%d more runs: %+v", more, s)
 		}
 		_, err = l.Reserve(t.Context(), gaussian("too much", 1))
 		wantError(t, err, "would exceed the budget of rows")
-		if *s.Remaining > 0 {
+		if !(*s.Remaining <= 0) {
 			if multiplier, err := accountant.CalibrateNoise(float64(*s.Remaining), b.Delta, func(m float64) accountant.Event { return accountant.Gaussian{NoiseMultiplier: m} }, b.Relation, accountant.AnalyticGaussian{}); err != nil {
 				t.Error(err)
 			} else {

@@ -119,7 +119,7 @@ func TestReservationsComposeByTheAccountant(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := status(t, l)
-		if got := float64(s.Spent); math.Abs(got/one.Epsilon-1) > 1e-6 {
+		if got := float64(s.Spent); !(math.Abs(got/one.Epsilon-1) <= 1e-6) {
 			t.Errorf("four releases of σ = 2 come to ε = %v, one of σ = 1 to %v", got, one.Epsilon)
 		}
 		if s.Runs != 4 || len(s.Open) != 4 || *s.LikeLast < 10 {
@@ -147,7 +147,7 @@ func TestReservationsComposeByTheAccountant(t *testing.T) {
 			t.Errorf("more than fits: %v", err)
 		}
 		mustReserve(t, l, gaussian("just", 1.001*fits))
-		if s := status(t, l); float64(s.Spent) > 10 || s.Spent < 9.9 || *s.LikeLast != 0 {
+		if s := status(t, l); !(float64(s.Spent) <= 10 && s.Spent >= 9.9) || *s.LikeLast != 0 {
 			t.Errorf("%+v; want the budget spent", s)
 		}
 		sound(t, l)

@@ -143,10 +143,10 @@ func TestKilledRacersOverspendNothing(t *testing.T) {
 			}
 		}
 		spent := reckon(t, squares)
-		if spent > budget.Epsilon*(1+1e-9) {
+		if !(spent <= budget.Epsilon*(1+1e-9)) {
 			t.Errorf("ε = %v was spent of %v", spent, budget.Epsilon)
 		}
-		if spent < 0.99*budget.Epsilon {
+		if !(spent >= 0.99*budget.Epsilon) {
 			t.Errorf("ε = %v was spent of %v: the race was for nothing", spent, budget.Epsilon)
 		}
 		for racer, all := range acknowledged {

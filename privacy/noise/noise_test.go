@@ -54,7 +54,7 @@ func TestNoiseIsGaussianAndTheTestHasPower(t *testing.T) {
 		if err := draw(xs); err != nil {
 			t.Fatal(err)
 		}
-		if d := kolmogorov(xs, sigma); d > kolmogorovBound {
+		if d := kolmogorov(xs, sigma); !(d <= kolmogorovBound) {
 			t.Errorf("%s: Kolmogorov–Smirnov %.3g > %v", name, d, kolmogorovBound)
 		}
 		// Power: noise of the wrong scale must be caught, at a thousandth of the draws.
@@ -63,7 +63,7 @@ func TestNoiseIsGaussianAndTheTestHasPower(t *testing.T) {
 			for i := range few {
 				few[i] = xs[i*1024] * wrong
 			}
-			if d := kolmogorov(few, sigma); d <= kolmogorovBound {
+			if d := kolmogorov(few, sigma); !(d > kolmogorovBound) {
 				t.Errorf("%s: %.2f times the scale passes the test (%.3g)", name, wrong, d)
 			}
 		}
@@ -90,20 +90,92 @@ func TestTailsHaveTheirMass(t *testing.T) {
 		want := n * math.Erfc(bound/math.Sqrt2) / 2
 		for side, got := range beyond {
 			// 5 standard deviations of a Poisson count, and 5 for skewness: false alarm < 10⁻⁵.
-			if math.Abs(got-want) > 5*math.Sqrt(want)+5 {
+			if !(math.Abs(got-want) <= 5*math.Sqrt(want)+5) {
 				t.Errorf("side %d: %v draws beyond %v sigma, want %.1f", side, got, bound, want)
 			}
 		}
 	}
 }
 
+// What is drawn beyond the lowest layer has the law of a normal there. Of all draws it is one
+// in four thousand, too few for the tests above to see more of it than its mass.
+func TestTheTailIsThatOfANormal(t *testing.T) {
+	const n = 1 << 18
+	src := Seeded(14).chacha("normal", "tail", 0, 0)
+	xs, steeper := make([]float64, n), make([]float64, n)
+	for i := range xs {
+		x := beyondTail(src)
+		// −log of the chance to lie farther, given the tail: an exponential.
+		xs[i] = math.Log(math.Erfc(tail/math.Sqrt2)) - math.Log(math.Erfc(x/math.Sqrt2))
+		steeper[i] = (x - tail) * tail // the exponential that is proposed
+	}
+	far := func(xs []float64) float64 {
+		slices.Sort(xs)
+		worst := 0.0
+		for i, x := range xs {
+			p := -math.Expm1(-x)
+			worst = max(worst, p-float64(i)/n, float64(i+1)/n-p)
+		}
+		return math.Sqrt(n) * worst
+	}
+	if d := far(xs); !(d <= kolmogorovBound) {
+		t.Errorf("Kolmogorov–Smirnov %.3g > %v", d, kolmogorovBound)
+	}
+	if d := far(steeper); !(d > 4*kolmogorovBound) {
+		t.Errorf("without rejection it would be an exponential, which passes the test (%.3g)", d)
+	}
+}
+
+// The farthest noise is four times the farthest tail over two.
+func TestNothingIsFartherThanFarthest(t *testing.T) {
+	end := tail + math.Sqrt(2*106*math.Ln2) // uniform numbers end at 2⁻¹⁰⁶
+	if most := 4 * end / 2; !(Farthest(1) >= most && Farthest(1) <= 1.05*most && Farthest(0.25) == Farthest(1)/4) {
+		t.Errorf("Farthest(1) = %v, the sum of four ends over two is %v", Farthest(1), most)
+	}
+}
+
+// Two sets of values have one digest if and only if they lie on the same steps of the grid.
+func TestADigestIsThatOfTheGrid(t *testing.T) {
+	const n, sigma = 1500, 1 // three pieces
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(i) - 700
+	}
+	values[3] = 0
+	g, base := Grid(sigma, 0), Digest(values, sigma, 0)
+	for _, i := range []int{0, 3, 511, 512, n - 1} {
+		moved := slices.Clone(values)
+		if moved[i] += g / 4; Digest(moved, sigma, 0) != base {
+			t.Errorf("value %d moved within its step, and the digest changed", i)
+		}
+		if moved[i] += g; Digest(moved, sigma, 0) == base {
+			t.Errorf("value %d moved by a step, and the digest is the same", i)
+		}
+	}
+	moved := slices.Clone(values)
+	if moved[3] = math.Copysign(0, -1); Digest(moved, sigma, 0) != base {
+		t.Error("−0 is told from 0")
+	}
+	if moved[3] = math.NaN(); Digest(moved, sigma, 0) != base {
+		t.Error("NaN is released as 0, and has another digest")
+	}
+	if Digest(values[:n-1], sigma, 0) == base || Digest(values[1:], sigma, 0) == base {
+		t.Error("fewer values have the same digest")
+	}
+}
+
 func TestZigguratCloses(t *testing.T) {
 	// The constants are right if the top layer ends at the top of the density.
-	if top := height[layers-1] + area/edge[layers-1]; math.Abs(top-1) > 1e-12 {
+	if top := height[layers-1] + area/edge[layers-1]; !(math.Abs(top-1) <= 1e-12) {
 		t.Errorf("the layers reach %v, want 1", top)
 	}
+	for i := 1; i < layers; i++ {
+		if of := edge[i] * (height[i+1] - height[i]); !(math.Abs(of/area-1) <= 1e-11) {
+			t.Errorf("layer %d has the area %v, want %v", i, of, area)
+		}
+	}
 	want := tail*math.Exp(-tail*tail/2) + math.Sqrt(math.Pi/2)*math.Erfc(tail/math.Sqrt2)
-	if math.Abs(area/want-1) > 1e-12 {
+	if !(math.Abs(area/want-1) <= 1e-12) {
 		t.Errorf("area = %v, want %v", area, want)
 	}
 }
@@ -142,10 +214,10 @@ func TestDrawsAreIndependent(t *testing.T) {
 	}
 	for name, other := range others {
 		// A normal's 5.5 standard deviations: false alarm 4·10⁻⁸ per comparison.
-		if z := correlation(base, other); math.Abs(z) > 5.5 {
+		if z := correlation(base, other); !(math.Abs(z) <= 5.5) {
 			t.Errorf("%s: correlation of %.1f standard deviations", name, z)
 		}
-		if z := correlation(squares(base), squares(other)); math.Abs(z) > 5.5 && name != "another chunk" {
+		if z := correlation(squares(base), squares(other)); !(math.Abs(z) <= 5.5) && name != "another chunk" {
 			t.Errorf("%s: correlation of squares of %.1f standard deviations", name, z)
 		}
 	}
@@ -205,7 +277,7 @@ func TestReleaseLiesOnTheGrid(t *testing.T) {
 		if got != want {
 			t.Errorf("value %v: released minus noise is %v, want %v", values[i], got, want)
 		}
-		if v := values[i]; math.Abs(v) < 1e5 && math.Abs(want-v) > g/2 {
+		if v := values[i]; math.Abs(v) < 1e5 && !(math.Abs(want-v) <= g/2) {
 			t.Errorf("value %v was rounded to %v", v, want)
 		}
 	}
@@ -227,7 +299,7 @@ func TestTheGridReachesItsSpan(t *testing.T) {
 	for _, span := range []float64{0, 1, 0x1p20, 0x1p21, 0x1p21 + 1, 3e6, 0x1p40, 0x1.8p60} {
 		const sigma = 1.4
 		own, g := Grid(sigma, 0), Grid(sigma, span)
-		if g < own || g*reach < span || g > own && g/2*reach >= span {
+		if !(g >= own && g*reach >= span) || g > own && !(g/2*reach < span) {
 			t.Errorf("span %v: grid %g beside %g of the noise alone, which reaches %g", span, g, own, g*reach)
 		}
 		released, noise := []float64{span, -span, span / 3}, make([]float64, 3)
@@ -237,7 +309,7 @@ func TestTheGridReachesItsSpan(t *testing.T) {
 			}
 		}
 		for i, v := range []float64{span, -span, span / 3} {
-			if got := released[i] - noise[i]; math.Abs(got-v) > g/2 {
+			if got := released[i] - noise[i]; !(math.Abs(got-v) <= g/2) {
 				t.Errorf("span %v: %v was released as %v before noise", span, v, got)
 			}
 		}
@@ -304,6 +376,13 @@ func TestBadScalesAreErrors(t *testing.T) {
 	if err := s.Normal64(nil, 1, "", 0); err != nil {
 		t.Errorf("nothing to fill: %v", err)
 	}
+	ahead, err := s.Ahead(3, 1, 0, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ahead.Release(dst[:2], dst[:2]) == nil || ahead.Release(dst, dst[:2]) == nil {
+		t.Error("noise for 3 values was added to 2")
+	}
 }
 
 func TestSourceHidesItsKey(t *testing.T) {
@@ -319,6 +398,9 @@ func TestSourceHidesItsKey(t *testing.T) {
 		t.Error("a known key does not call itself research")
 	}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+		if printed := fmt.Sprintf(format, s); printed != s.Describe() {
+			t.Errorf("%s prints %s", format, printed)
+		}
 		printed := fmt.Sprintf(format, []any{s, &s, struct{ S Source }{s}, struct{ s Source }{s}})
 		key := s.Key()
 		for _, k := range []string{fmt.Sprintf("%x", key[:8]), fmt.Sprint(key[0], " ", key[1], " ", key[2])} {

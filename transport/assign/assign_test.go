@@ -31,18 +31,18 @@ func certify(t *testing.T, name string, cost []float64, n int, a Assignment) {
 		taken[j] = true
 		total += cost[i*n+j]
 		for k := range n {
-			if over := a.U[i] + a.V[k] - cost[i*n+k]; over > 1e-15*scale*float64(n) {
+			if over := a.U[i] + a.V[k] - cost[i*n+k]; !(over <= 1e-15*scale*float64(n)) {
 				t.Fatalf("%s: U[%d] + V[%d] is %g above the cost", name, i, k, over)
 			}
 		}
-		if gap := cost[i*n+j] - a.U[i] - a.V[j]; math.Abs(gap) > rounding {
+		if gap := cost[i*n+j] - a.U[i] - a.V[j]; !(math.Abs(gap) <= rounding) {
 			t.Fatalf("%s: row %d is matched at a reduced cost of %g", name, i, gap)
 		}
 	}
-	if math.Abs(total-a.Total) > rounding {
+	if !(math.Abs(total-a.Total) <= rounding) {
 		t.Errorf("%s: Total %v, the matched costs add up to %v", name, a.Total, total)
 	}
-	if math.Abs(a.Total-a.Dual) > rounding*float64(n) {
+	if !(math.Abs(a.Total-a.Dual) <= rounding*float64(n)) {
 		t.Errorf("%s: Total %v, Dual %v", name, a.Total, a.Dual)
 	}
 }
@@ -87,7 +87,7 @@ func TestSolveAgreesWithAllPermutations(t *testing.T) {
 				t.Fatal(err)
 			}
 			certify(t, "random", cost, n, a)
-			if want := cheapest(cost, n); math.Abs(a.Total-want) > 1e-12*math.Abs(want) {
+			if want := cheapest(cost, n); !(math.Abs(a.Total-want) <= 1e-12*math.Abs(want)) {
 				t.Fatalf("n = %d, trial %d: total %v, the best permutation costs %v", n, trial, a.Total, want)
 			}
 		}
@@ -151,7 +151,7 @@ func TestSolveAgreesWithSciPy(t *testing.T) {
 			t.Fatal(err)
 		}
 		certify(t, g.Kind, cost, g.N, a)
-		if math.Abs(a.Total-g.Total) > 1e-12*math.Abs(g.Total) {
+		if !(math.Abs(a.Total-g.Total) <= 1e-12*math.Abs(g.Total)) {
 			t.Errorf("%s, n = %d: total %v, SciPy's is %v", g.Kind, g.N, a.Total, g.Total)
 		}
 	}
@@ -206,7 +206,7 @@ func TestSolveIsFastEnough(t *testing.T) {
 	// Aldous (2001): the expected total of uniform costs tends to π²/6, with a
 	// variance of about (4ζ(2) − 4ζ(3))/n (Wästlund 2005), here 0.042²: six
 	// standard deviations.
-	if math.Abs(a.Total-math.Pi*math.Pi/6) > 0.25 {
+	if !(math.Abs(a.Total-math.Pi*math.Pi/6) <= 0.25) {
 		t.Errorf("total %v, expected %v", a.Total, math.Pi*math.Pi/6)
 	}
 }

@@ -32,7 +32,7 @@ func TestWassersteinOnTheLineIsSorting(t *testing.T) {
 			for i := range a {
 				power += math.Pow(math.Abs(float64(a[i])-float64(b[i])), p) / float64(n)
 			}
-			if want := math.Pow(power, 1/p); err != nil || math.Abs(got-want) > 1e-12*want {
+			if want := math.Pow(power, 1/p); err != nil || !(math.Abs(got-want) <= 1e-12*want) {
 				t.Errorf("n = %d, p = %v: %v, %v; by sorting %v", n, p, got, err, want)
 			}
 		}
@@ -61,11 +61,11 @@ func TestWassersteinKnownMaps(t *testing.T) {
 			t.Errorf("p = %v: a permutation costs %v, %v", p, d, err)
 		}
 		// Rounding of the points to float32 makes 1e-6.
-		if d, err := Wasserstein(x, moved, p); err != nil || math.Abs(d-math.Sqrt(5.25)) > 1e-6 {
+		if d, err := Wasserstein(x, moved, p); err != nil || !(math.Abs(d-math.Sqrt(5.25)) <= 1e-6) {
 			t.Errorf("p = %v: a translation costs %v, %v; want %v", p, d, err, math.Sqrt(5.25))
 		}
 	}
-	if d, err := Wasserstein(x, scaled, 2); err != nil || math.Abs(d-math.Sqrt(squares/n)) > 1e-6 {
+	if d, err := Wasserstein(x, scaled, 2); err != nil || !(math.Abs(d-math.Sqrt(squares/n)) <= 1e-6) {
 		t.Errorf("a scaling costs %v, %v; want %v", d, err, math.Sqrt(squares/n))
 	}
 }
@@ -86,7 +86,7 @@ func TestWassersteinTriangleInequality(t *testing.T) {
 				}
 				distances[k] = d
 			}
-			if distances[0] > distances[1]+distances[2]+1e-12 {
+			if !(distances[0] <= distances[1]+distances[2]+1e-12) {
 				t.Fatalf("p = %v: %v, and %v + %v the way around", p, distances[0], distances[1], distances[2])
 			}
 		}
@@ -134,7 +134,7 @@ func TestPointsRefuse(t *testing.T) {
 	}
 	// Large points are no reason to fail as long as the costs are numbers.
 	far := transport.Points{Dim: 1, Data: []float32{3e38}}
-	if d, err := Wasserstein(far, transport.Points{Dim: 1, Data: []float32{-3e38}}, 2); err != nil || math.Abs(d-6e38) > 1e32 {
+	if d, err := Wasserstein(far, transport.Points{Dim: 1, Data: []float32{-3e38}}, 2); err != nil || !(math.Abs(d-6e38) <= 1e32) {
 		t.Errorf("%v, %v; want 6e38", d, err)
 	}
 }
@@ -152,20 +152,20 @@ func TestWassersteinAtEveryScale(t *testing.T) {
 				sx.Data[i] *= scale
 				sy.Data[i] *= scale
 			}
-			if d, err := Wasserstein(sx, sy, p); err != nil || math.Abs(d/float64(scale)-want) > 1e-9 {
+			if d, err := Wasserstein(sx, sy, p); err != nil || !(math.Abs(d/float64(scale)-want) <= 1e-9) {
 				t.Errorf("p = %v, scale %v: %v, %v; want %v times that", p, scale, d, err, want)
 			}
 		}
 		square := transport.Points{Dim: 2, Data: []float32{0, 0, 0, 1, 1e6, 0}}
 		corner := transport.Points{Dim: 2, Data: []float32{1e-4, 0, 0, 1.0001, 1e6, 1e-4}}
-		if d, err := Wasserstein(square, corner, p); err != nil || math.Abs(d-1e-4) > 2e-7 {
+		if d, err := Wasserstein(square, corner, p); err != nil || !(math.Abs(d-1e-4) <= 2e-7) {
 			t.Errorf("p = %v, with far pairs: %v, %v; want 1e-4", p, d, err)
 		}
 	}
 	// In a row, everyone moving by 1 costs W_1 as much as one moving by 3.
 	row := transport.Points{Dim: 1, Data: []float32{0, 1, 2}}
 	next := transport.Points{Dim: 1, Data: []float32{3, 2, 1}}
-	if d, err := Wasserstein(row, next, 1e4); err != nil || math.Abs(d-1) > 1e-9 {
+	if d, err := Wasserstein(row, next, 1e4); err != nil || !(math.Abs(d-1) <= 1e-9) {
 		t.Errorf("W_10,000 of a row and its next: %v, %v; want 1", d, err)
 	}
 }

@@ -27,7 +27,7 @@ func TestTheorem2CoversTheDiscretisation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if moment := float64(c.g.Dim) * math.Pow(max(c.from.Std, truth.Std), 2); r.moment(c.g.Diffusion) < moment*(1-1e-12) {
+			if moment := float64(c.g.Dim) * math.Pow(max(c.from.Std, truth.Std), 2); !(r.moment(c.g.Diffusion) >= moment*(1-1e-12)) {
 				t.Errorf("%+v: C₀ = %v, below the second moment %v", c.g, r.moment(c.g.Diffusion), moment)
 			}
 			bound, err := r.Bound(c.g.Diffusion, h, steps)
@@ -35,16 +35,16 @@ func TestTheorem2CoversTheDiscretisation(t *testing.T) {
 				t.Fatal(err)
 			}
 			distance := c.g.TotalVariation(scheme, truth)
-			if distance > bound {
+			if !(distance <= bound) {
 				t.Errorf("%+v, h = %v: the scheme is %v off, the bound is %v", c.g, h, distance, bound)
 			}
 			measured, bounds = append(measured, distance), append(bounds, bound)
 		}
 		last := len(bounds) - 1
-		if rate := math.Log(bounds[last-1]/bounds[last]) / math.Log(4); math.Abs(rate-0.5) > 0.02 {
+		if rate := math.Log(bounds[last-1]/bounds[last]) / math.Log(4); !(math.Abs(rate-0.5) <= 0.02) {
 			t.Errorf("%+v: the bound falls like h^%.3f, want h^½", c.g, rate)
 		}
-		if rate := math.Log(measured[last-1]/measured[last]) / math.Log(4); math.Abs(rate-1) > 0.02 {
+		if rate := math.Log(measured[last-1]/measured[last]) / math.Log(4); !(math.Abs(rate-1) <= 0.02) {
 			t.Errorf("%+v: the distance falls like h^%.3f, want h", c.g, rate)
 		}
 		t.Logf("measured %.3g, bounds %.3g", measured, bounds)
@@ -70,24 +70,24 @@ func TestRegularityCoversTheFlow(t *testing.T) {
 			for j := range times {
 				b := at(t, g, from, 2*float64(j)/times)
 				apart := radius * math.Abs(g.pull(a.Std)-g.pull(b.Std))
-				if most := r.Lipschitz * 2 * math.Abs(float64(i-j)) / times; apart > most*(1+1e-5) {
+				if most := r.Lipschitz * 2 * math.Abs(float64(i-j)) / times; !(apart <= most*(1+1e-5)) {
 					t.Errorf("%+v: at times %d and %d of %d the velocities are %v apart, L·|t−t′| is %v", g, i, j, times, apart, most)
 				} else if i != j {
 					nearest = max(nearest, apart/most)
 				}
-				if most := r.Lipschitz * g.TotalVariation(a, b); apart > most*(1+1e-5) {
+				if most := r.Lipschitz * g.TotalVariation(a, b); !(apart <= most*(1+1e-5)) {
 					t.Errorf("%+v: for two laws the velocities are %v apart, L·TV is %v", g, apart, most)
 				} else if i != j {
 					nearest = max(nearest, apart/most)
 				}
 			}
-			if pull := g.pull(a.Std); pull > r.Lipschitz || pull < r.Inward*(1-1e-12) {
+			if pull := g.pull(a.Std); !(pull <= r.Lipschitz && pull >= r.Inward*(1-1e-12)) {
 				t.Errorf("%+v: pull %v outside of m = %v and L = %v", g, pull, r.Inward, r.Lipschitz)
 			} else {
 				nearest = max(nearest, pull/r.Lipschitz)
 			}
 		}
-		if nearest < 0.5 {
+		if !(nearest >= 0.5) {
 			t.Errorf("%+v: no pair comes nearer to L than %.2f", g, nearest)
 		}
 	}
@@ -102,7 +102,7 @@ func TestSteepestPull(t *testing.T) {
 		for s := c[0]; s*(1+step) <= c[1]; s *= 1 + step {
 			want = max(want, (g.pull(s*(1+step))-g.pull(s))/math.Log1p(step))
 		}
-		if got := g.steepest(c[0], c[1]); math.Abs(got/want-1) > 1e-4 {
+		if got := g.steepest(c[0], c[1]); !(math.Abs(got/want-1) <= 1e-4) {
 			t.Errorf("from %v to %v: steepest %v, by differences %v", c[0], c[1], got, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestBoundAgainstItsFormula(t *testing.T) {
 	// 24.4, C₂ = 3.9; T = 2, so that L²T = 0.5, and 8λ = 2.4.
 	want := math.Sqrt((0.5/0.6*(24.4*0.01/3+3*0.3*2*0.1) + 3.9*0.01*2/1.2) / (1 - 0.5/2.4))
 	got, err := r.Bound(0.3, 0.1, 20)
-	if err != nil || math.Abs(got/want-1) > 1e-12 {
+	if err != nil || !(math.Abs(got/want-1) <= 1e-12) {
 		t.Errorf("bound %v, %v; by hand %v", got, err, want)
 	}
 	if _, err := r.Bound(0.3, 0.1, 96); err == nil || !strings.Contains(err.Error(), "T·L²/8") { // T = 9.6 = 8λ/L²

@@ -96,7 +96,7 @@ func TestDisplacementCoversNeighbours(t *testing.T) {
 				moved += d * d
 			}
 			moved = math.Sqrt(moved)
-			if moved > bound*(1+1e-5) {
+			if !(moved <= bound*(1+1e-5)) {
 				t.Errorf("%s, trial %d: %d particles, %d rows, dimension %d: moved by %v, the bound is %v", name, trial, particles, rows, dim, moved, bound)
 			}
 			if rows >= 3 && particles > rows {
@@ -104,7 +104,7 @@ func TestDisplacementCoversNeighbours(t *testing.T) {
 			}
 		}
 		// Particles that crowd stand at a level beside a knot, not on it.
-		if nearest < 0.99 && !(crowded && nearest > 0.85) {
+		if !(nearest >= 0.99) && !(crowded && nearest > 0.85) {
 			t.Errorf("%s: the worst neighbours reach %.3f of the bound; want nearly all of it", name, nearest)
 		}
 		t.Logf("%s: the worst neighbours reach %.4f of the bound", name, nearest)
@@ -118,7 +118,7 @@ func TestDisplacementOfManyParticles(t *testing.T) {
 		particles, rows int
 		want, tolerance float64
 	}{{10_000, 250, math.Sqrt(2. / 3 * 9999 / 249), 1e-3}, {1, 250, 1, 0}, {250, 250, 1, 0}, {10, 250, 1, 0}, {900, 1, 30, 0}} {
-		if got := crowd(c.particles, c.rows); math.Abs(got/c.want-1) > c.tolerance {
+		if got := crowd(c.particles, c.rows); !(math.Abs(got/c.want-1) <= c.tolerance) {
 			t.Errorf("%d particles, %d rows: κ = %v, want %v", c.particles, c.rows, got, c.want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestDisplacementOfManyParticles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 3. / 8 * 2; math.Abs(one/want-1) > 1e-4 { // h/k·(k/d)·diameter, and slack for float32
+	if want := 3. / 8 * 2; !(math.Abs(one/want-1) <= 1e-4) { // h/k·(k/d)·diameter, and slack for float32
 		t.Errorf("one particle: %v, want h·diameter/d = %v", one, want)
 	}
 	for _, bad := range []func() (float64, error){

@@ -75,7 +75,7 @@ func TestDriftIsEquations20And21(t *testing.T) {
 			}
 		}
 		for i := range want {
-			if math.Abs(float64(drift[i])-want[i]) > 1e-4 {
+			if !(math.Abs(float64(drift[i])-want[i]) <= 1e-4) {
 				t.Fatalf("%s: drift[%d] = %v, Eq. 20 gives %v", name, i, drift[i], want[i])
 			}
 		}
@@ -105,7 +105,7 @@ func TestDriftOfATranslation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, got := range drift {
-		if want := v[i%dim] / dim; math.Abs(float64(got-want)) > 1e-4 {
+		if want := v[i%dim] / dim; !(math.Abs(float64(got-want)) <= 1e-4) {
 			t.Fatalf("drift[%d] = %v, want v/d = %v", i, got, want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestFlowReachesItsTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after.Value > before.Value/50 {
+	if !(after.Value <= before.Value/50) {
 		t.Errorf("SW₂ went from %.4f to %.4f; a flow without noise should come 50 times nearer", before.Value, after.Value)
 	}
 }
@@ -160,7 +160,7 @@ func TestSecretDiffusion(t *testing.T) {
 	}
 	// 40,000 squares have a relative standard error of √(2/40,000) = 0.7 %; a
 	// false alarm at 5 of them is one in 10⁶, and a factor of 1.1 is seen.
-	if variance := squares / (n * dim); math.Abs(variance/(2*lambda*h)-1) > 0.036 {
+	if variance := squares / (n * dim); !(math.Abs(variance/(2*lambda*h)-1) <= 0.036) {
 		t.Errorf("variance %v, want 2λh = %v", variance, 2*lambda*h)
 	}
 }
@@ -213,7 +213,7 @@ func TestDiffusionHasItsVariance(t *testing.T) {
 		d := float64(x.Data[i] - before.Data[i])
 		squares += d * d
 	}
-	if got, want := math.Sqrt(squares/float64(len(x.Data))), math.Sqrt(2*lambda*h); math.Abs(got/want-1) > 0.05 {
+	if got, want := math.Sqrt(squares/float64(len(x.Data))), math.Sqrt(2*lambda*h); !(math.Abs(got/want-1) <= 0.05) {
 		t.Errorf("a step of pure diffusion has standard deviation %v, want %v", got, want)
 	}
 }

@@ -36,21 +36,21 @@ func TestIsotropicInClosedForm(t *testing.T) {
 			df := float64(d)
 			// Pure: s − s_ν falls like e^(−t/d), and so does the offset.
 			pure := at(t, Isotropic{Dim: d, TargetStd: 0.5}, start, time)
-			if want := 0.5 + 2.5*math.Exp(-time/df); math.Abs(pure.Std/want-1) > 1e-9 {
+			if want := 0.5 + 2.5*math.Exp(-time/df); !(math.Abs(pure.Std/want-1) <= 1e-9) {
 				t.Errorf("pure flow, d = %d, t = %v: standard deviation %v, want %v", d, time, pure.Std, want)
 			}
-			if want := 2 * math.Exp(-time/df); math.Abs(pure.Offset-want) > 1e-12 {
+			if want := 2 * math.Exp(-time/df); !(math.Abs(pure.Offset-want) <= 1e-12) {
 				t.Errorf("pure flow, d = %d, t = %v: offset %v, want %v", d, time, pure.Offset, want)
 			}
 			// Heat: the variance grows as 2λt. So it is for smoothing without end, but
 			// the mean still goes to the target's.
 			heat := at(t, Isotropic{Dim: d, TargetStd: 0.5, Diffusion: 0.7, Smoothing: math.Inf(1)}, start, time)
-			if want := math.Sqrt(9 + 1.4*time); math.Abs(heat.Std/want-1) > 1e-12 || heat.Offset != pure.Offset {
+			if want := math.Sqrt(9 + 1.4*time); !(math.Abs(heat.Std/want-1) <= 1e-12) || heat.Offset != pure.Offset {
 				t.Errorf("heat flow, d = %d, t = %v: %+v, want standard deviation %v, offset %v", d, time, heat, want, pure.Offset)
 			}
 			// Much smoothing is near the limit: r − 1 is of the order of 1/σ².
 			near := at(t, Isotropic{Dim: d, TargetStd: 0.5, Diffusion: 0.7, Smoothing: 1e6}, start, time)
-			if math.Abs(near.Std/heat.Std-1) > 1e-9 {
+			if !(math.Abs(near.Std/heat.Std-1) <= 1e-9) {
 				t.Errorf("smoothing by 10⁶, d = %d, t = %v: standard deviation %v, heat has %v", d, time, near.Std, heat.Std)
 			}
 			// Entropic, implicitly: with s_± = (s_ν ± √(s_ν²+4λd))/2 and ds/dt =
@@ -61,7 +61,7 @@ func TestIsotropicInClosedForm(t *testing.T) {
 			up, down := (0.5+root)/2, (0.5-root)/2
 			first := func(s float64) float64 { return (up*math.Log(math.Abs(s-up)) - down*math.Log(math.Abs(s-down))) / root }
 			law := at(t, entropic, start, time)
-			if got := first(3) - first(law.Std); time < 10 && math.Abs(got-time/df) > 1e-7*(1+time) {
+			if got := first(3) - first(law.Std); time < 10 && !(math.Abs(got-time/df) <= 1e-7*(1+time)) {
 				t.Errorf("entropic flow, d = %d, t = %v: standard deviation %v belongs to time %v", d, time, law.Std, got*df)
 			}
 		}
@@ -75,15 +75,15 @@ func TestIsotropicComesToRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		// At rest Eq. 13 has no variance to add: (1−r)·s² = λd.
-		if left := g.pull(rest) * rest * rest; math.Abs(left-g.Diffusion) > 1e-9*(1+g.Diffusion) {
+		if left := g.pull(rest) * rest * rest; !(math.Abs(left-g.Diffusion) <= 1e-9*(1+g.Diffusion)) {
 			t.Errorf("%+v: at s = %v the drift takes %v, diffusion brings %v", g, rest, left, g.Diffusion)
 		}
-		if stays := at(t, g, Law{Std: rest}, 3); math.Abs(stays.Std/rest-1) > 1e-9 {
+		if stays := at(t, g, Law{Std: rest}, 3); !(math.Abs(stays.Std/rest-1) <= 1e-9) {
 			t.Errorf("%+v: from %v it moves to %v", g, rest, stays.Std)
 		}
 		for _, from := range []float64{rest / 3, 3 * rest} {
 			time := 60 * float64(g.Dim) * (1 + g.Smoothing*g.Smoothing/rest/rest)
-			if end := at(t, g, Law{Std: from}, time); math.Abs(end.Std/rest-1) > 1e-6 {
+			if end := at(t, g, Law{Std: from}, time); !(math.Abs(end.Std/rest-1) <= 1e-6) {
 				t.Errorf("%+v: from %v to %v at t = %v, want %v", g, from, end.Std, time, rest)
 			}
 		}
@@ -132,10 +132,10 @@ func TestParticlesFollowTheSolution(t *testing.T) {
 			want.Offset = 2 // nothing pulls
 		}
 		mean, std := moments(x)
-		if math.Abs(std/want.Std-1) > 0.02+5*0.008 {
+		if !(math.Abs(std/want.Std-1) <= 0.02+5*0.008) {
 			t.Errorf("%s: standard deviation %v, want %v", name, std, want.Std)
 		}
-		if math.Abs(mean[0]-want.Offset) > 0.04+5*want.Std/math.Sqrt(particles) || math.Abs(mean[1]) > 0.04+5*want.Std/math.Sqrt(particles) {
+		if !(math.Abs(mean[0]-want.Offset) <= 0.04+5*want.Std/math.Sqrt(particles) && math.Abs(mean[1]) <= 0.04+5*want.Std/math.Sqrt(particles)) {
 			t.Errorf("%s: mean %v, want (%v, 0)", name, mean, want.Offset)
 		}
 	}
@@ -196,10 +196,10 @@ func TestSmoothingKeepsTheMeans(t *testing.T) {
 			t.Fatal(err)
 		}
 		least := math.Hypot(apart[0], apart[1]) / math.Sqrt2
-		if d.Value < least*(1-1e-3) {
+		if !(d.Value >= least*(1-1e-3)) {
 			t.Errorf("smoothed by %v the distance is %v; the means alone are %v apart", sigma, d.Value, least)
 		}
-		if sigma >= 100 && d.Value > least*1.01 {
+		if sigma >= 100 && !(d.Value <= least*1.01) {
 			t.Errorf("smoothed by %v the distance is %v, want the means' %v", sigma, d.Value, least)
 		}
 	}
@@ -219,13 +219,13 @@ func TestDistancesOfNormalLaws(t *testing.T) {
 			for r := step / 2; r < 60; r += step {
 				want += step * sphere * math.Pow(r, float64(d-1)) * math.Abs(density(r, 1)-density(r, b)) / 2
 			}
-			if got := g.TotalVariation(Law{0, b}, Law{0, 1}); math.Abs(got-want) > 1e-6 {
+			if got := g.TotalVariation(Law{0, b}, Law{0, 1}); !(math.Abs(got-want) <= 1e-6) {
 				t.Errorf("d = %d, standard deviations 1 and %v: total variation %v, integrated %v", d, b, got, want)
 			}
 		}
 	}
 	g := Isotropic{Dim: 4}
-	if got := g.W2(Law{1, 2}, Law{4, 4}); math.Abs(got-5) > 1e-12 { // 3² + 4·2² = 5²
+	if got := g.W2(Law{1, 2}, Law{4, 4}); !(math.Abs(got-5) <= 1e-12) { // 3² + 4·2² = 5²
 		t.Errorf("W₂ = %v, want 5", got)
 	}
 	if got := g.TotalVariation(Law{1, 2}, Law{1, 2}); got != 0 {

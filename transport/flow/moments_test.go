@@ -48,10 +48,10 @@ func TestNormalHasTheMomentsOfTheRecords(t *testing.T) {
 	for a := range dim {
 		for b := range dim {
 			want := moment(records, a, b)
-			if got := target.Covariance.At(a, b) + target.Mean[a]*target.Mean[b]; math.Abs(got-want) > 1e-6 {
+			if got := target.Covariance.At(a, b) + target.Mean[a]*target.Mean[b]; !(math.Abs(got-want) <= 1e-6) {
 				t.Errorf("moment %d %d is %v, of the records %v", a, b, got, want)
 			}
-			if got := moment(x, a, b); math.Abs(got-want) > 1e-3 {
+			if got := moment(x, a, b); !(math.Abs(got-want) <= 1e-3) {
 				t.Errorf("moment %d %d of the particles is %v, of the records %v", a, b, got, want)
 			}
 		}
@@ -149,7 +149,7 @@ func TestEmbedding(t *testing.T) {
 		up.Data[i] += h
 		down.Data[i] -= h
 		want := -25 * (discrepancy(up) - discrepancy(down)) / (2 * h)
-		if math.Abs(float64(drift[i])-want) > 1e-4 {
+		if !(math.Abs(float64(drift[i])-want) <= 1e-4) {
 			t.Errorf("drift %d is %v, −(n/2)·∂MMD² %v", i, drift[i], want)
 		}
 	}
@@ -160,7 +160,7 @@ func TestEmbedding(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after := discrepancy(x); after > before/100 {
+	if after := discrepancy(x); !(after <= before/100) {
 		t.Errorf("MMD² went from %v to %v", before, after)
 	}
 }

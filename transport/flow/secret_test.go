@@ -75,7 +75,7 @@ func TestRoundingCoversShortWays(t *testing.T) {
 						t.Fatal(err)
 					}
 					return v
-				}); moved > bound {
+				}); !(moved <= bound) {
 					t.Errorf("%v of the way moves particles by %v, above %v", part, moved, bound)
 				}
 				exceeded = exceeded || way(func(q []transport.Quantile) []float64 {
@@ -143,7 +143,7 @@ func TestVelocitiesOfASecretStepAreTheDrift(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, v := range got {
-			if d := v - float64(want[i]); math.Abs(d) > 1e-5 {
+			if d := v - float64(want[i]); !(math.Abs(d) <= 1e-5) {
 				t.Fatalf("%s: velocity %d is %v, and %v in single precision", name, i, v, want[i])
 			}
 		}

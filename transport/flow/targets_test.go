@@ -75,7 +75,7 @@ func TestResampledReleasesRowsWithTheNoiseOfItsPlan(t *testing.T) {
 		}
 	}
 	want := math.Sqrt(plan.NoiseStd*plan.NoiseStd + 1./8) // noise, and ⟨x, θ⟩ of unit vectors in R⁸
-	if got := math.Sqrt(squares / count); math.Abs(got/want-1) > 0.03 {
+	if got := math.Sqrt(squares / count); !(math.Abs(got/want-1) <= 0.03) {
 		t.Errorf("released values have standard deviation %v, want %v", got, want)
 	}
 }
@@ -134,7 +134,7 @@ func TestSketchedFlowLandsOnItsTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j, q := range target.Quantiles {
-		if !slices.IsSorted(q.Values) || q.Values[0] < -1 || q.Values[bins-1] > 1 {
+		if !slices.IsSorted(q.Values) || !(q.Values[0] >= -1 && q.Values[bins-1] <= 1) {
 			t.Fatalf("row %d is not an ascending row in [−1, 1]: %v", j, q.Values)
 		}
 	}
@@ -153,7 +153,7 @@ func TestSketchedFlowLandsOnItsTarget(t *testing.T) {
 	for i := range records.Len() {
 		want += float64(records.Row(i)[0]) / float64(records.Len())
 	}
-	if math.Abs(mean-want) > 0.01 {
+	if !(math.Abs(mean-want) <= 0.01) {
 		t.Errorf("the particles' mean along the cap is %.4f, the records' %.4f", mean, want)
 	}
 }

@@ -190,7 +190,7 @@ func TestSelfTerms(t *testing.T) {
 			near(t, what+" plan", o[2], o[3], 1e-8)
 			near(t, what+" f − g", o[4], make([]float64, 7), 1e-15)
 			near(t, what+" gradient", o[5], o[6], 1e-8)
-			if o[7][0] > o[8][0] {
+			if !(o[7][0] <= o[8][0]) {
 				t.Errorf("%s: %v iterations as a self term, %v without", what, o[7], o[8])
 			}
 		}

@@ -129,7 +129,7 @@ func TestCovarianceIsThatOfHarmonics(t *testing.T) {
 			want.MulVec(v, &solved)
 			got, _, _ := s.between(prior, c.noiseStd)
 			floats.Sub(got, prior.Means)
-			if apart := floats.Distance(got[:size], want.RawVector().Data, 2); apart > 1e-7*floats.Norm(r, 2) {
+			if apart := floats.Distance(got[:size], want.RawVector().Data, 2); !(apart <= 1e-7*floats.Norm(r, 2)) {
 				t.Errorf("the mixture is %.3g from what its formula gives, of %.3g between release and prior", apart, floats.Norm(r, 2))
 			}
 		})

@@ -160,14 +160,14 @@ func TestDensitiesShrinkNoise(t *testing.T) {
 			// E max(0, 1 − N/χ²) is 0.23, 0.30 and 0.34 times √(2/N) for the three
 			// degrees, which 200 draws know to a tenth or so.
 			unit := math.Sqrt(2 / Count(dim, l+1))
-			if mean := floats.Sum(values) / float64(len(values)); mean > 0.6*unit || mean < 0.1*unit {
+			if mean := floats.Sum(values) / float64(len(values)); !(mean <= 0.6*unit && mean >= 0.1*unit) {
 				t.Errorf("%s classes: %v of pure noise of degree %d was kept, want about %v", name, mean, l+1, 0.3*unit)
 			}
 		}
 		// Of the noise's energy in the frequencies, of 4 degrees of freedom, James and
 		// Stein leave 0.14 in the mean (E max(0, χ²−4)²/χ²).
 		noise := std / LabelledWeights(dim, degree)[0]
-		if left := squares / ((classes - 1) * noise * noise); name == "equal" && left > 0.4 {
+		if left := squares / ((classes - 1) * noise * noise); name == "equal" && !(left <= 0.4) {
 			t.Errorf("%v of the noise is left in the frequencies", left)
 		}
 	}
@@ -178,7 +178,7 @@ func TestFrequenciesStayOnTheSimplex(t *testing.T) {
 	b, rng := basis(t, 3, 1), rand.New(rand.NewPCG(16, 31))
 	for range 20 {
 		frequencies, _ := noisy(t, rng, b, make([]int, 10), 4, 0.05).Densities(0.05)
-		if floats.Min(frequencies) < 0 || math.Abs(floats.Sum(frequencies)-1) > 1e-12 {
+		if !(floats.Min(frequencies) >= 0 && math.Abs(floats.Sum(frequencies)-1) <= 1e-12) {
 			t.Errorf("frequencies %v", frequencies)
 		}
 	}

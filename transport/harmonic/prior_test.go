@@ -81,13 +81,13 @@ func TestBesideAPrior(t *testing.T) {
 			left[l-1] += dot(moved, moved) * s.Weights[l-1] * s.Weights[l-1] / (noise * noise) / times
 		})
 	}
-	if slices.Max(left) > 0.25 {
+	if !(slices.Max(left) <= 0.25) {
 		t.Errorf("of noise alone %.2f of that on one number is left, by degree; want 0.25 at most", left)
 	}
 
 	s, prior := beside(t, leaning(rng, 4000, dim, -2), public, degree, degree, 0, rng)
 	d := besidePrior(t, s, prior, 0)
-	if kept := d.Kept(); slices.Min(kept) < 0.9 {
+	if kept := d.Kept(); !(slices.Min(kept) >= 0.9) {
 		t.Errorf("of a release of another population, without noise, only %v is kept", kept)
 	}
 	for l, want := range moment(s.Density(0, nil), theta) {
@@ -102,7 +102,7 @@ func TestBesideAPrior(t *testing.T) {
 	}
 	// t² is 0 or above, so a little more than half: E max(χ²₅₅/55 − 2·√(2/55), 1) = 1.002, of
 	// which s = 1 − 1/(2·1.002) or less.
-	if share < 0.49 || share > 0.53 {
+	if !(share >= 0.49 && share <= 0.53) {
 		t.Errorf("of two samples of one population the second counts %v in the mean, want a little more than ½", share)
 	}
 }
@@ -138,7 +138,7 @@ func TestAPriorHelpsAndNeverCostsMuch(t *testing.T) {
 			b.each(truth, func(l int, want []float64) { both += weigh(l, d.meansOf(l), want) / times })
 		}
 		t.Logf("lean %v, noise %v: released %.3g, prior %.3g, both %.3g", c.lean, c.noise, released, known, both)
-		if least := min(released, known); both > c.atMost*least {
+		if least := min(released, known); !(both <= c.atMost*least) {
 			t.Errorf("want at most %v of the lesser with both", c.atMost)
 		}
 	}
@@ -176,7 +176,7 @@ func TestHowPointsStrayHelps(t *testing.T) {
 		alone += slices.Min(of[:])
 	}
 	t.Logf("released degrees %.3g, with the best shares %.3g; above %.3g, the prior's %.3g", together, alone, above, priorAbove)
-	if together > 0.98*alone || above > 0.9*priorAbove {
+	if !(together <= 0.98*alone && above <= 0.9*priorAbove) {
 		t.Error("want at most 0.98 of one and 0.9 of the other")
 	}
 }
@@ -218,7 +218,7 @@ func TestAnotherPopulationAboveTheRelease(t *testing.T) {
 			both += distance(besidePrior(t, s, prior, noise)) / 4
 		}
 		t.Logf("lean %v, degree %d: without a prior %.4f, beside it %.4f", c.lean, c.degree, alone, both)
-		if both > c.atMost*alone {
+		if !(both <= c.atMost*alone) {
 			t.Errorf("want at most %v of the distance without", c.atMost)
 		}
 	}
@@ -244,11 +244,11 @@ func TestHowSureBesideAPrior(t *testing.T) {
 		}
 		t.Logf("noise %v: off by %.3g, said %.3g, kept %.3g", noise, off, said, kept)
 		for l := range off {
-			if ratio := said[l] / off[l]; ratio < 0.5 || ratio > 3 {
+			if ratio := said[l] / off[l]; !(ratio >= 0.5 && ratio <= 3) {
 				t.Errorf("degree %d with noise %v: %.2f of the squared error is said", l+1, noise, ratio)
 			}
 		}
-		if most := map[float64]float64{0: 0.8, 0.01: 0.75, 0.1: 0.3}[noise]; kept[1] > most || kept[2] != 0 || noise == 0 && kept[1] < 0.6 {
+		if most := map[float64]float64{0: 0.8, 0.01: 0.75, 0.1: 0.3}[noise]; !(kept[1] <= most) || kept[2] != 0 || noise == 0 && !(kept[1] >= 0.6) {
 			t.Errorf("noise %v: shares of %.2f", noise, kept)
 		}
 	}
@@ -294,7 +294,7 @@ func TestAPriorGoesOnToHigherDegrees(t *testing.T) {
 		}
 		return math.Sqrt(sum)
 	}
-	if near, far := distance(q), distance(plain); near > 0.5*far {
+	if near, far := distance(q), distance(plain); !(near <= 0.5*far) {
 		t.Errorf("quantiles with the prior's degrees are %v from the points, without %v; want less than half", near, far)
 	}
 }

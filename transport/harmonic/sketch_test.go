@@ -154,7 +154,7 @@ func TestTiltHasTheMoments(t *testing.T) {
 	for l, want := range []float64{1.5, -2, 3} {
 		near(t, "the condition of the least value", fit.mean[l]+0.01*fit.lambda[l], want, 1e-6)
 	}
-	if values := fit.invert(100); values[0] < -1 || values[99] > 1 || !slices.IsSorted(values) {
+	if values := fit.invert(100); !(values[0] >= -1 && values[99] <= 1) || !slices.IsSorted(values) {
 		t.Errorf("%v is no ascending row in [−1, 1]", values)
 	}
 }
@@ -172,12 +172,12 @@ func TestDensityShrinksNoise(t *testing.T) {
 		noise := std * std / (s.Weights[l] * s.Weights[l]) * Count(8, l+1)
 		// χ² of Count degrees is 1 ± √(2/Count) of its mean, and what exceeds the mean
 		// by 5 of these spreads has a false alarm below 10⁻⁴ in all.
-		if spread := math.Sqrt(2 / Count(8, l+1)); energy > 5*spread*noise {
+		if spread := math.Sqrt(2 / Count(8, l+1)); !(energy <= 5*spread*noise) {
 			t.Errorf("%v of pure noise of degree %d was kept", energy/noise, l+1)
 		}
 	}
 	for l, kept := range s.Density(std/100, nil).Kept() {
-		if kept < 0.99 {
+		if !(kept >= 0.99) {
 			t.Errorf("of degree %d, with noise a hundredth of the signal, %v was kept", l+1, kept)
 		}
 	}
@@ -386,7 +386,7 @@ func TestParticlesGetACalmerDensity(t *testing.T) {
 	gains := make([]float64, 9)
 	for i := range gains {
 		s := noisy(std)
-		if d := s.Density(std, nil); d.noise() > plainNoise || d.noise() < plainNoise/2 {
+		if d := s.Density(std, nil); !(d.noise() <= plainNoise && d.noise() >= plainNoise/2) {
 			t.Fatalf("noise of %v", d.noise())
 		}
 		plain, calm := floats.Distance(quantiles(s.Density(std, nil)), want, 2), floats.Distance(quantiles(s.DensityForParticles(std, nil)), want, 2)
@@ -394,7 +394,7 @@ func TestParticlesGetACalmerDensity(t *testing.T) {
 	}
 	mean, spread := stat.MeanStdDev(gains, nil)
 	t.Logf("nearer by %.3f ± %.3f", mean, spread)
-	if mean < 3*spread/math.Sqrt(float64(len(gains))) {
+	if !(mean >= 3*spread/math.Sqrt(float64(len(gains)))) {
 		t.Errorf("nearer by %v ± %v of the distance", mean, spread)
 	}
 }

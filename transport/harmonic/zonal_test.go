@@ -87,7 +87,7 @@ func TestLowest(t *testing.T) {
 				}
 				least = min(least, value)
 			}
-			if at < -1 || at > 0 {
+			if !(at >= -1 && at <= 0) {
 				t.Errorf("dimension %d, degree %d: least at %v", dim, degree, at)
 			}
 			if !(lowest <= least && lowest > least-2e-3*k.norm()) {

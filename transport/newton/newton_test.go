@@ -61,7 +61,7 @@ func TestSolutionIsSinkhorns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(got.Value-want.Dual) > 1e-9*max(1, want.Dual) || math.Abs(got.Transport-want.Transport) > 1e-8*max(1, want.Transport) || got.MarginalError > 1e-11 {
+			if !(math.Abs(got.Value-want.Dual) <= 1e-9*max(1, want.Dual) && math.Abs(got.Transport-want.Transport) <= 1e-8*max(1, want.Transport) && got.MarginalError <= 1e-11) {
 				t.Errorf("ε = %v, seed %d: value %v and transport %v, want %v and %v; marginals off by %v after %d", epsilon, seed, got.Value, got.Transport, want.Dual, want.Transport, got.MarginalError, got.Iterations)
 			}
 			for j := range m { // the column's equation, whether it has weight or not
@@ -69,7 +69,7 @@ func TestSolutionIsSinkhorns(t *testing.T) {
 				for i, w := range a {
 					sum += w / total(a) * math.Exp((got.F[i]+got.G[j]-cost[i*m+j])/epsilon)
 				}
-				if a != nil && math.Abs(sum-1) > 1e-6 {
+				if a != nil && !(math.Abs(sum-1) <= 1e-6) {
 					t.Errorf("ε = %v, seed %d: Σ_i a_i·exp(…) of column %d is %v", epsilon, seed, j, sum)
 				}
 			}
@@ -88,15 +88,15 @@ func TestSmallEpsilons(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.MarginalError > 1e-9 || got.Iterations > 40 {
+			if !(got.MarginalError <= 1e-9) || got.Iterations > 40 {
 				t.Errorf("%v, ε = %v: marginals off by %v after %d", shape, epsilon, got.MarginalError, got.Iterations)
 			}
 			// 0 ≤ OT_ε − OT ≤ ε·log(min n, m), as KL(P | a⊗b) is at most that.
-			if over := got.Value - got.Transport; over < -1e-7 || over > epsilon*math.Log(float64(min(n, m)))+1e-7 {
+			if over := got.Value - got.Transport; !(over >= -1e-7 && over <= epsilon*math.Log(float64(min(n, m)))+1e-7) {
 				t.Errorf("%v, ε = %v: value %v, transport %v", shape, epsilon, got.Value, got.Transport)
 			}
 			for _, e := range got.Plan {
-				if want := math.Exp((got.F[e.I]+got.G[e.J]-cost[e.I*m+e.J])/epsilon) / float64(n*m); math.Abs(e.Mass-want) > 1e-6*want {
+				if want := math.Exp((got.F[e.I]+got.G[e.J]-cost[e.I*m+e.J])/epsilon) / float64(n*m); !(math.Abs(e.Mass-want) <= 1e-6*want) {
 					t.Fatalf("%v, ε = %v: entry %+v, potentials give %v", shape, epsilon, e, want)
 				}
 			}
@@ -131,7 +131,7 @@ func TestPartsThatHardlyTouch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.MarginalError > 1e-3 {
+		if !(got.MarginalError <= 1e-3) {
 			t.Errorf("%d×%d, dim %d, m = %v, ε = %v: marginals off by %v after %d, value %v of at most %v", n, m, dim, absolute, epsilon, got.MarginalError, got.Iterations, got.Value, got.Transport+epsilon*math.Log(float64(n*m)))
 		}
 		if got.Iterations > 30 {
@@ -158,7 +158,7 @@ func TestTies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.MarginalError > 1e-10 || len(got.Plan) != n*n/3 || math.Abs(got.Plan[0].Mass-1./(n*n/3)) > 1e-10 {
+	if !(got.MarginalError <= 1e-10) || len(got.Plan) != n*n/3 || !(math.Abs(got.Plan[0].Mass-1./(n*n/3)) <= 1e-10) {
 		t.Errorf("%d entries, the first %+v, marginals off by %v", len(got.Plan), got.Plan[0], got.MarginalError)
 	}
 }
@@ -194,7 +194,7 @@ func TestUnequalWeights(t *testing.T) {
 				last = at
 			}
 			want := p.A[e.I] / total(p.A) * p.B[e.J] / total(p.B) * math.Exp((s.F[e.I]+s.G[e.J]-p.Cost[e.I*m+e.J])/p.Epsilon)
-			if math.Abs(e.Mass-want) > 1e-9 {
+			if !(math.Abs(e.Mass-want) <= 1e-9) {
 				t.Fatalf("%d×%d: an entry of %v is not that of the potentials, %v", n, m, e.Mass, want)
 			}
 			rows[e.I], columns[e.J] = rows[e.I]+e.Mass, columns[e.J]+e.Mass
@@ -206,7 +206,7 @@ func TestUnequalWeights(t *testing.T) {
 		for j, w := range p.B {
 			off += math.Abs(columns[j] - w/total(p.B))
 		}
-		if off > 1.01e-6 || s.Iterations > 60 {
+		if !(off <= 1.01e-6) || s.Iterations > 60 {
 			t.Errorf("%d×%d, ε = %v: marginals off by %.2g after %d iterations", n, m, p.Epsilon, off, s.Iterations)
 		}
 	}
@@ -218,7 +218,7 @@ func TestOneBesideMany(t *testing.T) {
 	for _, p := range []Problem{{N: 1, M: many}, {N: many, M: 1}} {
 		p.Cost, p.Epsilon = make([]float64, many), 1
 		s, err := p.Solve(1e-6)
-		if err != nil || len(s.Plan) != many || s.MarginalError > 1e-6 || math.Abs(s.Value) > 1e-12 {
+		if err != nil || len(s.Plan) != many || !(s.MarginalError <= 1e-6 && math.Abs(s.Value) <= 1e-12) {
 			t.Errorf("%d×%d: %v", p.N, p.M, err)
 		}
 	}

@@ -25,7 +25,7 @@ func TestCostsAreThoseOfPairs(t *testing.T) {
 				t.Fatalf("%d costs, %v", len(costs), err)
 			}
 			for k, c := range costs {
-				if want := cost.At(x.Row(k/m), y.Row(k%m)); math.Abs(c-want) > 1e-12*(1+math.Abs(want)) {
+				if want := cost.At(x.Row(k/m), y.Row(k%m)); !(math.Abs(c-want) <= 1e-12*(1+math.Abs(want))) {
 					t.Errorf("%v, %d columns: cost %d is %v, want %v", cost, m, k, c, want)
 				}
 			}
@@ -39,7 +39,7 @@ func TestCostsAreThoseOfPairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, c := range costs {
-			if want := cost.At(far.Row(k/3), far.Row(k%3)); math.Abs(c-want) > 1e-7*want {
+			if want := cost.At(far.Row(k/3), far.Row(k%3)); !(math.Abs(c-want) <= 1e-7*want) {
 				t.Errorf("%v beside an outlier: cost %d is %v, want %v", cost, k, c, want)
 			}
 		}

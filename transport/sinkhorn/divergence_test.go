@@ -67,7 +67,7 @@ func TestSemiDebiasedBetweenItsEnds(t *testing.T) {
 	}
 	mixed, biased := get(s.SemiDebiased(x, y, 0, SquaredL2)), get(s.Biased(transport.Uniform(x), y, SquaredL2))
 	near(t, "p = 0", mixed.Value, biased.Value+biased.Terms[2].Dual, 1e-10)
-	if biased.Value < 0 {
+	if !(biased.Value >= 0) {
 		t.Errorf("divergence %v", biased.Value)
 	}
 	mixed, debiased := get(s.SemiDebiased(x, y, 1, SquaredL2)), get(s.Debiased(transport.Uniform(first), y, transport.Uniform(second), y, SquaredL2))
@@ -110,7 +110,7 @@ func TestLabelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := SquaredL2.At(l.Row(0), l.Row(1)) - SquaredL2.At(x.Row(0), x.Row(1)); math.Abs(got-2*15*15) > 1e-9 {
+	if got := SquaredL2.At(l.Row(0), l.Row(1)) - SquaredL2.At(x.Row(0), x.Row(1)); !(math.Abs(got-2*15*15) <= 1e-9) {
 		t.Errorf("another class costs %v more; want 2·15²", got)
 	}
 	if _, err := Labelled(x, []int{0, 1, 3}, 3, 15); err == nil {
@@ -156,7 +156,7 @@ func TestRowsThatAreMetAtFirstAreNoSolution(t *testing.T) {
 	kernel := [2][2]float64{{1.5, 0.5}, {1, 1}}
 	bridge := Func{Value: func(x, y []float32) float64 { return -math.Log(kernel[int(x[0])][int(y[0])]) }}
 	r, err := Solver{Epsilon: 1}.Solve(Problem{line(0, 1), line(0, 1), bridge})
-	if err != nil || !r.Converged || r.Iterations < 2 || r.MarginalError > 1e-4 {
+	if err != nil || !r.Converged || r.Iterations < 2 || !(r.MarginalError <= 1e-4) {
 		t.Errorf("%d iterations leave marginals %v off: %v", r.Iterations, r.MarginalError, err)
 	}
 }
@@ -176,7 +176,7 @@ func TestUnbalancedDivergencesAreNotNegative(t *testing.T) {
 			t.Errorf("ε = %v, ρ = %v: %v, %v", c[0], c[1], d.Value, err)
 		}
 		same, err := s.Biased(heavy, heavy, SquaredL2)
-		if err != nil || math.Abs(same.Value) > 1e-8 {
+		if err != nil || !(math.Abs(same.Value) <= 1e-8) {
 			t.Errorf("of a measure from itself: %v, %v", same.Value, err)
 		}
 	}

@@ -118,7 +118,7 @@ func TestStartFarOff(t *testing.T) {
 			start.F[i], start.G[i] = size*rng.NormFloat64(), size*rng.NormFloat64()
 		}
 		r, err := Solver{Epsilon: 0.5, Start: &start}.Solve(p)
-		if err != nil || !r.Converged || r.Iterations > 4*want.Iterations+100 || math.Abs(r.Dual-want.Dual) > 1e-6 {
+		if err != nil || !r.Converged || r.Iterations > 4*want.Iterations+100 || !(math.Abs(r.Dual-want.Dual) <= 1e-6) {
 			t.Errorf("size %v: %+v, %v; want %+v", size, r, err, want)
 		}
 		self := Problem{p.X, p.X, SquaredL2}
@@ -149,11 +149,11 @@ func TestDistancesOfNearPairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range []float64{-0.5, -0.5} {
-			if math.Abs(byX[i]-want) > 1e-6 || math.Abs(byY[i]+want) > 1e-6 {
+			if !(math.Abs(byX[i]-want) <= 1e-6 && math.Abs(byY[i]+want) <= 1e-6) {
 				t.Errorf("point %d: derivatives %v and %v, want ∓0.5", i, byX[i], byY[i])
 			}
 		}
-		if want := (1e-5 + 1) / 2; math.Abs(r.Transport-want) > 1e-9 {
+		if want := (1e-5 + 1) / 2; !(math.Abs(r.Transport-want) <= 1e-9) {
 			t.Errorf("⟨C, P⟩ = %v, want %v", r.Transport, want)
 		}
 	}
@@ -163,7 +163,7 @@ func TestDistancesOfNearPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if byX, _, err := r.Gradient(); err != nil || math.Abs(byX[1]+0.5) > 1e-6 || math.Abs(byX[3]-0.5) > 1e-6 || math.Abs(byX[0])+math.Abs(byX[2]) > 1e-6 {
+	if byX, _, err := r.Gradient(); err != nil || !(math.Abs(byX[1]+0.5) <= 1e-6 && math.Abs(byX[3]-0.5) <= 1e-6 && math.Abs(byX[0])+math.Abs(byX[2]) <= 1e-6) {
 		t.Errorf("derivatives %v, %v; want (0, −½) and (0, ½)", byX, err)
 	}
 }
@@ -184,7 +184,7 @@ func TestUnbalancedToleranceIsAPartOfTheMass(t *testing.T) {
 			continue
 		}
 		want := math.Exp(((epsilon+rho)*2*math.Log(weight) - 1) / (epsilon + 2*rho))
-		if math.Abs(r.Transport-want) > 1e-5*max(want, weight) {
+		if !(math.Abs(r.Transport-want) <= 1e-5*max(want, weight)) {
 			t.Errorf("weight %v: ⟨C, P⟩ = %v, want %v", weight, r.Transport, want)
 		}
 	}
@@ -201,7 +201,7 @@ func TestUnbalancedToleranceIsAPartOfTheMass(t *testing.T) {
 			continue
 		}
 		fine, err := Solver{Epsilon: 0.1, Reach: 1, Tolerance: 1e-11}.Solve(Problem{x, y, SquaredL2})
-		if err != nil || math.Abs(r.Transport-fine.Transport) > 1e-4*weight {
+		if err != nil || !(math.Abs(r.Transport-fine.Transport) <= 1e-4*weight) {
 			t.Errorf("weight %v: ⟨C, P⟩ = %v, %v at a finer tolerance, %v", weight, r.Transport, fine.Transport, err)
 		}
 	}
@@ -216,7 +216,7 @@ func TestLongReach(t *testing.T) {
 	}
 	for _, reach := range []float64{1e8, 1e12, 1e15} {
 		r, err := Solver{Epsilon: 0.5, Reach: reach, Tolerance: 1e-13}.Solve(p)
-		if err != nil || math.Abs(r.Dual-want.Dual) > 1e-6 || math.Abs(r.Primal-want.Dual) > 1e-6 {
+		if err != nil || !(math.Abs(r.Dual-want.Dual) <= 1e-6 && math.Abs(r.Primal-want.Dual) <= 1e-6) {
 			t.Errorf("ρ = %v: between %v and %v, %v; want %v", reach, r.Dual, r.Primal, err, want.Dual)
 		}
 	}
@@ -253,12 +253,12 @@ func TestLargeEpsilon(t *testing.T) {
 	}
 	for _, epsilon := range []float64{1e7, 1e12, 1e18, 1e30} {
 		r, err := Solver{Epsilon: epsilon}.Solve(p)
-		if err != nil || !r.Converged || math.Abs(r.Dual-mean) > 1e-5 || r.Primal < r.Dual-1e-12 || r.Primal > mean+1e-9 {
+		if err != nil || !r.Converged || !(math.Abs(r.Dual-mean) <= 1e-5 && r.Primal >= r.Dual-1e-12 && r.Primal <= mean+1e-9) {
 			t.Errorf("ε = %v: from %v to %v after %d iterations, %v; want a value of %v", epsilon, r.Dual, r.Primal, r.Iterations, err, mean)
 		}
 		near(t, "F + G", r.F[2]+r.G[3], potential(2, -1)+potential(-1, 3)-mean, 1e-5)
 		self, err := Solver{Epsilon: epsilon}.Solve(Problem{p.X, p.X, SquaredL2})
-		if err != nil || !self.Converged || self.Primal < self.Dual-1e-12 {
+		if err != nil || !self.Converged || !(self.Primal >= self.Dual-1e-12) {
 			t.Errorf("ε = %v, self term: from %v to %v, %v", epsilon, self.Dual, self.Primal, err)
 		}
 		if epsilon >= 1e12 { // before, potentials are as good as Tolerance
@@ -266,7 +266,7 @@ func TestLargeEpsilon(t *testing.T) {
 			near(t, "F − F", r.F[2]-r.F[3], potential(2, -1)-potential(3, -1), 1e-5)
 		}
 		r, err = Solver{Epsilon: epsilon, Reach: 1e6}.Solve(p)
-		if err != nil || !r.Converged || math.Abs(r.Dual-mean) > 1e-3 || math.Abs(r.Primal-mean) > 1e-3 {
+		if err != nil || !r.Converged || !(math.Abs(r.Dual-mean) <= 1e-3 && math.Abs(r.Primal-mean) <= 1e-3) {
 			t.Errorf("ε = %v, unbalanced: from %v to %v after %d iterations, %v; want a value near %v", epsilon, r.Dual, r.Primal, r.Iterations, err, mean)
 		}
 	}
@@ -300,7 +300,7 @@ func TestCostsWithALargeOffset(t *testing.T) {
 				t.Errorf("from the solution: %+v, %v", again, err)
 			}
 			plan, _ := want.Plan()
-			if moved, err := got.Plan(); err != nil || math.Abs(moved[7]-plan[7]) > 1e-6*plan[7] {
+			if moved, err := got.Plan(); err != nil || !(math.Abs(moved[7]-plan[7]) <= 1e-6*plan[7]) {
 				t.Errorf("P = %v, %v; want %v", moved[7], err, plan[7])
 			}
 			if _, _, err := got.Gradient(); err != nil {
@@ -315,7 +315,7 @@ func TestCostsWithALargeOffset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if byX, _, err := r.Gradient(); err != nil || math.Abs(byX[0]+0.5) > 1e-5 || math.Abs(byX[2]+0.5) > 1e-5 {
+	if byX, _, err := r.Gradient(); err != nil || !(math.Abs(byX[0]+0.5) <= 1e-5 && math.Abs(byX[2]+0.5) <= 1e-5) {
 		t.Errorf("derivatives %v, %v; want −½ along the first axis", byX, err)
 	}
 }

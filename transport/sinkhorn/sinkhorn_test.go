@@ -102,12 +102,12 @@ func TestValuesBracketTheOptimum(t *testing.T) {
 			if r.Converged {
 				t.Errorf("converged to 1e-12 in %d iterations; the test needs a harder problem", r.Iterations)
 			}
-			if r.Dual > exact.Dual+1e-12 || r.Primal < exact.Dual-1e-12 {
+			if !(r.Dual <= exact.Dual+1e-12 && r.Primal >= exact.Dual-1e-12) {
 				t.Errorf("ρ = %v, %d iterations: dual %v and primal %v; the optimum is %v", reach, iterations, r.Dual, r.Primal, exact.Dual)
 			}
 			last = r.Primal - r.Dual
 		}
-		if last > 0.01 {
+		if !(last <= 0.01) {
 			t.Errorf("ρ = %v: a gap of %v after 60 iterations tells nothing of the optimum %v", reach, last, exact.Dual)
 		}
 	}
@@ -224,7 +224,7 @@ func TestOverRelaxationNeverLosesValue(t *testing.T) {
 				if reach != 0 {
 					value = -reach / s.epsilon * math.Expm1(-change*s.epsilon/reach)
 				}
-				if gain := value - math.Exp(-update)*math.Expm1(change); gain < -1e-10*max(1, math.Exp(-update)) {
+				if gain := value - math.Exp(-update)*math.Expm1(change); !(gain >= -1e-10*max(1, math.Exp(-update))) {
 					t.Errorf("ρ = %v: an update by %v at ω = %v moves by %v and loses %v", reach, best, omega, change, -gain)
 				}
 				if best != 0 && !(change/best >= 1-1e-12 && change/best <= omega+1e-12) {
@@ -257,7 +257,7 @@ func TestOnlineNeverHoldsTheCosts(t *testing.T) {
 	// twice, and rows of costs for each core and pass.
 	allocated := float64(after.TotalAlloc-before.TotalAlloc) / (1 << 20)
 	t.Logf("%.0f MiB allocated in %d iterations; the costs are %.0f MiB", allocated, r.Iterations, float64(costs)/(1<<20))
-	if allocated > most {
+	if !(allocated <= most) {
 		t.Errorf("%.0f MiB allocated", allocated)
 	}
 	// And it is right: the marginals' means give the gradient's mean, 2·(x̄−ȳ).

@@ -186,7 +186,7 @@ func TestGradientKnowsItsSensitivity(t *testing.T) {
 						case c.dim == 1:
 							reach = 0.9
 						}
-						if largest < reach {
+						if !(largest >= reach) {
 							t.Errorf("%d sides, n = %d: the adversary reaches only %v of the bound", sides, n, largest)
 						}
 					}
@@ -227,7 +227,7 @@ func TestGradientHasNoSensitivityToAddedRecords(t *testing.T) {
 		{b.BothSensitivity, privacy.KEnd, 4 * max(min(4, 2+math.Sqrt(1.5*3))/6, min(3, 1+math.Sqrt(0.5)*3)/4)},
 		{b.BothSensitivity, privacy.ZeroOut, 2 * max(6./6, 4./4)},
 	} {
-		if s, err := c.got(c.r); err != nil || math.Abs(s.Value-normSlack*c.want) > 1e-5*c.want {
+		if s, err := c.got(c.r); err != nil || !(math.Abs(s.Value-normSlack*c.want) <= 1e-5*c.want) {
 			t.Errorf("%v: %v, %v; want %v", c.r, s.Value, err, c.want)
 		}
 	}
@@ -238,7 +238,7 @@ func TestGradientHasNoSensitivityToAddedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := b.Sensitivity(privacy.ReplaceOne)
-	if err != nil || math.Abs(s.Value-normSlack*8*2./6) > 1e-5 {
+	if err != nil || !(math.Abs(s.Value-normSlack*8*2./6) <= 1e-5) {
 		t.Errorf("parallel directions: %v, %v; want 8ML₁/n", s.Value, err)
 	}
 	o := Objective{Alpha: 0.5, Clip: 1, Limits: l}

@@ -65,7 +65,7 @@ func TestSWAndItsGradientEqualTheReference(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if math.Abs(d.Power-want) > 1e-5*(1+want) || math.Abs(d.Value-math.Pow(want, 1/p)) > 1e-5*(1+d.Value) {
+				if !(math.Abs(d.Power-want) <= 1e-5*(1+want) && math.Abs(d.Value-math.Pow(want, 1/p)) <= 1e-5*(1+d.Value)) {
 					t.Errorf("%+v, p = %v: SW_p^p = %v, want %v", c, p, d.Power, want)
 				}
 				if value, err := SW(x, y, p, u); err != nil || value != d {
@@ -78,7 +78,7 @@ func TestSWAndItsGradientEqualTheReference(t *testing.T) {
 						off += (float64(v) - reference[i]) * (float64(v) - reference[i])
 						whole += reference[i] * reference[i]
 					}
-					if math.Sqrt(off) > 2e-5*(math.Sqrt(whole)+1e-3) {
+					if !(math.Sqrt(off) <= 2e-5*(math.Sqrt(whole)+1e-3)) {
 						t.Errorf("%+v, p = %v, side %d: gradient off by %v of %v", c, p, side, math.Sqrt(off), math.Sqrt(whole))
 					}
 				}
@@ -110,12 +110,12 @@ func TestSWGradientEqualsOutputGradients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(d.Power-power) > 1e-6*power {
+	if !(math.Abs(d.Power-power) <= 1e-6*power) {
 		t.Errorf("SW²₂ is %v, want %v", d.Power, power)
 	}
 	for side, by := range [][]float32{byX, byY} {
 		for i, v := range by {
-			if want := [][]float64{wantX, wantY}[side][i]; math.Abs(float64(v)-want) > 1e-6 {
+			if want := [][]float64{wantX, wantY}[side][i]; !(math.Abs(float64(v)-want) <= 1e-6) {
 				t.Fatalf("side %d: derivative %d is %v, want %v", side, i, v, want)
 			}
 		}
@@ -138,12 +138,12 @@ func TestGradientOfATranslation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := inner(v, v) / 3; math.Abs(d.Power-want) > 1e-5 || d.StandardError > 1e-5 {
+	if want := inner(v, v) / 3; !(math.Abs(d.Power-want) <= 1e-5 && d.StandardError <= 1e-5) {
 		t.Errorf("SW₂² = %v, standard error %v; want ‖v‖²/3 = %v and none, for every basis says the same", d.Power, d.StandardError, want)
 	}
 	for i := range x.Len() {
 		for c := range v {
-			if want := -2 * float64(v[c]) / 3 / 500; math.Abs(float64(byX[3*i+c])-want) > 1e-7 || math.Abs(float64(byY[3*i+c])+want) > 1e-7 {
+			if want := -2 * float64(v[c]) / 3 / 500; !(math.Abs(float64(byX[3*i+c])-want) <= 1e-7 && math.Abs(float64(byY[3*i+c])+want) <= 1e-7) {
 				t.Fatalf("∂/∂x_%d = %v, ∂/∂y_%d = %v; want ∓2v/(3n)", i, byX[3*i:3*i+3], i, byY[3*i:3*i+3])
 			}
 		}
@@ -188,10 +188,10 @@ func TestStandardErrorOfBothKindsOfDirections(t *testing.T) {
 		}
 		ratio := math.Sqrt(squares)
 		t.Logf("%s: errors are %.2f standard errors, %.2f if taken for independent", name, ratio, math.Sqrt(naive))
-		if ratio < 0.75 || ratio > 1.3 {
+		if !(ratio >= 0.75 && ratio <= 1.3) {
 			t.Errorf("%s: errors are %v standard errors", name, ratio)
 		}
-		if name == "stacked" && math.Sqrt(naive) > 0.6 {
+		if name == "stacked" && !(math.Sqrt(naive) <= 0.6) {
 			t.Errorf("stacks lower the error to %v of independent directions' only", math.Sqrt(naive))
 		}
 	}
@@ -252,7 +252,7 @@ func TestSWAtEveryScale(t *testing.T) {
 		for _, scale := range []float32{0x1p-24, 0x1p-67} {
 			x, y := transport.Uniform(scaled(x, scale)), transport.Uniform(scaled(y, scale))
 			got, err := SW(x, y, p, u)
-			if err != nil || math.Abs(got.Value/float64(scale)/want.Value-1) > 1e-9 || math.Abs(got.StandardError/float64(scale)/want.StandardError-1) > 1e-9 {
+			if err != nil || !(math.Abs(got.Value/float64(scale)/want.Value-1) <= 1e-9 && math.Abs(got.StandardError/float64(scale)/want.StandardError-1) <= 1e-9) {
 				t.Errorf("p = %v, scale %v: %+v, %v; want that of %+v", p, scale, got, err, want)
 			}
 			if exact, err := (Smoothed{Sigma: float64(scale), P: p}).Exact(x, y, u); err != nil || !(exact.Value > 0.1*float64(scale)) {
@@ -269,7 +269,7 @@ func TestSWAtEveryScale(t *testing.T) {
 	}
 	half := transport.Points{Dim: 1, Data: []float32{0.5}}
 	got, err := SW(transport.Uniform(half), transport.Uniform(transport.NewPoints(1, 1)), 1e5, Directions{Dim: 1, Count: 1, Data: []float32{1}})
-	if err != nil || math.Abs(got.Value-0.5) > 1e-9 {
+	if err != nil || !(math.Abs(got.Value-0.5) <= 1e-9) {
 		t.Errorf("W_100,000 of points half apart: %+v, %v", got, err)
 	}
 }
@@ -289,7 +289,7 @@ func TestSWOffTheOrigin(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, byX, byY, err := SWGradient(transport.Uniform(shifted(x, 10_000)), transport.Uniform(shifted(y, 10_000)), 2, u)
-	if err != nil || math.Abs(got.Value-want.Value) > 1e-6*want.Value {
+	if err != nil || !(math.Abs(got.Value-want.Value) <= 1e-6*want.Value) {
 		t.Errorf("SW off the origin %+v, %v; want %+v", got, err, want)
 	}
 	for side, by := range [][]float32{byX, byY} {
@@ -298,7 +298,7 @@ func TestSWOffTheOrigin(t *testing.T) {
 			off += math.Pow(float64(v)-float64(by[i]), 2)
 			whole += math.Pow(float64(v), 2)
 		}
-		if off > 1e-8*whole {
+		if !(off <= 1e-8*whole) {
 			t.Errorf("side %d: the gradient off the origin is off by %v of itself", side, math.Sqrt(off/whole))
 		}
 	}

@@ -65,7 +65,7 @@ func TestGradientIsTheDerivativeOfTheDistance(t *testing.T) {
 			return p
 		}
 		d, err := SW2(points(x), points(z), u)
-		if value := squaredDistance(x, z, u, theta); err != nil || math.Abs(value-d.Value*d.Value) > 1e-5*value {
+		if value := squaredDistance(x, z, u, theta); err != nil || !(math.Abs(value-d.Value*d.Value) <= 1e-5*value) {
 			t.Errorf("%+v: SW²₂ is %v, SW2 says %v, %v", c, value, d.Value*d.Value, err)
 		}
 		for p := range got {
@@ -75,7 +75,7 @@ func TestGradientIsTheDerivativeOfTheDistance(t *testing.T) {
 			theta[p] = -step
 			down := squaredDistance(x, z, u, theta)
 			theta[p] = 0
-			if want := (up - down) / (2 * step); math.Abs(got[p]-want) > 1e-7 {
+			if want := (up - down) / (2 * step); !(math.Abs(got[p]-want) <= 1e-7) {
 				t.Errorf("%+v: derivative %d is %v, want %v", c, p, got[p], want)
 			}
 		}
@@ -110,7 +110,7 @@ func TestGradientDoesNotDependOnTheOrderOfRecords(t *testing.T) {
 		}
 		after, _ := gradient(x, z, u)
 		for p := range before {
-			if math.Abs(before[p]-after[p]) > 1e-12 {
+			if !(math.Abs(before[p]-after[p]) <= 1e-12) {
 				t.Fatalf("a permutation moves the gradient from %v to %v", before, after)
 			}
 		}
@@ -136,11 +136,11 @@ func TestGradientDoesNotDependOnTheOrderOfRecords(t *testing.T) {
 		bound, _ := Limits{Output: 1, Source: 1, AsPublished: true}.Sensitivity(n)
 		ratio := math.Abs(before-byPosition()) / bound.Value
 		t.Logf("ties by position, n = %d: a permutation moves the gradient by %.2f times 12ML/n", n, ratio)
-		if math.Abs(ratio-float64(n)/3) > 1e-9 {
+		if !(math.Abs(ratio-float64(n)/3) <= 1e-9) {
 			t.Errorf("ratio %v, want n/3", ratio)
 		}
 		shared, err := gradient(x, z, Orthonormal(1, 1, rng))
-		if err != nil || math.Abs(shared[0]) > 1e-12 {
+		if err != nil || !(math.Abs(shared[0]) <= 1e-12) {
 			t.Errorf("ties shared: gradient %v, %v; want 0", shared, err)
 		}
 	}

@@ -94,13 +94,13 @@ func TestGradientSensitivitiesByBruteForce(t *testing.T) {
 				as := g.objective
 				as.Limits.AsPublished = true
 				loose, err := c.bound(as, g.sizes)
-				if err != nil || loose.Value < bound.Value/(1+1e-6) {
+				if err != nil || !(loose.Value >= bound.Value/(1+1e-6)) {
 					t.Fatalf("published %v, ours %v, %v; ours must not be larger", loose.Value, bound.Value, err)
 				}
 				published = max(published, ratio*bound.Value/loose.Value)
 			}
 			t.Logf("%d neighbours: largest ratio %.4f to ours, %.4f to the published bound", shapes*(random+climbs*steps), largest, published)
-			if largest < c.reach {
+			if !(largest >= c.reach) {
 				t.Errorf("the adversary reaches only %v of the bound", largest)
 			}
 		})
@@ -142,11 +142,11 @@ func TestGradientSensitivitiesAsFormulas(t *testing.T) {
 		}, normSlack * 4 * m * l * (1 + math.Sqrt(7)/6) / 600},
 	} {
 		got, err := x.got()
-		if err != nil || math.Abs(got.Value-x.want) > 1e-6*x.want {
+		if err != nil || !(math.Abs(got.Value-x.want) <= 1e-6*x.want) {
 			t.Errorf("%s: %v, %v; want %v", x.name, got.Value, err, x.want)
 		}
 	}
-	if f := Orthonormal(6, 3, rand.New(rand.NewPCG(1, 1))).Frame(); math.Abs(f-1./6) > 1e-5 {
+	if f := Orthonormal(6, 3, rand.New(rand.NewPCG(1, 1))).Frame(); !(math.Abs(f-1./6) <= 1e-5) {
 		t.Errorf("λ of stacked directions: %v, want 1/6", f)
 	}
 }
@@ -188,7 +188,7 @@ func TestSensitivityHoldsForTheLongestDirections(t *testing.T) {
 			t.Fatal(err)
 		}
 		ratio := math.Abs(before.Gradient[0]-after.Gradient[0]) / s.Value
-		if ratio > 1 || ratio < 0.999*c.attained {
+		if !(ratio <= 1 && ratio >= 0.999*c.attained) {
 			t.Errorf("%+v, %v: a record moves the gradient by %.8f of its sensitivity, want up to 1 and about %v", c.l, c.relation, ratio, c.attained)
 		}
 	}
@@ -213,11 +213,11 @@ func TestOrthonormalFrameHolds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 1))
 	for _, d := range []int{1, 2, 3, 6, 8, 19, 20, 48, 128, 300} {
 		for stacks := 1; stacks <= 3; stacks++ {
-			if found, covered := Orthonormal(d, stacks, rng).Frame(), OrthonormalFrame(d); found > covered {
+			if found, covered := Orthonormal(d, stacks, rng).Frame(), OrthonormalFrame(d); !(found <= covered) {
 				t.Errorf("%d bases of %d: λ = %v above %v", stacks, d, found, covered)
 			}
 		}
-		if most := OrthonormalFrame(d); most > 1 || most < 1/float64(d) || most > (1+2e-3)/float64(d) && d > 1 {
+		if most := OrthonormalFrame(d); !(most <= 1 && most >= 1/float64(d)) || !(most <= (1+2e-3)/float64(d)) && d > 1 {
 			t.Errorf("d = %d: λ = %v is not about 1/d", d, most)
 		}
 	}

@@ -31,10 +31,10 @@ func TestMaxSWFindsKnownDirections(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if cosine := math.Abs(inner(got.Direction, axis.Row(0))); cosine < 0.98 || math.Abs(inner(got.Direction, got.Direction)-1) > 1e-5 {
+			if cosine := math.Abs(inner(got.Direction, axis.Row(0))); !(cosine >= 0.98 && math.Abs(inner(got.Direction, got.Direction)-1) <= 1e-5) {
 				t.Errorf("%s, p = %v: direction %v, %v along the axis", name, p, got.Direction, cosine)
 			}
-			if name == "translation" && math.Abs(got.Value-1.5) > 1e-4 {
+			if name == "translation" && !(math.Abs(got.Value-1.5) <= 1e-4) {
 				t.Errorf("p = %v: max-SW of a translation by 1.5 is %v", p, got.Value)
 			}
 		}
@@ -65,7 +65,7 @@ func TestMaxSWAgainstAllDirections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Value > best*(1+2e-3) || got.Value < start*(1-1e-6) {
+		if !(got.Value <= best*(1+2e-3) && got.Value >= start*(1-1e-6)) {
 			t.Errorf("max-SW = %v; best of all directions %v, of the starts %v", got.Value, best, start)
 		}
 		if got.Value < 0.999*best {
@@ -85,7 +85,7 @@ func TestMaxSWOfEqualMeasuresIsZero(t *testing.T) {
 	}
 	one, other := weighted(rng, 5, 1), weighted(rng, 9, 1) // a line has one direction
 	sw, _ := SW(one, other, 2, Orthonormal(1, 1, rng))
-	if got, err := MaxSW(one, other, 2, Orthonormal(1, 1, rng)); err != nil || math.Abs(got.Value-sw.Value) > 1e-6 {
+	if got, err := MaxSW(one, other, 2, Orthonormal(1, 1, rng)); err != nil || !(math.Abs(got.Value-sw.Value) <= 1e-6) {
 		t.Errorf("on the line %+v, %v; want W₂ = %v", got, err, sw.Value)
 	}
 }
@@ -106,12 +106,12 @@ func TestMaxSWClimbsAtEveryScale(t *testing.T) {
 		}
 		for _, scale := range []float32{0x1p50, 0x1p-50} {
 			got, err := MaxSW(transport.Uniform(scaled(x, scale)), transport.Uniform(scaled(y, scale)), p, starts)
-			if err != nil || math.Abs(got.Value/float64(scale)/want.Value-1) > 1e-4 {
+			if err != nil || !(math.Abs(got.Value/float64(scale)/want.Value-1) <= 1e-4) {
 				t.Errorf("p = %v, scale %v: %+v, %v; want %v times that", p, scale, got, err, want.Value)
 			}
 		}
 		got, err := MaxSW(transport.Uniform(shifted(x, 4096)), transport.Uniform(shifted(y, 4096)), p, starts)
-		if err != nil || math.Abs(got.Value/want.Value-1) > 1e-4 {
+		if err != nil || !(math.Abs(got.Value/want.Value-1) <= 1e-4) {
 			t.Errorf("p = %v, shifted: %+v, %v; want %v", p, got, err, want.Value)
 		}
 	}

@@ -77,10 +77,10 @@ func TestPublishedBoundsFailAsOftenAsComputed(t *testing.T) {
 			nominal := claim.failure / 2
 			t.Logf("k = %d, d = %d, δ′ = %g: central limit fails at %.3g to %.3g, %.2f to %.2f times the nominal δ′/2; Bernstein at most %.2g",
 				c.k, c.d, claim.failure, low, high, low/nominal, high/nominal, max(bernstein, 1e-12))
-			if high > 1.1*low || low > 1.005*claim.times*nominal || high < 0.995*claim.times*nominal {
+			if !(high <= 1.1*low && low <= 1.005*claim.times*nominal && high >= 0.995*claim.times*nominal) {
 				t.Errorf("k = %d, d = %d: the central-limit form fails at %v to %v times the nominal %v; expected %v", c.k, c.d, low/nominal, high/nominal, nominal, claim.times)
 			}
-			if bernstein > claim.failure {
+			if !(bernstein <= claim.failure) {
 				t.Errorf("k = %d, d = %d: Bernstein's form fails at %v, more than δ′ = %v", c.k, c.d, bernstein, claim.failure)
 			}
 		}
@@ -104,7 +104,7 @@ func TestUniformDirectionsPassThePublishedBoundAsComputed(t *testing.T) {
 		}
 	}
 	low, high := exceeding(k, d)(w)
-	if least, most := interval(passed, draws, 1-1e-5); least > high || most < low {
+	if least, most := interval(passed, draws, 1-1e-5); !(least <= high && most >= low) {
 		t.Errorf("%d of %d draws pass w, a rate in [%v, %v]; computed %v to %v", passed, draws, least, most, low, high)
 	}
 }
@@ -128,7 +128,7 @@ func TestPublishedBoundsDoNotHoldForEveryPair(t *testing.T) {
 		low, high := interval(failed, c.draws, 0.999)
 		rate := float64(failed) / float64(c.draws)
 		t.Logf("k = %d, d = %d, δ′ = 1e-5, worst pair of each draw: central limit fails in %.3f of draws, in [%.3f, %.3f]", c.k, c.d, rate, low, high)
-		if rate < c.least {
+		if !(rate >= c.least) {
 			t.Errorf("k = %d, d = %d: failure rate %v, expected at least %v", c.k, c.d, rate, c.least)
 		}
 	}

@@ -39,11 +39,11 @@ func TestReferenceIsSW2(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(got.Value-want.Value) > 1e-6*(want.Value+math.Abs(c.mean)) || math.Abs(got.StandardError-want.StandardError) > 1e-4*want.Value || got.Directions != want.Directions {
+			if !(math.Abs(got.Value-want.Value) <= 1e-6*(want.Value+math.Abs(c.mean)) && math.Abs(got.StandardError-want.StandardError) <= 1e-4*want.Value) || got.Directions != want.Directions {
 				t.Errorf("%+v: %+v, and %+v between the points", c, got, want)
 			}
 		}
-		if far, err := r.SW2(normalPoints(rng, 5, c.dim, c.mean+50)); err != nil || far.Value < 1 {
+		if far, err := r.SW2(normalPoints(rng, 5, c.dim, c.mean+50)); err != nil || !(far.Value >= 1) {
 			t.Errorf("%+v: points far away are at %+v, %v", c, far, err)
 		}
 	}

@@ -63,13 +63,13 @@ func TestProjectionSensitivityByBruteForce(t *testing.T) {
 			squares += d * d
 		}
 		ratio := math.Sqrt(squares) / ProjectionSensitivity(u, 2).Value
-		if ratio > 1 {
+		if !(ratio <= 1) {
 			t.Fatalf("pair %d (d = %d, k = %d): moved by %v times the sensitivity", pair, dim, u.Count, ratio)
 		}
 		largest = max(largest, ratio)
 	}
 	t.Logf("12,000 pairs: largest ratio to the bound %.6f", largest)
-	if largest < 0.9999 {
+	if !(largest >= 0.9999) {
 		t.Errorf("the adversary reaches only %v of the bound", largest)
 	}
 }
@@ -131,13 +131,13 @@ func TestSketchSensitivityByBruteForce(t *testing.T) {
 			}
 		}
 		ratio := math.Sqrt(squares) / bound
-		if ratio > 1 {
+		if !(ratio <= 1) {
 			t.Fatalf("pair %d (n = %d, d = %d, k = %d, bins = %d): moved by %v times the sensitivity", pair, n, dim, u.Count, bins, ratio)
 		}
 		largest = max(largest, ratio)
 	}
 	t.Logf("12,000 pairs: largest ratio to the bound %.6f", largest)
-	if largest < 0.999 {
+	if !(largest >= 0.999) {
 		t.Errorf("the adversary reaches only %v of the bound", largest)
 	}
 }
@@ -194,7 +194,7 @@ func TestSketchSensitivityBySearch(t *testing.T) {
 			largest = max(largest, ratio)
 		}
 		t.Logf("%+v: %d pairs, largest ratio %.5f", c, pairs, largest)
-		if largest < 0.9 {
+		if !(largest >= 0.9) {
 			t.Errorf("%+v: the search reaches only %v of the bound", c, largest)
 		}
 	}
@@ -221,7 +221,7 @@ func TestSketchNeedsItsDirectionsNorm(t *testing.T) {
 			squares += d * d
 		}
 	}
-	if naive := float64(bins) / n * math.Sqrt(float64(count)/dim) * 2; math.Sqrt(squares) < 1.1*naive {
+	if naive := float64(bins) / n * math.Sqrt(float64(count)/dim) * 2; !(math.Sqrt(squares) >= 1.1*naive) {
 		t.Errorf("moved by %v; the bound of stacked directions, %v, should be broken", math.Sqrt(squares), naive)
 	}
 }
@@ -230,13 +230,13 @@ func TestSketchNeedsItsDirectionsNorm(t *testing.T) {
 // printed anywhere is recomputed here.
 func TestMultipliersOfThePapers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 3))
-	if got := Orthonormal(8, 9, rng).SpectralNorm(); math.Abs(got-3) > 1e-5 {
+	if got := Orthonormal(8, 9, rng).SpectralNorm(); !(math.Abs(got-3) <= 1e-5) {
 		t.Errorf("72 stacked directions: %v, want 3", got)
 	}
-	if got := math.Sqrt(PublishedBound(70, 8, 1e-5)); math.Abs(got-3.77) > 0.01 {
+	if got := math.Sqrt(PublishedBound(70, 8, 1e-5)); !(math.Abs(got-3.77) <= 0.01) {
 		t.Errorf("central-limit form at k = 70: %v, want 3.77", got)
 	}
-	if got := math.Sqrt(BernsteinBound(70, 8, 1e-5)); math.Abs(got-4.80) > 0.01 {
+	if got := math.Sqrt(BernsteinBound(70, 8, 1e-5)); !(math.Abs(got-4.80) <= 0.01) {
 		t.Errorf("Bernstein form at k = 70: %v, want 4.80", got)
 	}
 	// σ_max of independent directions spreads: the Marchenko–Pastur edge
@@ -247,10 +247,10 @@ func TestMultipliersOfThePapers(t *testing.T) {
 		norm := Uniform(8, 70, rng).SpectralNorm()
 		mean, largest = mean+norm/1000, max(largest, norm)
 	}
-	if math.Abs(mean-3.65) > 0.03 { // standard error 0.005
+	if !(math.Abs(mean-3.65) <= 0.03) { // standard error 0.005
 		t.Errorf("mean σ_max of 70 independent directions: %v, want 3.65", mean)
 	}
-	if largest < 3.96 {
+	if !(largest >= 3.96) {
 		t.Errorf("the largest σ_max of 1,000 draws is %v; expected some beyond the edge, 3.96", largest)
 	}
 }

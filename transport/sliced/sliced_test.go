@@ -27,7 +27,7 @@ func TestOrthonormalStacksAreTightFrames(t *testing.T) {
 			t.Fatalf("%v: %d directions", c, u.Count)
 		}
 		want := math.Sqrt(float64(c.stacks))
-		if got := u.SpectralNorm(); math.Abs(got-want) > 1e-5*want {
+		if got := u.SpectralNorm(); !(math.Abs(got-want) <= 1e-5*want) {
 			t.Errorf("%v: σ_max = %v, want √stacks = %v", c, got, want)
 		}
 		for range 20 { // ‖vU‖² = stacks·‖v‖² for every v
@@ -38,7 +38,7 @@ func TestOrthonormalStacksAreTightFrames(t *testing.T) {
 				projected += p * p
 			}
 			norm = inner(v.Row(0), v.Row(0))
-			if math.Abs(projected/norm-float64(c.stacks)) > 1e-4 {
+			if !(math.Abs(projected/norm-float64(c.stacks)) <= 1e-4) {
 				t.Errorf("%v: ‖vU‖²/‖v‖² = %v, want %d", c, projected/norm, c.stacks)
 			}
 		}
@@ -76,7 +76,7 @@ func TestDirectionsAreUniform(t *testing.T) {
 				u := (float64(v) + 1) / 2
 				d = max(d, math.Abs(u-float64(i)/n), math.Abs(u-float64(i+1)/n))
 			}
-			if d*math.Sqrt(n) > 2.7 {
+			if !(d*math.Sqrt(n) <= 2.7) {
 				t.Errorf("%s, coordinate %d: KS statistic %.2f", name, c, d*math.Sqrt(n))
 			}
 		}
@@ -110,7 +110,7 @@ func TestSpectralNormIsAttainedAndNeverPassed(t *testing.T) {
 				v[c] = next[c] / norm
 			}
 		}
-		if got := stretch(v); got > bound*(1+1e-5) || got < bound*0.999 {
+		if got := stretch(v); !(got <= bound*(1+1e-5) && got >= bound*0.999) {
 			t.Errorf("dim %d: power iteration stretches by %v, SpectralNorm says %v", dim, got, bound)
 		}
 	}
@@ -133,7 +133,7 @@ func TestSW2OfATranslation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := math.Sqrt(inner(v, v) / dim); math.Abs(d.Value-want) > 1e-4 {
+	if want := math.Sqrt(inner(v, v) / dim); !(math.Abs(d.Value-want) <= 1e-4) {
 		t.Errorf("SW₂ of a translation = %v, want ‖v‖/√d = %v", d.Value, want)
 	}
 	free, err := SW2(x, y, Uniform(dim, 2000, rng))
@@ -141,7 +141,7 @@ func TestSW2OfATranslation(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Five standard errors: false alarm below 10⁻⁶.
-	if want := math.Sqrt(inner(v, v) / dim); math.Abs(free.Value-want) > 5*free.StandardError || free.StandardError == 0 {
+	if want := math.Sqrt(inner(v, v) / dim); !(math.Abs(free.Value-want) <= 5*free.StandardError) || free.StandardError == 0 {
 		t.Errorf("SW₂ by independent directions = %v ± %v, want %v", free.Value, free.StandardError, want)
 	}
 }
@@ -163,10 +163,10 @@ func TestSW2Laws(t *testing.T) {
 	if d := distance(x, x); d != 0 {
 		t.Errorf("SW₂(x, x) = %v", d)
 	}
-	if a, b := distance(x, y), distance(y, x); math.Abs(a-b) > 1e-6 {
+	if a, b := distance(x, y), distance(y, x); !(math.Abs(a-b) <= 1e-6) {
 		t.Errorf("not symmetric: %v, %v", a, b)
 	}
-	if xy, xz, zy := distance(x, y), distance(x, z), distance(z, y); xy > xz+zy {
+	if xy, xz, zy := distance(x, y), distance(x, z), distance(z, y); !(xy <= xz+zy) {
 		t.Errorf("triangle: %v > %v + %v", xy, xz, zy)
 	}
 	permuted := x.Subset(rng.Perm(x.Len()))
@@ -180,7 +180,7 @@ func TestSW2Laws(t *testing.T) {
 		}
 		return p
 	}
-	if a, b := distance(doubled(x), doubled(y)), 2*distance(x, y); math.Abs(a-b) > 1e-5 {
+	if a, b := distance(doubled(x), doubled(y)), 2*distance(x, y); !(math.Abs(a-b) <= 1e-5) {
 		t.Errorf("scaling by two: %v, want %v", a, b)
 	}
 }
@@ -208,7 +208,7 @@ func TestProjectionOfEightEqualsTheGeneralOne(t *testing.T) {
 	}
 	for j, row := range table {
 		for i, got := range row {
-			if want := inner(x.Row(i), u.Row(j)); math.Abs(float64(got)-want) > 1e-5 {
+			if want := inner(x.Row(i), u.Row(j)); !(math.Abs(float64(got)-want) <= 1e-5) {
 				t.Fatalf("⟨x_%d, θ_%d⟩ = %v, want %v", i, j, got, want)
 			}
 		}
@@ -249,7 +249,7 @@ func TestIsotonicIsTheNearestAscendingSequence(t *testing.T) {
 			other[i] += 0.05 * rng.NormFloat64()
 		}
 		slices.Sort(other)
-		if distance(other) < distance(fitted)-1e-12 {
+		if !(distance(other) >= distance(fitted)-1e-12) {
 			t.Fatalf("an ascending sequence is nearer: %v < %v", distance(other), distance(fitted))
 		}
 	}

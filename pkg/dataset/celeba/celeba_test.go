@@ -84,7 +84,7 @@ func TestOriginalIsSplitByItsTable(t *testing.T) {
 	}
 	for i, level := range []float64{50, 100, 200} {
 		for _, v := range pixels[i*Dim : (i+1)*Dim] {
-			if math.Abs(float64(v)-level) > 2 {
+			if !(math.Abs(float64(v)-level) <= 2) {
 				t.Fatalf("image %d has a value of %d, painted %v", i, v, level)
 			}
 		}
@@ -137,11 +137,11 @@ func TestImagesAreTheMiddleSquareAveraged(t *testing.T) {
 				want := [3]float64{0, 255 * (float64(x) + 0.5) / Side, 255 * (float64(y) + 0.5) / Side}
 				for c := range 3 {
 					border := y < 4 || y >= Side-4 // JPEG smears colours over its blocks
-					if d := math.Abs(float64(got[c]) - want[c]); d > 8 && !border || d > 160 {
+					if d := math.Abs(float64(got[c]) - want[c]); !(d <= 8) && !border || !(d <= 160) {
 						t.Fatalf("%s: pixel (%d, %d) is %v, painted %.0f", layout.Name, x, y, got, want)
 					}
 				}
-				if v := float64(pixels[Dim+3*(y*Side+x)]); layout == Original && math.Abs(v-127.5) > 40 {
+				if v := float64(pixels[Dim+3*(y*Side+x)]); layout == Original && !(math.Abs(v-127.5) <= 40) {
 					t.Fatalf("%s: a chequered image has %v at (%d, %d), expected its mean", layout.Name, v, x, y)
 				}
 			}

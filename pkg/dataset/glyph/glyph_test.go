@@ -74,13 +74,13 @@ func TestImagesLookLikeMNIST(t *testing.T) {
 		}
 	}
 	n := float64(len(pixels))
-	if mean := float64(sum) / n; mean < 28 || mean > 42 {
+	if mean := float64(sum) / n; !(mean >= 28 && mean <= 42) {
 		t.Errorf("mean brightness %.1f, want 28 to 42", mean)
 	}
-	if part := float64(lit) / n; part < 0.15 || part > 0.27 {
+	if part := float64(lit) / n; !(part >= 0.15 && part <= 0.27) {
 		t.Errorf("%.1f %% of pixels lit, want 15 to 27", 100*part)
 	}
-	if part := float64(edge) / float64(lit); part > 0.01 {
+	if part := float64(edge) / float64(lit); !(part <= 0.01) {
 		t.Errorf("%.2f %% of lit pixels on the edge, want at most 1", 100*part)
 	}
 	// 3000 images in ten classes: 300 ± 5 standard deviations of 16.4. Seeded.

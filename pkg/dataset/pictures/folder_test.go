@@ -73,7 +73,7 @@ func TestAFolderIsReadWhateverItHolds(t *testing.T) {
 			t.Errorf("%s is of class %d, want %d", name, classes[i], class)
 		}
 		for _, v := range images[16*i : 16*(i+1)] {
-			if math.Abs(float64(v-level)) > 1e-6 {
+			if !(math.Abs(float64(v-level)) <= 1e-6) {
 				t.Errorf("%s has a pixel of %v, want %v", name, v, level)
 				break
 			}

@@ -61,7 +61,7 @@ func TestWhatIsWrittenIsNotAbsent(t *testing.T) {
 		back := readBack(t, made, ending)
 		for j, c := range made.Columns {
 			for i, code := range made.Codes[j] {
-				if got := back.Codes[j][i]; (got == 0) != (code == 0) || math.Abs(float64(got)-float64(code)) > 1 {
+				if got := back.Codes[j][i]; (got == 0) != (code == 0) || !(math.Abs(float64(got)-float64(code)) <= 1) {
 					t.Errorf("%s, %s: code %d came back as %d", ending, c.Name, code, got)
 				}
 			}

@@ -63,7 +63,7 @@ func TestDrawnNumbersHaveTheirDecimals(t *testing.T) {
 		for code := Code(1); int(code) <= c.Levels(); code++ {
 			v := c.draw(code, rng)
 			short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', c.Decimals, 64), 64)
-			if err != nil || short != v || v < *c.Low || v > *c.High {
+			if err != nil || short != v || !(v >= *c.Low && v <= *c.High) {
 				t.Errorf("%s: drawn is %v", c.Describe(), v)
 			}
 			if c.Decimals == 0 && int64(v) < 0 {

@@ -98,7 +98,7 @@ func TestEveryNotationIsDraftedReadAndWritten(t *testing.T) {
 			if format == notations[0] {
 				format = ""
 			}
-			if amount.Kind != Numeric || amount.Format != format || amount.Decimals != 2 || amount.Missing || *amount.Low > -9e3 || *amount.Low < -2e4 || *amount.High < 3.9e4 || *amount.High > 6e4 {
+			if amount.Kind != Numeric || amount.Format != format || amount.Decimals != 2 || amount.Missing || !(*amount.Low <= -9e3 && *amount.Low >= -2e4 && *amount.High >= 3.9e4 && *amount.High <= 6e4) {
 				t.Fatalf("drafted as %+v", amount)
 			}
 			if format != "" && (!strings.Contains(amount.Note, "1234.5") || !strings.Contains(amount.Describe(), "written as "+format)) {
@@ -134,7 +134,7 @@ func TestADraftTakesThousandsForThousands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := s.Columns[0]; a.Format != "1,234.5" || *a.Low < 1e4 {
+	if a := s.Columns[0]; a.Format != "1,234.5" || !(*a.Low >= 1e4) {
 		t.Errorf("drafted as %+v", a)
 	}
 	if b := s.Columns[1]; b.Kind != Exclude || !strings.Contains(b.Note, `"format": "1,234.5"`) {

@@ -85,7 +85,7 @@ func TestGroupsAndPlacesKeepTheOrder(t *testing.T) {
 			}
 			last = g
 			if c.Ordered() {
-				if p := c.Place(code); p <= place || p < 0 || p > 1 {
+				if p := c.Place(code); !(p > place && p >= 0 && p <= 1) {
 					t.Fatalf("column %q: code %d is at %v after %v", c.Name, code, p, place)
 				}
 				if place = c.Place(code); c.Nearest(place) != code {

@@ -51,7 +51,7 @@ func TestPointsLieOnTheirCircle(t *testing.T) {
 	var sums [4]float64
 	for i := range n {
 		x, y := float64(p.Row(i)[0]), float64(p.Row(i)[1])
-		if math.Abs(math.Hypot(x, y)-0.75) > 1e-6 {
+		if !(math.Abs(math.Hypot(x, y)-0.75) <= 1e-6) {
 			t.Fatalf("point %d lies %v from the origin", i, math.Hypot(x, y))
 		}
 		angle := math.Atan2(y, x)
@@ -62,7 +62,7 @@ func TestPointsLieOnTheirCircle(t *testing.T) {
 		}
 	}
 	for k, mean := range sums {
-		if math.Abs(mean) > 5*math.Sqrt(0.5/n) {
+		if !(math.Abs(mean) <= 5*math.Sqrt(0.5/n)) {
 			t.Errorf("Fourier coefficient %d is %v, want 0", k, mean)
 		}
 	}
@@ -119,7 +119,7 @@ func TestReport(t *testing.T) {
 			steps = append(steps, f.Step)
 		}
 		last := pictures[len(pictures)-1]
-		if !slices.Equal(steps, []int{0, 3, 6}) || len(last.Points) != 2*shown || math.Abs(float64(last.EpsilonZ)-1) > 1e-3 {
+		if !slices.Equal(steps, []int{0, 3, 6}) || len(last.Points) != 2*shown || !(math.Abs(float64(last.EpsilonZ)-1) <= 1e-3) {
 			t.Errorf("%s: pictures at %v, the last of %d numbers with ε = %v", k.Name, steps, len(last.Points), last.EpsilonZ)
 		}
 		if infinite := math.IsInf(float64(last.EpsilonX), 1); infinite != (k.Name == "circle-projections") {
@@ -137,7 +137,7 @@ func TestReport(t *testing.T) {
 		other.Seed = 2
 		rows = append(rows, row, other)
 		found, err := experiment.Measure(t.Context(), r, "distinguish", 100, nil)
-		if err != nil || math.Abs(found.Values["by noisy projections"]-1) > 1e-9 {
+		if err != nil || !(math.Abs(found.Values["by noisy projections"]-1) <= 1e-9) {
 			t.Errorf("%s: %+v, %v", k.Name, found, err)
 		}
 	}

@@ -42,7 +42,7 @@ func TestBothSidesAreAccountedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if steps == 0 && now != before || steps > 0 && (now[ofX] <= before[ofX] || now[ofZ] <= before[ofZ] || now[ofX] <= now[ofZ]) {
+			if steps == 0 && now != before || steps > 0 && (!(now[ofX] > before[ofX] && now[ofZ] > before[ofZ] && now[ofX] > now[ofZ])) {
 				t.Errorf("after %d steps %v is spent, and %v before them", steps, now, before)
 			}
 			before = now
@@ -51,7 +51,7 @@ func TestBothSidesAreAccountedFor(t *testing.T) {
 		if both {
 			protected = ofX
 		}
-		if got := float64(before[protected]); got > 1 || got < 0.999 {
+		if got := float64(before[protected]); !(got <= 1 && got >= 0.999) {
 			t.Errorf("both = %v: in the end %v is spent of ε = 1", both, got)
 		}
 		s, err := w.promise().Statement(noise.Seeded(2), claims)
@@ -108,7 +108,7 @@ func TestSidesByBruteForce(t *testing.T) {
 			}
 		}
 		t.Logf("side %d: at most %.3f of the sensitivity %.4g", side, most, limit.Value)
-		if least := []float64{0.15, 0.3}[side]; most > 1 || most < least {
+		if least := []float64{0.15, 0.3}[side]; !(most <= 1 && most >= least) {
 			t.Errorf("side %d: a record moves the gradient by %v of its sensitivity, want %v to 1", side, most, least)
 		}
 	}
@@ -122,7 +122,7 @@ func TestShorten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if math.Abs(math.Hypot(float64(long[0]), float64(long[2]))-8*math.Sqrt2) > 1e-4 || math.Abs(float64(long[0]*4-long[2]*3)) > 1e-4 || !slices.Equal(short, []float32{3, 0, -4}) {
+	if !(math.Abs(math.Hypot(float64(long[0]), float64(long[2]))-8*math.Sqrt2) <= 1e-4 && math.Abs(float64(long[0]*4-long[2]*3)) <= 1e-4) || !slices.Equal(short, []float32{3, 0, -4}) {
 		t.Errorf("gradients become %v and %v", long, short)
 	}
 	if err := shorten(c, []float64{math.NaN()}); err == nil || !strings.Contains(err.Error(), "learning_rate") {

@@ -51,7 +51,7 @@ func TestVelocityIsADerivative(t *testing.T) {
 		up.Data[i] += h
 		down.Data[i] -= h
 		want := -20 * (loss(up) - loss(down)) / float64(up.Data[i]-down.Data[i])
-		if math.Abs(float64(v[i])-want) > 5e-3 {
+		if !(math.Abs(float64(v[i])-want) <= 5e-3) {
 			t.Errorf("velocity %d is %v, differences say %v", i, v[i], want)
 		}
 	}
@@ -85,10 +85,10 @@ func TestProjectionsAreReleasedWithNoise(t *testing.T) {
 		return v
 	}
 	// Four directions, two orthonormal pairs: a record within M = 1 moves its projections by 2·√(4/2).
-	if got := closed.plan.Sensitivity.Value; math.Abs(got-2*math.Sqrt2) > 1e-5 || got < 2*math.Sqrt2 {
+	if got := closed.plan.Sensitivity.Value; !(math.Abs(got-2*math.Sqrt2) <= 1e-5 && got >= 2*math.Sqrt2) {
 		t.Errorf("sensitivity %v, want 2√2 and a little", got)
 	}
-	if got := math.Sqrt(variance(noisy) - variance(plain)); math.Abs(got/closed.plan.NoiseStd-1) > 0.06 {
+	if got := math.Sqrt(variance(noisy) - variance(plain)); !(math.Abs(got/closed.plan.NoiseStd-1) <= 0.06) {
 		t.Errorf("noise of standard deviation %v, planned %v", got, closed.plan.NoiseStd)
 	}
 	if !slices.IsSorted(noisy[:1000]) {
@@ -102,10 +102,10 @@ func TestDistinguish(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(told.Zero[0]-1) > 1e-9 || told.Zero[1] != 0 || math.Abs(told.Baseline-1) > 1e-9 {
+		if !(math.Abs(told.Zero[0]-1) <= 1e-9) || told.Zero[1] != 0 || !(math.Abs(told.Baseline-1) <= 1e-9) {
 			t.Errorf("ε = %v: projections give 0 in %v of the draws, advantage %v", epsilon, told.Zero, told.Baseline)
 		}
-		if told.Gradients > told.Allowed+0.06 {
+		if !(told.Gradients <= told.Allowed+0.06) {
 			t.Errorf("ε = %v: the gradient's advantage is %v, allowed is %v", epsilon, told.Gradients, told.Allowed)
 		}
 	}
@@ -119,7 +119,7 @@ func TestDistinguish(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, other := range means {
-			if math.Abs(math.Abs(told.Gradients)-math.Abs(other)) <= 0.002 {
+			if !(math.Abs(math.Abs(told.Gradients)-math.Abs(other)) > 0.002) {
 				t.Errorf("seed %d has the advantage %v, and another %v: the same noise?", seed, told.Gradients, other)
 			}
 		}

@@ -95,13 +95,13 @@ func TestEveryStepHasItsNoise(t *testing.T) {
 				for _, v := range g[c.Generated*dim:] {
 					rest += float64(v) * float64(v)
 				}
-				if math.Sqrt(rest) > c.Bound {
+				if !(math.Sqrt(rest) <= c.Bound) {
 					t.Errorf("rows that met nobody: norm %v above the bound", math.Sqrt(rest))
 				}
 			}
 			// 1440 squares of normals, and of signals of at most 0.5²/24 each: their mean is
 			// within 5 standard errors, 5·√(2/1440) = 0.19, of 4 but for 1e-6.
-			if mean := squares / float64(count) / (std * std); math.Abs(mean-1) > 0.19+0.01 {
+			if mean := squares / float64(count) / (std * std); !(math.Abs(mean-1) <= 0.19+0.01) {
 				t.Errorf("rate %v: noise of variance %v of the plan's", rate, mean)
 			}
 		}
@@ -187,7 +187,7 @@ func TestAStepAnswersOnce(t *testing.T) {
 func TestRoom(t *testing.T) {
 	for _, batch := range []int{1, 2, 3, 8, 20, 50, 500} {
 		law := distuv.Poisson{Lambda: float64(batch)}
-		if tail := law.Survival(float64(room(batch))); tail > 3e-4 {
+		if tail := law.Survival(float64(room(batch))); !(tail <= 3e-4) {
 			t.Errorf("a batch of %d has room for %d, more are drawn with probability %.2g", batch, room(batch), tail)
 		}
 	}

@@ -31,14 +31,14 @@ func TestThePapersTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := plan.NoiseMultiplier(); math.Abs(m-0.75) > 1e-4 || plan.Steps != 160_000 || plan.Sampler != (sampling.Poisson{Rate: 1. / 1200}) {
+	if m := plan.NoiseMultiplier(); !(math.Abs(m-0.75) <= 1e-4) || plan.Steps != 160_000 || plan.Sampler != (sampling.Poisson{Rate: 1. / 1200}) {
 		t.Errorf("multiplier %v, %d steps of %v", m, plan.Steps, plan.Sampler)
 	}
-	if len(claims) != 2 || claims[0].Epsilon != 10 || claims[0].Label != "as published" || math.Abs(float64(claims[1].Epsilon)-3.49) > 0.01 {
+	if len(claims) != 2 || claims[0].Epsilon != 10 || claims[0].Label != "as published" || !(math.Abs(float64(claims[1].Epsilon)-3.49) <= 0.01) {
 		t.Errorf("claims %+v; want the published 10, and 3.49 by the code's accounting", claims)
 	}
 	proved, err := accountant.Tightest{}.Epsilon(plan.Event(), privacy.AddRemove, 1e-5)
-	if err != nil || math.Abs(proved.Epsilon-3.18) > 0.01 {
+	if err != nil || !(math.Abs(proved.Epsilon-3.18) <= 0.01) {
 		t.Errorf("proved: %v, %v, want 3.18", proved.Epsilon, err)
 	}
 
@@ -59,7 +59,7 @@ func TestThePapersTraining(t *testing.T) {
 	if plan, _, err = each.Plan(60_000, 50*784); err != nil {
 		t.Fatal(err)
 	}
-	if m := plan.NoiseMultiplier(); math.Abs(m-0.75/math.Sqrt(50)) > 1e-4 || plan.Steps != 160_000 {
+	if m := plan.NoiseMultiplier(); !(math.Abs(m-0.75/math.Sqrt(50)) <= 1e-4) || plan.Steps != 160_000 {
 		t.Errorf("image by image: multiplier %v, %d steps", m, plan.Steps)
 	}
 }
@@ -80,7 +80,7 @@ func TestTheBudgetEndsTheTraining(t *testing.T) {
 		}
 		return r.Epsilon
 	}
-	if plan.Steps >= 160_000 || epsilon(plan.Steps) > 2 || epsilon(plan.Steps+1) <= 2 {
+	if plan.Steps >= 160_000 || !(epsilon(plan.Steps) <= 2 && epsilon(plan.Steps+1) > 2) {
 		t.Errorf("%d steps: ε = %v, one more: %v", plan.Steps, epsilon(plan.Steps), epsilon(plan.Steps+1))
 	}
 	c.Noise = 0.2
@@ -88,7 +88,7 @@ func TestTheBudgetEndsTheTraining(t *testing.T) {
 		t.Errorf("a budget too small for a step: %v", err)
 	}
 	c.Noise = 0
-	if plan, _, err = c.Plan(60_000, 50*784); err != nil || plan.Steps != c.Steps || plan.NoiseStd <= 0 {
+	if plan, _, err = c.Plan(60_000, 50*784); err != nil || plan.Steps != c.Steps || !(plan.NoiseStd > 0) {
 		t.Errorf("calibrated: %+v, %v", plan, err)
 	}
 	c.Batch = 60_001

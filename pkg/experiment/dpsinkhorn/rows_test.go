@@ -83,7 +83,7 @@ func TestFaces(t *testing.T) {
 				t.Fatalf("%s: %d images, %v", space, made.Len(), err)
 			}
 			for i, v := range made.X {
-				if math.Abs(float64(v-rows.Held.X[i])) > 1e-6 {
+				if !(math.Abs(float64(v-rows.Held.X[i])) <= 1e-6) {
 					t.Fatalf("%s: pixel %d of the held-out images is %v, made again %v", space, i, rows.Held.X[i], v)
 				}
 			}

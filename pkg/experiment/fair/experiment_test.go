@@ -210,7 +210,7 @@ func TestRunsOfASeedDifferByTheScaleOfTheirNoise(t *testing.T) {
 		t.Errorf("first losses %v, %v, %v", inf[0], three[0], one[0])
 	}
 	// One small step along the same noise moves the loss in proportion to its size.
-	if ratio, want := (one[2]-inf[2])/(three[2]-inf[2]), one[1]/three[1]; math.Abs(ratio/want-1) > 0.1 {
+	if ratio, want := (one[2]-inf[2])/(three[2]-inf[2]), one[1]/three[1]; !(math.Abs(ratio/want-1) <= 0.1) {
 		t.Errorf("noise of %v and %v moves the loss by %v and %v", three[1], one[1], three[2]-inf[2], one[2]-inf[2])
 	}
 }

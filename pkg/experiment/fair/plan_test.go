@@ -36,7 +36,7 @@ func TestThePapersSensitivities(t *testing.T) {
 		query := config.query(taken, 1)
 		query.AsPublished = true
 		s, err := config.clipping().Sensitivity(query)
-		if err != nil || math.Abs(s.Value-c.published) > 1e-12 {
+		if err != nil || !(math.Abs(s.Value-c.published) <= 1e-12) {
 			t.Errorf("%s as published: %v, %v; want %v", c.criterion, s.Value, err, c.published)
 		}
 		query.AsPublished = false
@@ -75,11 +75,11 @@ func TestPlansProveTheirBudget(t *testing.T) {
 		}
 		return found.Epsilon
 	}
-	if proved := epsilon(accountant.PLD{}, p.NoiseMultiplier()); proved > 3 || proved < 2.99 {
+	if proved := epsilon(accountant.PLD{}, p.NoiseMultiplier()); !(proved <= 3 && proved >= 2.99) {
 		t.Errorf("ε = %v proved, want 3", proved)
 	}
 	published := 0.5*2*5/float64(sizes[0]/10+sizes[1]/10) + 0.5*16/float64(min(sizes[0]/10, sizes[1]/10))
-	if want := epsilon(accountant.GDP{}, p.NoiseStd/published); len(p.claims) != 1 || math.Abs(float64(p.claims[0].Epsilon)-want) > 1e-9 || p.claims[0].Sound {
+	if want := epsilon(accountant.GDP{}, p.NoiseStd/published); len(p.claims) != 1 || !(math.Abs(float64(p.claims[0].Epsilon)-want) <= 1e-9) || p.claims[0].Sound {
 		t.Errorf("claims %+v, want ε = %v", p.claims, want)
 	}
 	if !slices.ContainsFunc(p.notCovered, func(line string) bool {
@@ -95,7 +95,7 @@ func TestPlansProveTheirBudget(t *testing.T) {
 	}
 	c.PublicSizes, c.Published = true, true
 	theirs, err := c.promise(r, 17, 1)
-	if err != nil || !(theirs.NoiseStd > p.NoiseStd) || math.Abs(float64(theirs.claims[0].Epsilon)-3) > 1e-3 {
+	if err != nil || !(theirs.NoiseStd > p.NoiseStd && math.Abs(float64(theirs.claims[0].Epsilon)-3) <= 1e-3) {
 		t.Errorf("the paper's noise for ε = 3 is %v, claimed %v, %v; ours %v", theirs.NoiseStd, theirs.claims, err, p.NoiseStd)
 	}
 	c.Published, c.Epsilon = false, privacy.Epsilon(math.Inf(1))

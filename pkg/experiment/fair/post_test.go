@@ -41,7 +41,7 @@ func TestPostProcessedRun(t *testing.T) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(float64(s.Epsilon())-2) > 1e-3 || !strings.Contains(s.Mechanism, "discrete Laplace") || !strings.Contains(s.String(), "by composition") {
+	if !(math.Abs(float64(s.Epsilon())-2) <= 1e-3) || !strings.Contains(s.Mechanism, "discrete Laplace") || !strings.Contains(s.String(), "by composition") {
 		t.Errorf("the statement says %v", s)
 	}
 	table, columns, err := r.Table("predictions-0.npy")
@@ -49,7 +49,7 @@ func TestPostProcessedRun(t *testing.T) {
 		t.Fatalf("%d columns, %v", columns, err)
 	}
 	for i := 0; i < len(table); i += 3 {
-		if v := float64(table[i]); math.Abs((v+1)*4-math.Floor((v+1)*4)-0.5) > 1e-5 {
+		if v := float64(table[i]); !(math.Abs((v+1)*4-math.Floor((v+1)*4)-0.5) <= 1e-5) {
 			t.Fatalf("prediction %v is not the middle of one of 8 bins", v)
 		}
 	}

@@ -197,7 +197,7 @@ func TestNeighboursMoveAStepByWhatIsPlanned(t *testing.T) {
 		r.X[2*i], r.X[2*i+1], made.target[i] = was[0], was[1], was[2]
 	}
 	planned := made.Sensitivity.Value
-	if most > planned*planned || most < planned*planned/100 {
+	if !(most <= planned*planned && most >= planned*planned/100) {
 		t.Errorf("a neighbour moves the gradient by %.3g² of the planned %.3g²", most, planned*planned)
 	}
 }

@@ -54,14 +54,14 @@ func TestPenaltySlopes(t *testing.T) {
 			}
 			p, a := random.Float64(), random.IntN(2)
 			slope := penalty.slopes(u, p, a, by)
-			if want := (psi(u, p+h, a) - psi(u, p-h, a)) / (2 * h); math.Abs(slope-want) > 1e-6 {
+			if want := (psi(u, p+h, a) - psi(u, p-h, a)) / (2 * h); !(math.Abs(slope-want) <= 1e-6) {
 				t.Fatalf("%s: slope %v by p, want %v", k.Name, slope, want)
 			}
 			for i := range u {
 				more, less := slices.Clone(u), slices.Clone(u)
 				more[i] += h
 				less[i] -= h
-				if want := (psi(more, p, a) - psi(less, p, a)) / (2 * h); math.Abs(by[i]-want) > 1e-6 {
+				if want := (psi(more, p, a) - psi(less, p, a)) / (2 * h); !(math.Abs(by[i]-want) <= 1e-6) {
 					t.Fatalf("%s: slope %v by dual variable %d, want %v", k.Name, by[i], i, want)
 				}
 			}
@@ -100,11 +100,11 @@ func TestErmiAtItsBest(t *testing.T) {
 		}
 	}
 	for k, slope := range sum {
-		if math.Abs(slope) > 1e-12 {
+		if !(math.Abs(slope) <= 1e-12) {
 			t.Errorf("slope %v by W %d", slope, k)
 		}
 	}
-	if math.Abs(found-want) > 1e-12 || want < 0.01 {
+	if !(math.Abs(found-want) <= 1e-12 && want >= 0.01) {
 		t.Errorf("ψ is %v, want %v", found, want)
 	}
 	projected := []float64{-1, 3, 0.5, 3}
@@ -169,7 +169,7 @@ func TestNeighboursOfASaddle(t *testing.T) {
 				one[j] -= two[j]
 			}
 			s, err := c.sensitivity(n)
-			if err != nil || math.Abs(s.Value-2*c.LossLimit/n) > 1e-15 || s.Relation != privacy.KEnd {
+			if err != nil || !(math.Abs(s.Value-2*c.LossLimit/n) <= 1e-15) || s.Relation != privacy.KEnd {
 				t.Fatalf("sensitivity %+v, %v", s, err)
 			}
 			ratio := clip.Norm(one) / s.Value
@@ -178,7 +178,7 @@ func TestNeighboursOfASaddle(t *testing.T) {
 			}
 			farthest = max(farthest, ratio)
 		}
-		if farthest < 0.99 {
+		if !(farthest >= 0.99) {
 			t.Errorf("%s: moved by at most %v of the sensitivity, which should be attained", k.Name, farthest)
 		}
 	}
@@ -211,7 +211,7 @@ func TestSaddlePlan(t *testing.T) {
 			}
 			worst = max(worst, found.Epsilon)
 		}
-		if worst > 3.0001 || worst < 2.99 {
+		if !(worst <= 3.0001 && worst >= 2.99) {
 			t.Errorf("%s: ε = %v proved, want 3", k.Name, worst)
 		}
 		if p.Coordinates != r.Dim+1+k.dual || slices.Contains(p.notCovered, matching.NotCovered) {

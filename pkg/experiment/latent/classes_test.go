@@ -50,21 +50,21 @@ func TestScoresOfClasses(t *testing.T) {
 	// 600 of either side: the largest standard error of a difference is 0.03, so
 	// 0.15 is 5 of them.
 	for _, name := range []string{"class accuracy", "downstream accuracy", "sliced W₂ within classes"} {
-		if math.Abs(good[name]-good[name+" of real"]) > 0.15 {
+		if !(math.Abs(good[name]-good[name+" of real"]) <= 0.15) {
 			t.Errorf("%s of the same law is %v, of real points %v", name, good[name], good[name+" of real"])
 		}
 	}
-	if good["class accuracy"] < 0.85 || good["label total variation"] > 0.15 {
+	if !(good["class accuracy"] >= 0.85 && good["label total variation"] <= 0.15) {
 		t.Errorf("points of the same law: %v", good)
 	}
 	wrong := slices.Clone(d.Labels.Private)
 	for i := range wrong {
 		wrong[i] = 1 - wrong[i]
 	}
-	if v := score(d.Private, wrong); v["class accuracy"] > 0.15 || v["downstream accuracy"] > 0.15 || v["sliced W₂ within classes"] < 3*good["sliced W₂ within classes"] {
+	if v := score(d.Private, wrong); !(v["class accuracy"] <= 0.15 && v["downstream accuracy"] <= 0.15 && v["sliced W₂ within classes"] >= 3*good["sliced W₂ within classes"]) {
 		t.Errorf("wrong labels: %v", v)
 	}
-	if v := score(d.Private, make([]int, 600)); math.Abs(v["label total variation"]-0.5) > 0.1 || v["downstream accuracy"] > 0.6 {
+	if v := score(d.Private, make([]int, 600)); !(math.Abs(v["label total variation"]-0.5) <= 0.1 && v["downstream accuracy"] <= 0.6) {
 		t.Errorf("one label for all: %v", v)
 	}
 }
@@ -117,7 +117,7 @@ func TestPublicRowsAreFromAnywhere(t *testing.T) {
 		sum += float64(row) / 60_000
 	}
 	// The mean of 10,000 of 30,000 has a standard error of 0.0024.
-	if mean := sum / 10_000; math.Abs(mean-0.5) > 0.012 {
+	if mean := sum / 10_000; !(math.Abs(mean-0.5) <= 0.012) {
 		t.Errorf("rows are at %v of the file in the mean", mean)
 	}
 	if all := anywhere(rows[:5], 10); !slices.Equal(all, rows[:5]) {

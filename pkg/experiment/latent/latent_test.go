@@ -72,7 +72,7 @@ func TestRunsOfAProcessShareTheirLatents(t *testing.T) {
 	}
 	defer func(most int) { mostKept = most }(mostKept)
 	mostKept = 0
-	if again, err := second.Distance(second.Public, 2, 1); err != nil || math.Abs(again.Value/distance.Value-1) > 1e-5 {
+	if again, err := second.Distance(second.Public, 2, 1); err != nil || !(math.Abs(again.Value/distance.Value-1) <= 1e-5) {
 		t.Errorf("without what is kept the distance is %v, it was %v (%v)", again, distance, err)
 	}
 	if load(ctx, "dots", true).PublicHalf.Len() != 20 {

@@ -58,21 +58,21 @@ func TestPixelsOfAShift(t *testing.T) {
 	}
 	x := transport.Points{Dim: 64, Data: slices.Clone(splits.Test.X)}
 	same := measure(x)
-	if same["pixel sliced W₂"] > 1e-6 || !(same["pixel sliced W₂ floor"] > 1e-3) {
+	if !(same["pixel sliced W₂"] <= 1e-6 && same["pixel sliced W₂ floor"] > 1e-3) {
 		t.Errorf("the held-out images themselves: %v", same)
 	}
 	for i := range x.Data {
 		x.Data[i] += 0.25
 	}
 	shifted := measure(x)
-	if v, e := shifted["pixel sliced W₂"], shifted["pixel sliced W₂ error"]; math.Abs(v-0.25) > 5*e || e > 0.02 {
+	if v, e := shifted["pixel sliced W₂"], shifted["pixel sliced W₂ error"]; !(math.Abs(v-0.25) <= 5*e && e <= 0.02) {
 		t.Errorf("a shift by 0.25: %v ± %v", v, e)
 	}
 	if shifted["pixel sliced W₂ floor"] != same["pixel sliced W₂ floor"] {
 		t.Errorf("floors %v and %v of one seed", same, shifted)
 	}
 	// 200 of either side have a larger distance than 300: the floor is that of as many.
-	if few := measure(x.Subset([]int{0, 1, 2, 3, 4})); few["pixel sliced W₂ floor"] < 2*same["pixel sliced W₂ floor"] {
+	if few := measure(x.Subset([]int{0, 1, 2, 3, 4})); !(few["pixel sliced W₂ floor"] >= 2*same["pixel sliced W₂ floor"]) {
 		t.Errorf("the floor of 5 images is %v, of 300 %v", few, same)
 	}
 }

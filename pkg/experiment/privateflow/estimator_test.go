@@ -37,7 +37,7 @@ func TestEveryEstimatorProvesItsBudget(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := s.Epsilon(); got > epsilon || got < 0.99*epsilon {
+				if got := s.Epsilon(); !(got <= epsilon && got >= 0.99*epsilon) {
 					t.Errorf("%s %s: asked for ε = %v, proves %v", name, preset, epsilon, got)
 				}
 				if _, ok := s.Published(); ok != (strings.HasPrefix(name, "dpsw") || name == "sw-generator") {
@@ -83,7 +83,7 @@ func TestDiffusionIsClaimedForAllParticles(t *testing.T) {
 		return s.Epsilon()
 	}
 	none, many, few, more := proved(0, 10_000), proved(0.1, 10_000), proved(0.1, 100), proved(1, 10_000)
-	if !(few < more && more < many && many < none && none <= 10) || many < 7 || few > 2 {
+	if !(few < more && more < many && many < none && none <= 10 && many >= 7 && few <= 2) {
 		t.Errorf("ε = %v without diffusion; %v and %v for 10,000 and 100 particles at λ = 0.1; %v at λ = 1", none, many, few, more)
 	}
 }
@@ -98,7 +98,7 @@ func TestPublishedNoiseIsThatOfThePaper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 0.68 * 2 * 3.77; math.Abs(plan.NoiseStd/want-1) > 0.005 {
+	if want := 0.68 * 2 * 3.77; !(math.Abs(plan.NoiseStd/want-1) <= 0.005) {
 		t.Errorf("noise of standard deviation %v, want σ·2√w = %v", plan.NoiseStd, want)
 	}
 	s, err := plan.Statement(noise.Seeded(1), published)
@@ -111,7 +111,7 @@ func TestPublishedNoiseIsThatOfThePaper(t *testing.T) {
 			moments = claim.Epsilon
 		}
 	}
-	if math.Abs(float64(moments)-9.89) > 0.01 {
+	if !(math.Abs(float64(moments)-9.89) <= 0.01) {
 		t.Errorf("moments accountant: ε = %v, want 9.89", moments)
 	}
 	if claim, _ := s.Published(); claim.Epsilon != 10 {
@@ -120,11 +120,11 @@ func TestPublishedNoiseIsThatOfThePaper(t *testing.T) {
 	// Each step's own σ_max and fixed-size batches: 10.07 by Rényi divergences to
 	// the rounding of levels, and below the claim by the loss distribution.
 	for _, claim := range s.Claims {
-		if claim.Accountant == "rdp" && (claim.Epsilon < 10.0 || claim.Epsilon > 10.25) {
+		if claim.Accountant == "rdp" && (!(claim.Epsilon >= 10.0 && claim.Epsilon <= 10.25)) {
 			t.Errorf("by Rényi divergences: ε = %v; want a little above the claim of 10", claim.Epsilon)
 		}
 	}
-	if s.Epsilon() < 9.0 || s.Epsilon() > 9.4 {
+	if !(s.Epsilon() >= 9.0 && s.Epsilon() <= 9.4) {
 		t.Errorf("proved: ε = %v; want 9.2, below the claim of 10", s.Epsilon())
 	}
 
@@ -134,10 +134,10 @@ func TestPublishedNoiseIsThatOfThePaper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := published[0].Epsilon; math.Abs(float64(got)-5) > 1e-9 {
+	if got := published[0].Epsilon; !(math.Abs(float64(got)-5) <= 1e-9) {
 		t.Errorf("DPSWflow's own formula gives ε = %v for its noise, want 5", got)
 	}
-	if s, err := plan.Statement(noise.Seeded(1), published); err != nil || s.Epsilon() < 3 || s.Epsilon() > 6 {
+	if s, err := plan.Statement(noise.Seeded(1), published); err != nil || !(s.Epsilon() >= 3 && s.Epsilon() <= 6) {
 		t.Errorf("proved: ε = %v, %v", s.Epsilon(), err)
 	}
 }
@@ -207,7 +207,7 @@ func TestPublishedNoiseIsForThePapersSettings(t *testing.T) {
 	// 2·√w at δ/2 a side, by Lemma 1: N_θ = 300, d = 48, δ = 10⁻⁶.
 	z := distuv.UnitNormal.Quantile(1 - 1e-6/2)
 	want := 0.59 * 2 * math.Sqrt(300./48+z/48*math.Sqrt(2*300*47./50))
-	if math.Abs(plan.NoiseStd/want-1) > 1e-9 || published[0].Label != "as published" || !strings.Contains(published[0].Note, "CelebA, for σ = 0.59 over 9780 steps") {
+	if !(math.Abs(plan.NoiseStd/want-1) <= 1e-9) || published[0].Label != "as published" || !strings.Contains(published[0].Note, "CelebA, for σ = 0.59 over 9780 steps") {
 		t.Errorf("noise of %v, want %v; %+v", plan.NoiseStd, want, published[0])
 	}
 }
@@ -286,13 +286,13 @@ func TestTheorem3IsClaimedAsPublished(t *testing.T) {
 				continue
 			}
 			claim, before := s.Claims[at], s.Claims[slices.IndexFunc(s.Claims, func(c privacy.Claim) bool { return !c.Sound })]
-			if claim.Sound || claim.Epsilon > before.Epsilon*1.0001 || float64(claim.Epsilon) > last {
+			if claim.Sound || !(claim.Epsilon <= before.Epsilon*1.0001 && float64(claim.Epsilon) <= last) {
 				t.Errorf("%s, λ = %v: %+v after %+v; want it unsound, below that, and falling with λ", name, lambda, claim, before)
 			}
-			if lambda == 1e-3 && claim.Epsilon < before.Epsilon*0.999 {
+			if lambda == 1e-3 && !(claim.Epsilon >= before.Epsilon*0.999) {
 				t.Errorf("%s: next to no diffusion takes ε from %v to %v", name, before.Epsilon, claim.Epsilon)
 			}
-			if lambda == 1 && claim.Epsilon > before.Epsilon*0.9 {
+			if lambda == 1 && !(claim.Epsilon <= before.Epsilon*0.9) {
 				t.Errorf("%s: with λ = 1 ε = %v is claimed, without %v", name, claim.Epsilon, before.Epsilon)
 			}
 			last = float64(claim.Epsilon)

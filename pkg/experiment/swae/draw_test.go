@@ -76,16 +76,16 @@ func TestGrainHasTheDecodersMeans(t *testing.T) {
 			p, sum, squares := float64(mean), 0., 0.
 			for i := range copies {
 				v := float64(x[i*pixels+k])
-				if v < 0 || v > 1 || grain == 1 && v != 0 && v != 1 {
+				if !(v >= 0 && v <= 1) || grain == 1 && v != 0 && v != 1 {
 					t.Fatalf("grain %v: a pixel of %v", grain, v)
 				}
 				sum, squares = sum+v, squares+(v-p)*(v-p)
 			}
 			deviation := grain * math.Sqrt(p*(1-p))
-			if off := math.Abs(sum/copies - p); off > 5.4*deviation/math.Sqrt(copies)+1e-6 {
+			if off := math.Abs(sum/copies - p); !(off <= 5.4*deviation/math.Sqrt(copies)+1e-6) {
 				t.Errorf("grain %v, pixel %d: a mean that is %v from %v", grain, k, off, p)
 			}
-			if got := math.Sqrt(squares / copies); math.Abs(got-deviation) > 0.15*deviation+1e-6 {
+			if got := math.Sqrt(squares / copies); !(math.Abs(got-deviation) <= 0.15*deviation+1e-6) {
 				t.Errorf("grain %v, pixel %d: a deviation of %v; expected %v", grain, k, got, deviation)
 			}
 		}

@@ -240,7 +240,7 @@ func TestSupervisionNeedsNoLabeller(t *testing.T) {
 		}
 		surprise := math.Log(sum) - float64(scores[10*i+d.held.Labels[i]])
 		want := pixels*perPixel(odds[i*pixels:(i+1)*pixels], d.held.Row(i)) + 30*surprise
-		if math.Abs(float64(loss)/want-1) > 1e-5 {
+		if !(math.Abs(float64(loss)/want-1) <= 1e-5) {
 			t.Errorf("the loss of image %d is %v, want %v", i, loss, want)
 		}
 	}

@@ -18,7 +18,7 @@ func TestInterpolations(t *testing.T) {
 	}
 	for at, want := range map[int][2]float32{0: {0, 0}, 1: {1, 0}, 9: {9, 0}, 10: {0, 0}, 19: {0, 18}, 20: {9, 0}, 23: {6, 6}, 29: {0, 18}} {
 		for k, v := range want {
-			if got := all[2*at+k]; math.Abs(float64(got-v)) > 1e-5 {
+			if got := all[2*at+k]; !(math.Abs(float64(got-v)) <= 1e-5) {
 				t.Errorf("image %d: %v, want %v", at, all[2*at:2*at+2], want)
 			}
 		}
@@ -58,7 +58,7 @@ func TestLabelsAreLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if share := metric.Agreement(found, d.private.Labels[:10]).Value; share < 0.8 { // guessing has 0.1
+	if share := metric.Agreement(found, d.private.Labels[:10]).Value; !(share >= 0.8) { // guessing has 0.1
 		t.Errorf("labels %v: %v are right", found, share)
 	}
 }

@@ -105,12 +105,12 @@ func TestCrossEntropy(t *testing.T) {
 			t.Fatal(err)
 		}
 		losses, gradient := tensors.MustCopyFlatData[float32](out[0]), tensors.MustCopyFlatData[float32](out[1])
-		if len(losses) != 2 || math.Abs(float64(losses[0]+losses[1])-want) > 1e-5*want {
+		if len(losses) != 2 || !(math.Abs(float64(losses[0]+losses[1])-want) <= 1e-5*want) {
 			t.Errorf("losses %v, want a sum of %v", losses, want)
 		}
 		again := shade(append([]float32(nil), odds...))
 		for i, g := range gradient {
-			if math.Abs(float64(g-(again[i]-shades[i]))) > 1e-6 {
+			if !(math.Abs(float64(g-(again[i]-shades[i]))) <= 1e-6) {
 				t.Errorf("gradient %d is %v, want %v", i, g, again[i]-shades[i])
 			}
 		}
@@ -136,7 +136,7 @@ func TestReductions(t *testing.T) {
 		}
 	}
 	for i, sum := range losses[0] {
-		if mean := losses[1][i]; math.Abs(float64(mean*pixels/sum)-1) > 1e-5 || !(mean > 0.5 && mean < 1) {
+		if mean := losses[1][i]; !(math.Abs(float64(mean*pixels/sum)-1) <= 1e-5 && mean > 0.5 && mean < 1) {
 			t.Errorf("image %d: sum %v, mean %v; an untrained network's is near log 2", i, sum, mean)
 		}
 	}
@@ -155,7 +155,7 @@ func TestThePriorIsUniform(t *testing.T) {
 			for _, v := range z.Row(i) {
 				square += float64(v) * float64(v)
 			}
-			if square > 1+1e-6 {
+			if !(square <= 1+1e-6) {
 				t.Fatalf("dimension %d: a point of norm %v", dim, math.Sqrt(square))
 			}
 			shares[min(9, int(10*math.Pow(square, float64(dim)/2)))] += 1. / n
@@ -166,11 +166,11 @@ func TestThePriorIsUniform(t *testing.T) {
 		// 0.0041; of the second moment at most √((1/5)/n) = 0.0032 (d = 1). Five of
 		// them fail once in a million.
 		for k, share := range shares {
-			if math.Abs(share-0.1) > 5*0.0021 {
+			if !(math.Abs(share-0.1) <= 5*0.0021) {
 				t.Errorf("dimension %d: a share of %v in the %d. tenth of the ball", dim, share, k+1)
 			}
 		}
-		if math.Abs(mean) > 5*0.0041 || math.Abs(squares-1/float64(dim+2)) > 5*0.0032 {
+		if !(math.Abs(mean) <= 5*0.0041 && math.Abs(squares-1/float64(dim+2)) <= 5*0.0032) {
 			t.Errorf("dimension %d: mean %v, second moment %v; want 0 and %v", dim, mean, squares, 1/float64(dim+2))
 		}
 	}

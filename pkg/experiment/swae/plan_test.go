@@ -28,26 +28,26 @@ func TestThePapersTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(plan.Sensitivity.Value-0.006530) > 1e-6 || plan.Sensitivity.Relation != privacy.ReplaceOne {
+	if !(math.Abs(plan.Sensitivity.Value-0.006530) <= 1e-6) || plan.Sensitivity.Relation != privacy.ReplaceOne {
 		t.Errorf("sensitivity %+v, want 0.006530", plan.Sensitivity)
 	}
 	if plan.Sampler != (sampling.FixedSize{Size: 600}) || plan.Steps != 5250 || plan.Records != 60_000 {
 		t.Errorf("%d releases of %v", plan.Steps, plan.Sampler)
 	}
 	proved, err := accountant.PLD{}.Epsilon(plan.Event(), privacy.ReplaceOne, c.Delta)
-	if err != nil || proved.Epsilon > 10 || proved.Epsilon < 9.99 {
+	if err != nil || !(proved.Epsilon <= 10 && proved.Epsilon >= 9.99) {
 		t.Errorf("proved: %v, %v; want 10", proved.Epsilon, err)
 	}
-	if len(claims) != 1 || claims[0].Sound || claims[0].Epsilon <= 10 || !strings.Contains(claims[0].Note, "0.01035") {
+	if len(claims) != 1 || claims[0].Sound || !(claims[0].Epsilon > 10) || !strings.Contains(claims[0].Note, "0.01035") {
 		t.Errorf("claims %+v; want one, of more than 10, as the paper's sensitivity is larger", claims)
 	}
 
 	c.Published = true
 	published, claims, err := c.plan(60_000, 226_151)
-	if err != nil || len(claims) != 1 || math.Abs(float64(claims[0].Epsilon)-10) > 1e-3 {
+	if err != nil || len(claims) != 1 || !(math.Abs(float64(claims[0].Epsilon)-10) <= 1e-3) {
 		t.Fatalf("%+v, %v; want a claim of 10", claims, err)
 	}
-	if ratio := published.NoiseStd / plan.NoiseStd; ratio < 1.5 || ratio > 1.7 {
+	if ratio := published.NoiseStd / plan.NoiseStd; !(ratio >= 1.5 && ratio <= 1.7) {
 		t.Errorf("the paper's noise is %v times ours; its sensitivity is 1.585 times", ratio)
 	}
 	// What docs/private-gradients.md says that the paper's noise proves.
@@ -57,7 +57,7 @@ func TestThePapersTraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if proved, err := (accountant.PLD{}).Epsilon(published.Event(), privacy.ReplaceOne, c.Delta); err != nil || math.Abs(proved.Epsilon/want-1) > 1e-3 {
+		if proved, err := (accountant.PLD{}).Epsilon(published.Event(), privacy.ReplaceOne, c.Delta); err != nil || !(math.Abs(proved.Epsilon/want-1) <= 1e-3) {
 			t.Errorf("the paper's noise for ε = %v proves %v, %v; want %v", epsilon, proved.Epsilon, err, want)
 		}
 	}
@@ -131,7 +131,7 @@ func moveOneRecord(t *testing.T, settings map[string]string) {
 		}
 		most = max(most, math.Sqrt(squares))
 	}
-	if !(most <= plan.Sensitivity.Value) || most < 0.05*plan.Sensitivity.Value {
+	if !(most <= plan.Sensitivity.Value && most >= 0.05*plan.Sensitivity.Value) {
 		t.Errorf("moved by %v, planned for %v", most, plan.Sensitivity.Value)
 	}
 	if c.Labels == 0 {
@@ -142,7 +142,7 @@ func moveOneRecord(t *testing.T, settings map[string]string) {
 		t.Fatal(err)
 	}
 	defer labels.learner.Close()
-	if got := 2 * labels.limit / float64(c.Batch); math.Abs(got/plan.Sensitivity.Value-1) > 1e-9 || got > plan.Sensitivity.Value {
+	if got := 2 * labels.limit / float64(c.Batch); !(math.Abs(got/plan.Sensitivity.Value-1) <= 1e-9 && got <= plan.Sensitivity.Value) {
 		t.Errorf("labels have the sensitivity %v, planned is %v", got, plan.Sensitivity.Value)
 	}
 }
@@ -169,7 +169,7 @@ func TestStepsFollowTheRelease(t *testing.T) {
 	for _, v := range gradient {
 		squares += v * v
 	}
-	if std := math.Sqrt(squares / float64(len(gradient))); math.Abs(std/plan.NoiseStd-1) > 6*0.0015 {
+	if std := math.Sqrt(squares / float64(len(gradient))); !(math.Abs(std/plan.NoiseStd-1) <= 6*0.0015) {
 		t.Errorf("noise of %v, planned is %v", std, plan.NoiseStd)
 	}
 	after, err := tr.learner.Params()
@@ -181,7 +181,7 @@ func TestStepsFollowTheRelease(t *testing.T) {
 		for j, v := range p.Value {
 			// Adam's first step goes by the rate against each sign, but for next to nothing.
 			moved, to := float64(v-before[i].Value[j]), float64(gradient[k])
-			if math.Abs(to) > 1e-5 && math.Abs(moved+math.Copysign(0.01, to)) > 1e-4 {
+			if !(math.Abs(to) <= 1e-5) && !(math.Abs(moved+math.Copysign(0.01, to)) <= 1e-4) {
 				t.Fatalf("%s: parameter %d moved by %v, the release there is %v", p.Name, j, moved, gradient[k])
 			}
 			k++
@@ -214,7 +214,7 @@ func TestDirectionsAreBases(t *testing.T) {
 	tr := &training{config: &c, public: noise.Seeded(1)}
 	black := &dataset.Dataset{Height: side, Width: side, Channels: 1, X: make([]float32, 5*pixels)}
 	a, b := tr.batch(black, []int{0, 1, 2, 3, 4}, 0), tr.batch(black, []int{0, 1, 2, 3, 4}, 1)
-	if a.Directions.Count != 102 || math.Abs(a.Directions.Frame()-1./6) > 1e-6 {
+	if a.Directions.Count != 102 || !(math.Abs(a.Directions.Frame()-1./6) <= 1e-6) {
 		t.Errorf("%d directions with λ = %v; want 102 with 1/6", a.Directions.Count, a.Directions.Frame())
 	}
 	if slices.Equal(a.Directions.Data, b.Directions.Data) || slices.Equal(a.Pairs[0].Points, b.Pairs[0].Points) || len(a.Pairs[0].Points) != 5*6 {

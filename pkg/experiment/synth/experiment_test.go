@@ -39,7 +39,7 @@ func TestARunLeavesATableAReportAndAnEntryOfTheLedger(t *testing.T) {
 				if method == Sinkhorn {
 					steps = 20
 				}
-				if err != nil || statement.Epsilon() > 2 || statement.Epsilon() < 1.99 || statement.Steps != steps || statement.Research || statement.Relation != privacy.ReplaceOne.String() {
+				if err != nil || !(statement.Epsilon() <= 2 && statement.Epsilon() >= 1.99) || statement.Steps != steps || statement.Research || statement.Relation != privacy.ReplaceOne.String() {
 					t.Errorf("%+v, %v", statement, err)
 				}
 				for _, name := range []string{ReportFile + ".md", ReportFile + ".html"} {
@@ -107,7 +107,7 @@ func TestNoRecordStopsARun(t *testing.T) {
 	for i, v := range values[0] {
 		squares += (v - values[1][i]) * (v - values[1][i])
 	}
-	if d := math.Sqrt(squares); d > sensitivity*(1+1e-6) || d < sensitivity/2 {
+	if d := math.Sqrt(squares); !(d <= sensitivity*(1+1e-6) && d >= sensitivity/2) {
 		t.Errorf("the neighbour's release is %v away, the sensitivity is %v", d, sensitivity)
 	}
 }
@@ -143,7 +143,7 @@ func TestTheReleaseHasTheStatedNoise(t *testing.T) {
 		squares += (v - counts[i]) * (v - counts[i])
 	}
 	// Of about 1000 numbers the standard deviation is within 12 % but once in 10⁷ runs.
-	if std := math.Sqrt(squares / float64(len(values))); math.Abs(std/statement.NoiseStd-1) > 0.12 {
+	if std := math.Sqrt(squares / float64(len(values))); !(math.Abs(std/statement.NoiseStd-1) <= 0.12) {
 		t.Errorf("%d numbers with noise of %v, stated is %v", len(values), std, statement.NoiseStd)
 	}
 }

@@ -61,16 +61,16 @@ func TestDistancesOfPlaces(t *testing.T) {
 	} {
 		codes := slices.Clone(base)
 		codes[c.column] = c.code
-		if d := squaredDistance(placed(p, base...), placed(p, codes...)); math.Abs(d-c.want) > 1e-6 {
+		if d := squaredDistance(placed(p, base...), placed(p, codes...)); !(math.Abs(d-c.want) <= 1e-6) {
 			t.Errorf("%s: codes 1 and %d are %v apart, squared; want %v", p.columns[c.column].Name, c.code, d, c.want)
 		}
 	}
 	for code := 1; code <= 256; code += 15 { // as far from the middle as from the ends
-		if d := squaredDistance(placed(p, 1, 1, 1, table.Code(code), 1, 1), placed(p, 1, 1, 1, 0, 1, 1)); math.Abs(d-1) > 1e-6 {
+		if d := squaredDistance(placed(p, 1, 1, 1, table.Code(code), 1, 1), placed(p, 1, 1, 1, 0, 1, 1)); !(math.Abs(d-1) <= 1e-6) {
 			t.Errorf("a missing value is %v from code %d", d, code)
 		}
 	}
-	if d := squaredDistance(placed(p, 1, 1, 1, 1, 1, 1), placed(p, 3, 0, 4, 0, 256, 1)); math.Abs(d-5) > 1e-6 || d > p.Largest() {
+	if d := squaredDistance(placed(p, 1, 1, 1, 1, 1, 1), placed(p, 3, 0, 4, 0, 256, 1)); !(math.Abs(d-5) <= 1e-6 && d <= p.Largest()) {
 		t.Errorf("rows that differ everywhere are %v apart", d)
 	}
 	// A value that cannot be missing and is, is the first: no record may stop anything.
@@ -111,7 +111,7 @@ func TestMeansOfPlaces(t *testing.T) {
 	for i, v := range probabilities {
 		right += float64(v) * float64(back[i])
 	}
-	if math.Abs(left-right) > 1e-4 {
+	if !(math.Abs(left-right) <= 1e-4) {
 		t.Errorf("⟨mean(p), g⟩ = %v, ⟨p, pull(g)⟩ = %v", left, right)
 	}
 }
@@ -154,7 +154,7 @@ func TestDrawsHaveTheirProbabilities(t *testing.T) {
 	}
 	for k, q := range probabilities {
 		q := float64(q)
-		if math.Abs(counts[k]/n-q) > 5*math.Sqrt(q*(1-q)/n) {
+		if !(math.Abs(counts[k]/n-q) <= 5*math.Sqrt(q*(1-q)/n)) {
 			t.Errorf("outcome %d has a share of %v; want %v", k, counts[k]/n, q)
 		}
 	}

@@ -50,7 +50,7 @@ func TestEncodedRowsLieWithinTheirDiameter(t *testing.T) {
 		}
 		longest = max(longest, math.Sqrt(norm))
 	}
-	if furthest > m.diameter() || furthest < 0.99*m.diameter() || longest > m.radius() {
+	if !(furthest <= m.diameter() && furthest >= 0.99*m.diameter() && longest <= m.radius()) {
 		t.Errorf("rows are up to %v apart and %v long, stated is %v and %v", furthest, longest, m.diameter(), m.radius())
 	}
 	// Decoding gives back what can be.
@@ -92,12 +92,12 @@ func TestFloatsKeepTheFurthestRowsWithinTheirDiameter(t *testing.T) {
 			}
 			long = max(long, squaredDistance(x.Row(i), make([]float32, x.Dim)))
 		}
-		if far > 1+1e-6 || long > 0.5+1e-6 {
+		if !(far <= 1+1e-6 && long <= 0.5+1e-6) {
 			t.Errorf("%s: values are up to %v apart and %v long, squared; stated is 1 and ½", c.Name, far, long)
 		}
 		furthest, longest = furthest+far, longest+long
 	}
-	if math.Sqrt(furthest) > m.diameter() || math.Sqrt(furthest) < 0.95*m.diameter() || math.Sqrt(longest) > m.radius() || m.radius() > m.diameter()/math.Sqrt2*(1+1e-6) {
+	if !(math.Sqrt(furthest) <= m.diameter() && math.Sqrt(furthest) >= 0.95*m.diameter() && math.Sqrt(longest) <= m.radius() && m.radius() <= m.diameter()/math.Sqrt2*(1+1e-6)) {
 		t.Errorf("the furthest rows are %v apart, the longest %v long; stated is %v and %v", math.Sqrt(furthest), math.Sqrt(longest), m.diameter(), m.radius())
 	}
 }

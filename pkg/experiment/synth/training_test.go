@@ -111,7 +111,7 @@ func TestNeighboursAreWithinTheSensitivityOfAStep(t *testing.T) {
 			}
 		}
 	}
-	if worst > 1+1e-5 || worst < 0.6 {
+	if !(worst <= 1+1e-5 && worst >= 0.6) {
 		t.Errorf("neighbours are up to %v times the sensitivity apart", worst)
 	}
 	// Between two records, each pulls straight away from the other.
@@ -125,7 +125,7 @@ func TestNeighboursAreWithinTheSensitivityOfAStep(t *testing.T) {
 		records.Codes[0][0] = table.Code(1 + k)
 		sides[k] = gradientOf(t, training, plan, middle)
 	}
-	if d := math.Sqrt(squaredDistance(sides[0], sides[1])) / plan.Sensitivity.Value; math.Abs(d-1) > 1e-5 {
+	if d := math.Sqrt(squaredDistance(sides[0], sides[1])) / plan.Sensitivity.Value; !(math.Abs(d-1) <= 1e-5) {
 		t.Errorf("a gradient that is turned round moves by %v times the sensitivity", d)
 	}
 }
@@ -204,7 +204,7 @@ func TestATrainingLearnsItsColumns(t *testing.T) {
 	}
 	// Independent columns of the right shares would be 0.55 off, a number that is
 	// uniform 0.45.
-	if tv > 0.08 || tvBins > 0.15 {
+	if !(tv <= 0.08 && tvBins <= 0.15) {
 		t.Errorf("pairs are %v off, the numbers %v", tv, tvBins)
 	}
 }

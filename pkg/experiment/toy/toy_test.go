@@ -37,7 +37,7 @@ func TestMoreNoiseEndsFurtherAway(t *testing.T) {
 	if !(distance["0"] < 0.1 && distance["0"] < distance["0.5"] && distance["0.5"] < distance["1"]) {
 		t.Errorf("sliced W₂ by σ: %v; want below 0.1 without noise, and growing", distance)
 	}
-	if d := finish(t, fewer("0.5", "true")).Metrics["sliced W₂ to the target"]; d < 3*distance["0.5"] || math.IsNaN(d) {
+	if d := finish(t, fewer("0.5", "true")).Metrics["sliced W₂ to the target"]; !(d >= 3*distance["0.5"]) || math.IsNaN(d) {
 		t.Errorf("with σ times the sensitivity: %v, want far above %v", d, distance["0.5"])
 	}
 }

@@ -29,7 +29,7 @@ func TestByHand(t *testing.T) {
 		"KS of ties":       {func() (float64, error) { return KolmogorovSmirnov([]float64{1, 1}, []float64{1}) }, 0},
 		"KS apart":         {func() (float64, error) { return KolmogorovSmirnov([]float64{4, 5}, []float64{1}) }, 1},
 	} {
-		if got, err := c.found(); err != nil || math.Abs(got-c.want) > 1e-15 {
+		if got, err := c.found(); err != nil || !(math.Abs(got-c.want) <= 1e-15) {
 			t.Errorf("%s is %v, %v; want %v", name, got, err, c.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestSymmetries(t *testing.T) {
 		}
 		one, _ := DisparateImpact(d, g)
 		two, _ := DisparateImpact(d, other)
-		if math.Abs(one*two-1) > 1e-12 {
+		if !(math.Abs(one*two-1) <= 1e-12) {
 			t.Fatalf("disparate impact %v, and of exchanged groups %v", one, two)
 		}
 		rng.Shuffle(len(a), func(i, j int) { a[i], a[j] = a[j], a[i] })
@@ -81,7 +81,7 @@ func TestSymmetries(t *testing.T) {
 			}
 			want = max(want, math.Abs(below(a)-below(b)))
 		}
-		if err != nil || first != second || math.Abs(first-want) > 1e-12 {
+		if err != nil || first != second || !(math.Abs(first-want) <= 1e-12) {
 			t.Fatalf("KS %v and %v, by its definition %v, %v", first, second, want, err)
 		}
 	}

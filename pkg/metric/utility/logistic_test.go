@@ -87,7 +87,7 @@ func TestLogisticIsScikitLearns(t *testing.T) {
 				t.Fatalf("%d %s, want %d", len(got), what, len(want))
 			}
 			for i := range want {
-				if math.Abs(got[i]-want[i]) > 1e-3 {
+				if !(math.Abs(got[i]-want[i]) <= 1e-3) {
 					t.Errorf("%s %d of %v is %v, want %v", what, i, g.Classes, got[i], want[i])
 				}
 			}
@@ -109,7 +109,7 @@ func TestLogisticIsScikitLearns(t *testing.T) {
 		}
 		accuracy, err := Accuracy(m, d)
 		// One row may lie within the coefficients' error of a border.
-		if err != nil || math.Abs(accuracy.Value-g.Accuracy) > 1.01/float64(g.N) {
+		if err != nil || !(math.Abs(accuracy.Value-g.Accuracy) <= 1.01/float64(g.N)) {
 			t.Errorf("accuracy %v (%v), want %v", accuracy, err, g.Accuracy)
 		}
 	}
@@ -128,7 +128,7 @@ func TestLogisticOnMNIST(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%d rows: %.4f after %d iterations, largest derivative %.1e; scikit-learn %.4f after %d", g.N, accuracy.Value, m.Iterations, m.Gradient, g.Accuracy, g.Iterations)
-		if math.Abs(accuracy.Value-g.Accuracy) > 0.005 || !m.Converged {
+		if !(math.Abs(accuracy.Value-g.Accuracy) <= 0.005) || !m.Converged {
 			t.Errorf("%d rows: accuracy %.4f, converged %v; scikit-learn has %.4f", g.N, accuracy.Value, m.Converged, g.Accuracy)
 		}
 	}
@@ -187,7 +187,7 @@ func TestShuffledLabelsGiveChance(t *testing.T) {
 	test := normals(2000, 6, 5, 20, 12)
 	rand.New(rand.NewPCG(13, 3)).Shuffle(test.Len(), func(i, j int) { test.Labels[i], test.Labels[j] = test.Labels[j], test.Labels[i] })
 	a, err := Accuracy(fitLogistic(t, DefaultLogistic, d), test)
-	if err != nil || math.Abs(a.Value-0.2) > 5*0.009 {
+	if err != nil || !(math.Abs(a.Value-0.2) <= 5*0.009) {
 		t.Errorf("accuracy %v (%v), want 0.2", a, err)
 	}
 	if want := math.Sqrt(a.Value * (1 - a.Value) / 2000); a.StandardError != want {
@@ -202,7 +202,7 @@ func TestLogisticIgnoresOrder(t *testing.T) {
 	rows := rand.New(rand.NewPCG(15, 3)).Perm(d.Len())
 	b := fitLogistic(t, DefaultLogistic, d.Subset(rows))
 	for i := range a.Coefficients {
-		if math.Abs(a.Coefficients[i]-b.Coefficients[i]) > 1e-4 {
+		if !(math.Abs(a.Coefficients[i]-b.Coefficients[i]) <= 1e-4) {
 			t.Errorf("coefficient %d is %v in one order, %v in another", i, a.Coefficients[i], b.Coefficients[i])
 		}
 	}
@@ -213,7 +213,7 @@ func TestLogisticIgnoresOrder(t *testing.T) {
 	}
 	c := fitLogistic(t, DefaultLogistic, &renamed)
 	for i := range a.Intercepts {
-		if math.Abs(a.Intercepts[i]-c.Intercepts[3-i]) > 1e-3 {
+		if !(math.Abs(a.Intercepts[i]-c.Intercepts[3-i]) <= 1e-3) {
 			t.Errorf("intercept %d is %v, with classes reversed %v", i, a.Intercepts[i], c.Intercepts[3-i])
 		}
 	}
@@ -262,7 +262,7 @@ func TestLogisticTellsAndStops(t *testing.T) {
 	}
 	short := DefaultLogistic
 	short.Iterations = 2
-	if m := fitLogistic(t, short, d); m.Converged || m.Iterations != 2 || m.Gradient < short.Tolerance {
+	if m := fitLogistic(t, short, d); m.Converged || m.Iterations != 2 || !(m.Gradient >= short.Tolerance) {
 		t.Errorf("converged %v after %d of 2 iterations at derivative %v", m.Converged, m.Iterations, m.Gradient)
 	}
 }

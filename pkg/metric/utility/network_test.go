@@ -87,11 +87,11 @@ func TestNetworksLearn(t *testing.T) {
 				if i > 0 {
 					continue
 				}
-				if held := m.Holdout * 24; math.Abs(held-math.Round(held)) > 1e-9 {
+				if held := m.Holdout * 24; !(math.Abs(held-math.Round(held)) <= 1e-9) {
 					t.Errorf("%s: accuracy %v is not of 24 rows held out", name, m.Holdout)
 				}
 				a, err := Accuracy(m, test)
-				if err != nil || a.Value < 0.99 {
+				if err != nil || !(a.Value >= 0.99) {
 					t.Errorf("%s: accuracy %v (%v) on lines that do not overlap; held out %v", name, a, err, m.Holdout)
 				}
 				wide := *test
@@ -151,7 +151,7 @@ func TestNetworksOnMNIST(t *testing.T) {
 		n := m.(*NetworkModel)
 		t.Logf("%s: %.4f after %d of %d epochs, %v; PyTorch's %.4f", c.name, a.Value, n.Epoch, n.Epochs, time.Since(started), c.golden)
 		// Seeds differ by up to one per cent, by the epoch that is the best.
-		if least, most := slices.Min(c.golden)-0.005, slices.Max(c.golden)+0.01; a.Value < least || a.Value > most {
+		if least, most := slices.Min(c.golden)-0.005, slices.Max(c.golden)+0.01; !(a.Value >= least && a.Value <= most) {
 			t.Errorf("%s: accuracy %.4f, want between %.4f and %.4f", c.name, a.Value, least, most)
 		}
 	}
@@ -200,7 +200,7 @@ func TestNetworksFindNothingInNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := Accuracy(m, test); err != nil || math.Abs(a.Value-0.25) > 5*0.016 {
+	if a, err := Accuracy(m, test); err != nil || !(math.Abs(a.Value-0.25) <= 5*0.016) {
 		t.Errorf("accuracy %v (%v), want 0.25", a, err)
 	}
 }

@@ -35,7 +35,7 @@ func TestGradientIsOfDifferences(t *testing.T) {
 			}
 			const h = 1e-3 // rounding of single precision against curvature
 			difference := (value(h) - value(-h)) / (2 * h)
-			if math.Abs(difference-along) > 2e-3*math.Sqrt(size) {
+			if !(math.Abs(difference-along) <= 2e-3*math.Sqrt(size)) {
 				t.Errorf("%+v, trial %d: derivative %.7f, difference quotient %.7f, size %.5f", c, trial, along, difference, math.Sqrt(size))
 			}
 		}
@@ -68,7 +68,7 @@ func TestObjectiveIsItsDefinition(t *testing.T) {
 			}
 			want += (math.Log(sum) - scores[label]) / float64(d.Len())
 		}
-		if o.at(theta); math.Abs(o.loss-want) > 1e-5*want {
+		if o.at(theta); !(math.Abs(o.loss-want) <= 1e-5*want) {
 			t.Errorf("%d rows of %d classes: %v, want %v", of.n, k, o.loss, want)
 		}
 	}

@@ -47,7 +47,7 @@ func manyResponses(n int, strength, epsilon float64) (delta float64) {
 // slack above.
 func above(t *testing.T, what string, got, want, slack float64) {
 	t.Helper()
-	if got < want*(1-1e-8) || got > want*(1+slack) || math.IsNaN(got) {
+	if !(got >= want*(1-1e-8) && got <= want*(1+slack)) || math.IsNaN(got) {
 		t.Errorf("%s: %.9g, exactly %.9g (ratio − 1 = %.2g); want at most %.2g above and never below", what, got, want, got/want-1, slack)
 	}
 }
@@ -100,7 +100,7 @@ func TestResponsesAreNeverBelowBinomials(t *testing.T) {
 		n, strength := 2+rng.IntN(200), math.Exp(6*rng.Float64()-3.5)
 		look(n, strength, rng.Float64()*float64(n)*strength)
 	}
-	if lowest < 1-1e-12 {
+	if !(lowest >= 1-1e-12) {
 		t.Errorf("δ or ε is %.2g of itself below what is exact", 1-lowest)
 	}
 }
@@ -156,12 +156,12 @@ func TestCoarserIsNeverLower(t *testing.T) {
 	before := fine
 	for _, interval := range []float64{3e-4, 3e-3, 0.03, 0.1} {
 		got := Composition{Parts: []Part{{pair, 500}}, Interval: interval}.Epsilon(1e-6)
-		if got < before*(1-1e-5) {
+		if !(got >= before*(1-1e-5)) {
 			t.Errorf("interval %g: ε = %.6g, below that of finer dots, %.6g", interval, got, before)
 		}
 		before = got
 	}
-	if before < 1.05*fine {
+	if !(before >= 1.05*fine) {
 		t.Errorf("an interval of 0.1 costs nothing: %.4g beside %.4g; the test compares nothing", before, fine)
 	}
 }
@@ -215,7 +215,7 @@ func TestAgainstSimulation(t *testing.T) {
 		}{{"forward", c.forwardDelta(epsilon), &forward}, {"backward", reverse.forwardDelta(epsilon), &backward}} {
 			seen := estimate(side.losses, epsilon)
 			margin := 6*math.Sqrt(max(seen, 1./n)/n) + 1e-3*seen
-			if math.Abs(side.bound-seen) > margin {
+			if !(math.Abs(side.bound-seen) <= margin) {
 				t.Errorf("%s, ε = %g: δ = %.5g, seen %.5g ± %.2g", side.name, epsilon, side.bound, seen, margin)
 			}
 		}
@@ -234,7 +234,7 @@ func TestEpsilonAndDeltaAreInverse(t *testing.T) {
 		if epsilon == 0 {
 			continue
 		}
-		if back := c.Delta(epsilon); math.Abs(math.Log(back/delta)) > 0.05 {
+		if back := c.Delta(epsilon); !(math.Abs(math.Log(back/delta)) <= 0.05) {
 			t.Errorf("q = %.3g, μ = %.3g, %g steps: δ = %.6g gives ε = %.6g, which gives δ = %.6g", q, mu, steps, delta, epsilon, back)
 		}
 	}
@@ -250,7 +250,7 @@ func TestLossesBeyondNumbers(t *testing.T) {
 		if got := c.Epsilon(1e-5); !math.IsInf(got, 1) {
 			t.Errorf("ε = %v, want ∞", got)
 		}
-		if got := c.Delta(100); got < 1-1e-9 || got > 1 {
+		if got := c.Delta(100); !(got >= 1-1e-9 && got <= 1) {
 			t.Errorf("δ(100) = %v, want 1", got)
 		}
 	}

@@ -37,7 +37,7 @@ func TestProductsEqualTheirSums(t *testing.T) {
 					for c := range dim {
 						along += float64(u[j*dim+c]) * float64(data[i*dim+c])
 					}
-					if got := table[j*x.Stride()+i]; math.Abs(float64(got)-along) > 1e-5*(1+float64(dim)) {
+					if got := table[j*x.Stride()+i]; !(math.Abs(float64(got)-along) <= 1e-5*(1+float64(dim))) {
 						t.Fatalf("%s, %v: ⟨θ_%d, x_%d⟩ = %v, want %v", name, size, j, i, got, along)
 					}
 					for c := range dim {
@@ -45,7 +45,7 @@ func TestProductsEqualTheirSums(t *testing.T) {
 					}
 				}
 				for c, v := range want {
-					if got := back[i*dim+c]; math.Abs(float64(got)-v) > 1e-5*float64(dim*count) {
+					if got := back[i*dim+c]; !(math.Abs(float64(got)-v) <= 1e-5*float64(dim*count)) {
 						t.Fatalf("%s, %v: coordinate %d of point %d is %v, want %v", name, size, c, i, got, v)
 					}
 				}

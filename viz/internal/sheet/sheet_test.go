@@ -92,7 +92,7 @@ func TestTicks(t *testing.T) {
 			}
 			last := math.Inf(-1)
 			for _, tick := range ticks {
-				if !(tick.Value > last) || tick.Value > a.Max*(1+1e-6)+1e-140 || math.IsNaN(tick.Value) {
+				if !(tick.Value > last && tick.Value <= a.Max*(1+1e-6)+1e-140) || math.IsNaN(tick.Value) {
 					t.Errorf("%+v has a tick at %v after %v", a, tick.Value, last)
 				}
 				last = tick.Value

@@ -118,11 +118,11 @@ func TestEmbeddingGradientIsADerivative(t *testing.T) {
 				z.Data[i] += by
 				return discrepancy(e, z, classes)
 			}
-			if want := (moved(h) - moved(-h)) / (2 * h); math.Abs(float64(got[i])-want) > 1e-5 {
+			if want := (moved(h) - moved(-h)) / (2 * h); !(math.Abs(float64(got[i])-want) <= 1e-5) {
 				t.Errorf("∂/∂x[%d] = %v, finite differences give %v", i, got[i], want)
 			}
 		}
-		if largest := max(slices.Max(got), -slices.Min(got)); largest < 1e-3 {
+		if largest := max(slices.Max(got), -slices.Min(got)); !(largest >= 1e-3) {
 			t.Errorf("gradients of at most %v are too small for this test to tell", largest)
 		}
 	})
@@ -141,7 +141,7 @@ func TestEmbeddingReleasesTheTableAndNoise(t *testing.T) {
 		open := embedded(t, b, records, classes, features, 0.7)
 		want := tableOf(open.Frequencies, records, classes)
 		for i, v := range open.Released {
-			if math.Abs(v-want[i]) > 1e-7 {
+			if !(math.Abs(v-want[i]) <= 1e-7) {
 				t.Fatalf("number %d of the table is %v, want %v", i, v, want[i])
 			}
 		}
@@ -163,7 +163,7 @@ func TestEmbeddingReleasesTheTableAndNoise(t *testing.T) {
 		}
 		// Of 4,002 squares the root's relative standard error is 1.1 %; at 5 of them a
 		// false alarm is one in 10⁶, and noise of 0.9 or 1.1 is caught.
-		if std := math.Sqrt(squares / float64(Size(classes, features))); math.Abs(std/plan.NoiseStd-1) > 0.056 {
+		if std := math.Sqrt(squares / float64(Size(classes, features))); !(math.Abs(std/plan.NoiseStd-1) <= 0.056) {
 			t.Errorf("noise of standard deviation %v, planned %v", std, plan.NoiseStd)
 		}
 		// ω are N(0, 1/scale²): 3,000 of them, a relative standard error of 1.3 %.
@@ -171,7 +171,7 @@ func TestEmbeddingReleasesTheTableAndNoise(t *testing.T) {
 		for _, w := range open.Frequencies.Data {
 			power += float64(w) * float64(w)
 		}
-		if std := math.Sqrt(power / (dim * features)); math.Abs(std*0.7-1) > 0.065 {
+		if std := math.Sqrt(power / (dim * features)); !(math.Abs(std*0.7-1) <= 0.065) {
 			t.Errorf("frequencies of standard deviation %v at a length scale of 0.7, want %v", std, 1/0.7)
 		}
 	})
@@ -284,7 +284,7 @@ func TestBadRecordsAddNothingToTheEmbedding(t *testing.T) {
 		for class := range classes {
 			shares += want[(class+1)*(2*features+1)-1]
 		}
-		if math.Abs(shares-(n-1.)/n) > 1e-12 {
+		if !(math.Abs(shares-(n-1.)/n) <= 1e-12) {
 			t.Errorf("shares sum to %v, want %v", shares, (n-1.)/n)
 		}
 		if slices.Equal(want, without(func(semidebiased.Batch) {})) {
@@ -334,7 +334,7 @@ func TestRowsFollowTheEmbedding(t *testing.T) {
 			x.Data[i] -= 1.5 * n * v
 		}
 	}
-	if after := discrepancy(e, x, classes); after > before/20 {
+	if after := discrepancy(e, x, classes); !(after <= before/20) {
 		t.Errorf("the discrepancy falls from %v to %v only", before, after)
 	}
 	for class := range classes {
@@ -344,7 +344,7 @@ func TestRowsFollowTheEmbedding(t *testing.T) {
 				mean += float64(x.Row(i)[c]) / (n / classes)
 			}
 			// The last outliers take thousands of steps; the other class is 1.5 away.
-			if math.Abs(mean-centre[class][c]) > 0.15 {
+			if !(math.Abs(mean-centre[class][c]) <= 0.15) {
 				t.Errorf("class %d: mean %v at coordinate %d, want %v", class, mean, c, centre[class][c])
 			}
 		}

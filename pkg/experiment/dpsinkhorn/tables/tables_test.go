@@ -126,7 +126,7 @@ func TestTablesSpendTheirBudgets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if plan.Steps != c.Steps || spent.Epsilon > same.epsilon || spent.Epsilon < 0.98*same.epsilon {
+			if plan.Steps != c.Steps || !(spent.Epsilon <= same.epsilon && spent.Epsilon >= 0.98*same.epsilon) {
 				t.Errorf("%s: %s makes %d of %d steps and proves %v of ε = %v", s.Name, l.label, plan.Steps, c.Steps, spent.Epsilon, same.epsilon)
 			}
 		}

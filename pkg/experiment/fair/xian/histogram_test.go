@@ -23,7 +23,7 @@ func TestDiscreteLaplaceHasItsLaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		exact := float64(l.s) / float64(l.t)
-		if exact > rate || exact < rate-1e-6 {
+		if !(exact <= rate && exact >= rate-1e-6) {
 			t.Fatalf("rate %v for %v; want as much or a little less", exact, rate)
 		}
 		r, counts := seeded(1), map[int64]float64{}
@@ -32,7 +32,7 @@ func TestDiscreteLaplaceHasItsLaw(t *testing.T) {
 		}
 		for k := int64(-6); k <= 6; k++ {
 			p := math.Tanh(rate/2) * math.Exp(-math.Abs(float64(k))*rate)
-			if got := counts[k] / n; math.Abs(got-p) > 5*math.Sqrt(p*(1-p)/n) {
+			if got := counts[k] / n; !(math.Abs(got-p) <= 5*math.Sqrt(p*(1-p)/n)) {
 				t.Errorf("rate %v: P(%d) = %v, want %v", rate, k, got, p)
 			}
 		}
@@ -97,7 +97,7 @@ func TestHistogramMovesByTwo(t *testing.T) {
 			}
 		}
 	}
-	if math.Abs(most-2) > 1e-4 { // shares are at least leastWeight
+	if !(math.Abs(most-2) <= 1e-4) { // shares are at least leastWeight
 		t.Errorf("one record moves the counts by %v in all, want 2", most)
 	}
 }
@@ -122,7 +122,7 @@ func TestCountsHaveTheirNoise(t *testing.T) {
 			}
 		}
 	}
-	if n, p := 12_800., math.Tanh(epsilon/4); math.Abs(zeros/n-p) > 5*math.Sqrt(p*(1-p)/n) {
+	if n, p := 12_800., math.Tanh(epsilon/4); !(math.Abs(zeros/n-p) <= 5*math.Sqrt(p*(1-p)/n)) {
 		t.Errorf("%v of the counts have no noise, want %v", zeros/n, p)
 	}
 }
@@ -132,7 +132,7 @@ func TestCountsHaveTheirNoise(t *testing.T) {
 func TestNearestDistribution(t *testing.T) {
 	shares := []float64{0.5, -0.3, 0.5, -0.1, 0.4}
 	got := distribution(slices.Clone(shares))
-	if math.Abs(floats.Sum(got)-1) > 1e-15 || floats.Min(got) < 0 {
+	if !(math.Abs(floats.Sum(got)-1) <= 1e-15 && floats.Min(got) >= 0) {
 		t.Fatalf("%v is no distribution", got)
 	}
 	// Cumulated: 0.5, 0.2, 0.7, 0.6, 1. Two descents, of 0.3 and 0.1, are met half way.
@@ -146,7 +146,7 @@ func TestNearestDistribution(t *testing.T) {
 		for i := range shares {
 			shares[i] = r.NormFloat64()
 		}
-		if got := distribution(shares); floats.Min(got) < 0 || math.Abs(floats.Sum(got)-1) > 1e-12 {
+		if got := distribution(shares); !(floats.Min(got) >= 0 && math.Abs(floats.Sum(got)-1) <= 1e-12) {
 			t.Fatalf("noise makes %v", got)
 		}
 	}

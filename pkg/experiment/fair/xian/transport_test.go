@@ -43,7 +43,7 @@ func TestBarycentreByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(tr.Cost-c.cost) > 1e-9 || apart(tr) > 2*c.radius+1e-9 {
+		if !(math.Abs(tr.Cost-c.cost) <= 1e-9 && apart(tr) <= 2*c.radius+1e-9) {
 			t.Errorf("β = %v costs %v with groups %v apart; want %v", c.radius, tr.Cost, apart(tr), c.cost)
 		}
 		for a := range c.moved {
@@ -65,10 +65,10 @@ func TestTransportKeepsItsRadius(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if apart(tr) > 2*radius+1e-9 {
+		if !(apart(tr) <= 2*radius+1e-9) {
 			t.Errorf("β = %v leaves the groups %v apart", radius, apart(tr))
 		}
-		if tr.Cost > before+1e-12 {
+		if !(tr.Cost <= before+1e-12) {
 			t.Errorf("β = %v costs %v, more than the smaller one before", radius, tr.Cost)
 		}
 		before = tr.Cost
@@ -79,11 +79,11 @@ func TestTransportKeepsItsRadius(t *testing.T) {
 		for _, q := range quantiles(a, b) {
 			square += q.mass * math.Pow(float64(q.a-q.b)*width, 2)
 		}
-		if want := h.Weights[0] * h.Weights[1] * square; tr.Cost < want-1e-9 || tr.Cost > want+width*width/4 {
+		if want := h.Weights[0] * h.Weights[1] * square; !(tr.Cost >= want-1e-9 && tr.Cost <= want+width*width/4) {
 			t.Errorf("the barycentre costs %v, want %v or up to a quarter of a squared bin more", tr.Cost, want)
 		}
 	}
-	if before > 1e-12 {
+	if !(before <= 1e-12) {
 		t.Errorf("groups that are near enough are moved at a cost of %v", before)
 	}
 }
@@ -130,7 +130,7 @@ func TestApplyMovesDistributions(t *testing.T) {
 			}
 		}
 		for i, want := range tr.Moved[a] {
-			if math.Abs(found[i]-want) > 5*math.Sqrt(want*(1-want)/n)+1e-12 {
+			if !(math.Abs(found[i]-want) <= 5*math.Sqrt(want*(1-want)/n)+1e-12) {
 				t.Errorf("group %d: bin %d has %v, want %v", a, i, found[i], want)
 			}
 		}

@@ -74,7 +74,7 @@ func TestCosinesGiveBackWhatTheyKeep(t *testing.T) {
 		c.toPoint(point, image)
 		c.toImage(back, point)
 		for i, v := range image {
-			if math.Abs(float64(v-back[i])) > 1e-5 {
+			if !(math.Abs(float64(v-back[i])) <= 1e-5) {
 				t.Fatalf("%v: a pixel of %v became %v", shape, v, back[i])
 			}
 		}
@@ -91,7 +91,7 @@ func TestCosinesGiveBackWhatTheyKeep(t *testing.T) {
 	for _, v := range c.transform(c.split(image))[0] {
 		sum += v * v
 	}
-	if len(c.waves) != 16 || math.Abs(sum-squares) > 1e-9 {
+	if len(c.waves) != 16 || !(math.Abs(sum-squares) <= 1e-9) {
 		t.Errorf("%d coefficients have the energy %v, the image has %v", len(c.waves), sum, squares)
 	}
 	// The lowest frequencies come first, as far apart in pixels both ways.
@@ -119,7 +119,7 @@ func TestColoursComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, v := range back {
-			if math.Abs(float64(v-colour[i%3])) > 1e-5 {
+			if !(math.Abs(float64(v-colour[i%3])) <= 1e-5) {
 				t.Fatalf("%v became %v", colour, back[:3])
 			}
 		}
@@ -148,7 +148,7 @@ func TestCodesOfImagesAreTheirOwn(t *testing.T) {
 		}
 		for to := range n - 1 {
 			for k, v := range x.Row(to) {
-				if math.Abs(float64(v-all.Row(order[to])[k])) > rounding {
+				if !(math.Abs(float64(v-all.Row(order[to])[k])) <= rounding) {
 					t.Fatalf("image %d has another code in place %d: %v, %v", order[to], to, all.Row(order[to]), x.Row(to))
 				}
 			}

@@ -70,7 +70,7 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 			t.Error(err)
 		}
 		statement, err := r.Statement()
-		if err != nil || statement.Epsilon() > 2 || statement.Epsilon() < 1.99 || statement.Steps != 1 || statement.Research || statement.Relation != privacy.ReplaceOne.String() {
+		if err != nil || !(statement.Epsilon() <= 2 && statement.Epsilon() >= 1.99) || statement.Steps != 1 || statement.Research || statement.Relation != privacy.ReplaceOne.String() {
 			t.Errorf("%+v, %v", statement, err)
 		}
 		for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html"} {

@@ -94,13 +94,13 @@ func TestNeighboursReleaseWithinTheSensitivity(t *testing.T) {
 					squares += (v - their[i]) * (v - their[i])
 				}
 				d := math.Sqrt(squares)
-				if reached = max(reached, d/sensitivity); d > sensitivity*(1+1e-6) {
+				if reached = max(reached, d/sensitivity); !(d <= sensitivity*(1+1e-6)) {
 					t.Errorf("degree %s: the releases of %q and %q are %v apart, the sensitivity is %v", degree, name, other, d, sensitivity)
 				}
 			}
 		}
 		// A changed label moves a release as far as anything can.
-		if reached < 0.99 {
+		if !(reached >= 0.99) {
 			t.Errorf("degree %s: neighbours reach %.3f of the sensitivity, and a label alone reaches all of it", degree, reached)
 		}
 	}

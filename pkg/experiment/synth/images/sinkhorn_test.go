@@ -52,7 +52,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 			}
 		}
 		statement, err := whole.Statement()
-		if err != nil || statement.Epsilon() > 2 || statement.Epsilon() < 1.9 || statement.Steps != 20 || statement.Sampler != "FixedSize(8) of 40 records" && classes {
+		if err != nil || !(statement.Epsilon() <= 2 && statement.Epsilon() >= 1.9) || statement.Steps != 20 || statement.Sampler != "FixedSize(8) of 40 records" && classes {
 			t.Errorf("%+v, %v", statement, err)
 		}
 		report := string(experimenttest.Read(t, whole, synth.ReportFile+".md"))
@@ -81,7 +81,7 @@ func TestATrainingMakesImagesOfTheirClasses(t *testing.T) {
 	more := trained("steps", "250", "batch", "16", "generated", "8", "learning_rate", "0.02")
 	r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "inf", more...)), 0)
 	d, err := Diagnose(t.Context(), r, "")
-	if err != nil || d.Synthetic < 0.95 || d.Classes > 0.05 || d.Distance > 0.2 {
+	if err != nil || !(d.Synthetic >= 0.95 && d.Classes <= 0.05 && d.Distance <= 0.2) {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
@@ -155,7 +155,7 @@ func TestNeighboursAreWithinTheSensitivityOfAStep(t *testing.T) {
 			worst = max(worst, math.Sqrt(squares)/plan.Sensitivity.Value)
 		}
 	}
-	if worst > 1+1e-5 || worst < 0.999 {
+	if !(worst <= 1+1e-5 && worst >= 0.999) {
 		t.Errorf("neighbours are up to %v times the sensitivity apart", worst)
 	}
 }

@@ -67,7 +67,7 @@ func TestNoNeighbourMovesTheReleaseFurther(t *testing.T) {
 				furthest = max(furthest, math.Sqrt(squares))
 			}
 		}
-		if s := l.Sensitivity(); furthest > s.Value || furthest < s.Value*(1-1e-9) || s.Relation != privacy.ReplaceOne || s.PerRecord {
+		if s := l.Sensitivity(); !(furthest <= s.Value && furthest >= s.Value*(1-1e-9)) || s.Relation != privacy.ReplaceOne || s.PerRecord {
 			t.Errorf("weights %v: neighbours are up to %v apart, stated is %+v", weights, furthest, s)
 		}
 	}
@@ -117,7 +117,7 @@ func TestProjectionOnShares(t *testing.T) {
 		got := slices.Clone(test.from)
 		project(got, 1)
 		for i, v := range got {
-			if math.Abs(v-test.want[i]) > 1e-12 {
+			if !(math.Abs(v-test.want[i]) <= 1e-12) {
 				t.Errorf("%v goes to %v, want %v", test.from, got, test.want)
 			}
 		}
@@ -131,14 +131,14 @@ func TestProjectionOnShares(t *testing.T) {
 		to, sum, shift := slices.Clone(from), 0.0, math.NaN()
 		project(to, 1)
 		for i, v := range to {
-			if sum += v; v > 0 {
-				if d := from[i] - v; !math.IsNaN(shift) && math.Abs(d-shift) > 1e-9 {
+			if sum += v; !(v <= 0) {
+				if d := from[i] - v; !math.IsNaN(shift) && !(math.Abs(d-shift) <= 1e-9) {
 					t.Fatalf("%v goes to %v: values above 0 are not shifted alike", from, to)
 				}
 				shift = from[i] - v
 			}
 		}
-		if math.Abs(sum-1) > 1e-9 || slices.Min(to) < 0 {
+		if !(math.Abs(sum-1) <= 1e-9 && slices.Min(to) >= 0) {
 			t.Fatalf("%v goes to %v", from, to)
 		}
 	}
@@ -202,12 +202,12 @@ func TestRepairedTablesAreSharesThatAgree(t *testing.T) {
 			for side, found := range [][]float64{a, b} {
 				column := []int{of.A, of.B}[side]
 				for g, v := range found {
-					if math.Abs(v-r.Groups[column][g]) > 1e-2 {
+					if !(math.Abs(v-r.Groups[column][g]) <= 1e-2) {
 						t.Errorf("pair %d: group %d of column %d has share %v, the column %v", p, g, column, v, r.Groups[column][g])
 					}
 				}
 			}
-			if slices.Min(table) < 0 || a[0] != 0 || b[0] != 0 {
+			if !(slices.Min(table) >= 0) || a[0] != 0 || b[0] != 0 {
 				t.Errorf("pair %d has negative or impossible shares", p)
 			}
 		}
@@ -217,13 +217,13 @@ func TestRepairedTablesAreSharesThatAgree(t *testing.T) {
 				groups[l.Columns[j].Groups[code]] += v
 			}
 			for g, v := range groups {
-				if math.Abs(v-r.Groups[j][g]) > 1e-9 {
+				if !(math.Abs(v-r.Groups[j][g]) <= 1e-9) {
 					t.Errorf("column %d: the codes of group %d have share %v, the group %v", j, g, v, r.Groups[j][g])
 				}
 			}
 		}
 	}
-	if d := Mean(truth.Compare(exact).Pairs); d > 2e-3 {
+	if d := Mean(truth.Compare(exact).Pairs); !(d <= 2e-3) {
 		t.Errorf("without noise the repaired tables are %v from the rows'", d)
 	}
 	// Repair takes noise off. Of a noisy table left as it is, negative shares and all,
@@ -233,14 +233,14 @@ func TestRepairedTablesAreSharesThatAgree(t *testing.T) {
 		of := l.Tables[4+p]
 		raw += 0.4 * std / of.Weight * float64(of.Rows*of.Cols) / float64(n) / float64(len(noisy.Pairs))
 	}
-	if d := Mean(truth.Compare(noisy).Pairs); d > raw/2 {
+	if d := Mean(truth.Compare(noisy).Pairs); !(d <= raw/2) {
 		t.Errorf("repaired tables are %v from the rows', those as released %v", d, raw)
 	}
 }
 
 func TestExponential(t *testing.T) {
 	for x := float32(-20); x <= 0; x += 0.01 {
-		if got, want := float64(exp(x)), math.Exp(float64(x)); math.Abs(got/want-1) > 1e-4 {
+		if got, want := float64(exp(x)), math.Exp(float64(x)); !(math.Abs(got/want-1) <= 1e-4) {
 			t.Fatalf("exp(%v) is %v, want %v", x, got, want)
 		}
 	}
@@ -258,7 +258,7 @@ func TestCramer(t *testing.T) {
 		{[]float64{0.4, 0.1, 0.1, 0.4}, 2, 2, 0.6}, // |φ| = (0.16−0.01)/0.25
 		{[]float64{1, 0, 0, 0}, 2, 2, 0},
 	} {
-		if got := cramer(test.table, test.rows, test.cols); math.Abs(got-test.want) > 1e-12 {
+		if got := cramer(test.table, test.rows, test.cols); !(math.Abs(got-test.want) <= 1e-12) {
 			t.Errorf("V of %v is %v, want %v", test.table, got, test.want)
 		}
 	}

@@ -40,14 +40,14 @@ func TestRowsHaveTheTablesTheyWereFittedTo(t *testing.T) {
 		c := truth.Compare(found)
 		// Samples of a law differ from it: 24 cells of 100 rows by about 0.2.
 		limit := map[int]float64{100: 0.25, 4000: 0.02, 30_000: 0.02}[count]
-		if len(made[0]) != count || Mean(c.Pairs) > limit {
+		if len(made[0]) != count || !(Mean(c.Pairs) <= limit) {
 			t.Errorf("%d rows asked, %d made, %v from the tables; want at most %v", count, len(made[0]), Mean(c.Pairs), limit)
 		}
 		if slices.Min(made[0]) == 0 {
 			t.Error("a missing value was made where none can be")
 		}
 	}
-	if last > 0.02 {
+	if !(last <= 0.02) {
 		t.Errorf("the fit ends at a distance of %v", last)
 	}
 	// The column that follows another one still does, in nearly all rows.
@@ -103,7 +103,7 @@ func TestColumnsThatRepeatEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Independent columns would be at 0.4; 64 cells of 2000 rows differ by 0.06 by chance.
-	if d := Mean(r.Compare(found).Pairs); sought > 0.15 || sought > best || d > 0.02 {
+	if d := Mean(r.Compare(found).Pairs); !(sought <= 0.15 && sought <= best && d <= 0.02) {
 		t.Errorf("the fit ends at a distance of %v, a larger sample is at %v", sought, d)
 	}
 }

@@ -40,7 +40,7 @@ func TestATrainingLearnsItsClasses(t *testing.T) {
 	if told, err := training.Tell(); err != nil || !(told[lossName] < first) || !(told["moved"] > 0.1) {
 		t.Errorf("from a loss of %v to %v, %v", first, told, err)
 	}
-	if f := m.Frequencies(); math.Abs(f[1]-0.75) > 0.02 {
+	if f := m.Frequencies(); !(math.Abs(f[1]-0.75) <= 0.02) {
 		t.Errorf("frequencies of %v", f)
 	}
 	for class := range 2 {
@@ -57,7 +57,7 @@ func TestATrainingLearnsItsClasses(t *testing.T) {
 		}
 		wide := math.Sqrt(squares[1] - sum[1]*sum[1])
 		// One law for both classes would be at 0.175, and nothing spread is 0 wide.
-		if math.Abs(sum[0]-(float64(class)*0.7-0.35)) > 0.12 || math.Abs(sum[1]) > 0.1 || math.Abs(wide/0.25-1) > 0.4 {
+		if !(math.Abs(sum[0]-(float64(class)*0.7-0.35)) <= 0.12 && math.Abs(sum[1]) <= 0.1 && math.Abs(wide/0.25-1) <= 0.4) {
 			t.Errorf("class %d is at %v, and %v wide", class, sum, wide)
 		}
 	}
@@ -79,7 +79,7 @@ func TestStepsArePlannedFromTheBudget(t *testing.T) {
 		return float64(s.Epsilon())
 	}
 	steps := plan.Steps
-	if steps < 10 || epsilon(steps) > 1 || epsilon(steps+max(1, steps/100)) < 1 {
+	if steps < 10 || !(epsilon(steps) <= 1 && epsilon(steps+max(1, steps/100)) >= 1) {
 		t.Errorf("%d steps have ε = %v, 1 %% more have %v; the budget is 1", steps, epsilon(steps), epsilon(steps+max(1, steps/100)))
 	}
 	for want, change := range map[string]func(*Method){
@@ -125,14 +125,14 @@ func TestFrequenciesOfATally(t *testing.T) {
 	}
 	y.add([]float64{10, 5, -3, -2})
 	f := y.frequencies()
-	if f[0] <= 0.25 || f[0] >= 1 || f[2] < 0 || f[3] >= 0.25 || math.Abs(f[0]+f[1]+f[2]+f[3]-1) > 1e-12 {
+	if !(f[0] > 0.25 && f[0] < 1 && f[2] >= 0 && f[3] < 0.25 && math.Abs(f[0]+f[1]+f[2]+f[3]-1) <= 1e-12) {
 		t.Errorf("after a step %v", f)
 	}
 	for range 10_000 {
 		y.add([]float64{1, 2, 3, 4})
 	}
 	for k, v := range y.frequencies() {
-		if math.Abs(v-float64(k+1)/10) > 1e-3 {
+		if !(math.Abs(v-float64(k+1)/10) <= 1e-3) {
 			t.Errorf("class %d is %v", k, v)
 		}
 	}
@@ -157,14 +157,14 @@ func TestClassesAreDrawnByTheirFrequencies(t *testing.T) {
 			all[class]++
 		}
 		for k, v := range f {
-			if math.Abs(counts[k]-v*n) >= 1+1e-9 {
+			if !(math.Abs(counts[k]-v*n) < 1+1e-9) {
 				t.Fatalf("of %d there are %v of class %d", n, counts[k], k)
 			}
 		}
 	}
 	// 6 standard deviations of a frequency of ½: a false alarm in 10⁸ seeds.
 	for k, v := range f {
-		if math.Abs(first[k]/draws-v) > 6*0.5/math.Sqrt(draws) || math.Abs(all[k]/draws/n-v) > 6*0.5/math.Sqrt(draws) {
+		if !(math.Abs(first[k]/draws-v) <= 6*0.5/math.Sqrt(draws) && math.Abs(all[k]/draws/n-v) <= 6*0.5/math.Sqrt(draws)) {
 			t.Errorf("class %d is drawn %v of the times, first %v", k, all[k]/draws/n, first[k]/draws)
 		}
 	}

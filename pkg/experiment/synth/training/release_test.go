@@ -56,10 +56,10 @@ func TestNeighboursAreWithinTheSensitivityOfAStep(t *testing.T) {
 				}
 			}
 		}
-		if worst > 1+1e-5 || worst < 0.99 {
+		if !(worst <= 1+1e-5 && worst >= 0.99) {
 			t.Errorf("%d classes: neighbours are up to %v times the sensitivity apart", classes, worst)
 		}
-		if want := counted / math.Sqrt(1+counted*counted); classes > 1 && math.Abs(byLabel-want) > 1e-5 {
+		if want := counted / math.Sqrt(1+counted*counted); classes > 1 && !(math.Abs(byLabel-want) <= 1e-5) {
 			t.Errorf("a label moves the counts by %v of the sensitivity, want %v", byLabel, want)
 		}
 	}
@@ -100,7 +100,7 @@ func TestAStepHasTheStatedNoise(t *testing.T) {
 	m := small(4, func(m *Method) { m.Budget.Epsilon, m.Steps, m.Generated, m.Batch = 1, 300, 8, 5 })
 	records := atRandom(50, 4, rand.New(rand.NewPCG(1, 1)))
 	training, plan := started(t, m, records)
-	if plan.NoiseStd < plan.Sensitivity.Value/10 || plan.Coordinates != 8*2+4 {
+	if !(plan.NoiseStd >= plan.Sensitivity.Value/10) || plan.Coordinates != 8*2+4 {
 		t.Fatalf("%+v", plan)
 	}
 	x := semidebiased.Batch{Points: transport.NewPoints(8, 2), Labels: make([]int, 8)}
@@ -134,7 +134,7 @@ func TestAStepHasTheStatedNoise(t *testing.T) {
 			squares, count = squares+v*v*m.weight()*m.weight(), count+1
 		}
 	}
-	if std := math.Sqrt(squares / float64(count)); math.Abs(std/plan.NoiseStd-1) > 0.05 || count != 6000 {
+	if std := math.Sqrt(squares / float64(count)); !(math.Abs(std/plan.NoiseStd-1) <= 0.05) || count != 6000 {
 		t.Errorf("%d numbers with noise of %v, stated is %v", count, std, plan.NoiseStd)
 	}
 	if _, _, err := training.Gradient(plan.Steps, x); err == nil {
