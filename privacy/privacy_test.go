@@ -45,6 +45,31 @@ func TestPlansAtTheLimitsKeepTheirBudget(t *testing.T) {
 	}
 }
 
+// Noise that is short of what proves the budget by some of its last digits is widened until it
+// does; by more, it is an error.
+func TestNoiseIsWidenedUntilItProvesTheBudget(t *testing.T) {
+	p, err := Calibrate(example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := p
+	short.NoiseStd *= 1 - 1e-5
+	if r, err := (accountant.Tightest{}).Epsilon(short.Event(), p.Sensitivity.Relation, p.Budget.Delta); err != nil || !(r.Epsilon > p.Budget.Epsilon) {
+		t.Fatalf("the plan that is short proves %v, %v", r.Epsilon, err)
+	}
+	q, err := short.proved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := (accountant.Tightest{}).Epsilon(q.Event(), q.Sensitivity.Relation, q.Budget.Delta); err != nil || !(r.Epsilon <= p.Budget.Epsilon && q.NoiseStd <= p.NoiseStd*(1+1e-4)) {
+		t.Errorf("noise %v, of a plan with %v, proves %v (%v)", q.NoiseStd, p.NoiseStd, r.Epsilon, err)
+	}
+	short.NoiseStd /= 1e6
+	if _, err := short.proved(); err == nil || !strings.Contains(err.Error(), "no noise proves ε = 2") {
+		t.Errorf("a plan without noise to speak of is proved: %v", err)
+	}
+}
+
 func TestCalibratedPlansKeepTheirBudget(t *testing.T) {
 	for name, change := range map[string]func(*Plan){
 		"one release":   func(*Plan) {},
@@ -385,6 +410,10 @@ func TestInfiniteBudgetAddsNothingAndClaimsNothing(t *testing.T) {
 	s, err := p.Statement(noise.Seeded(4), nil)
 	if err != nil || !math.IsInf(float64(s.Epsilon()), 1) {
 		t.Errorf("it claims ε = %v, %v", s.Epsilon(), err)
+	}
+	if len(s.Claims) != 1 || s.Claims[0].Note != "no noise, no privacy" || s.Sensitivity.Value != 0 || s.NoiseStd != 0 || s.Research ||
+		!strings.HasPrefix(s.Mechanism, "none") || !strings.HasPrefix(s.Randomness, "none") {
+		t.Errorf("of a release without noise it says\n%v", s)
 	}
 	if _, ok := p.Event().(accountant.NonPrivate); !ok {
 		t.Errorf("its event is %v", p.Event())

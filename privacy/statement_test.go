@@ -46,6 +46,9 @@ func TestStatementSaysBothClaims(t *testing.T) {
 	if !(s.Epsilon() >= 1.9) {
 		t.Errorf("ε = %v; the published claim must not count as proved", s.Epsilon())
 	}
+	if s.NoiseMultiplier != p.NoiseMultiplier() || !(s.NoiseMultiplier > 0) || s.NoiseStd != p.NoiseStd || s.Steps != p.Steps || s.Sensitivity != p.Sensitivity {
+		t.Errorf("the statement is not that of the plan:\n%v", s)
+	}
 	for _, want := range []string{"as proved", "as published", "replace", "not covered", "tuning", "research run", "a mean", "the test"} {
 		if !strings.Contains(s.String(), want) {
 			t.Errorf("the statement does not say %q:\n%s", want, s)

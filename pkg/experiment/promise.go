@@ -148,12 +148,11 @@ const SettingsLeftOut = "the choice of settings: presets were chosen by runs on 
 // LeftOut is what a promise about a data set's private records leaves out: these lines,
 // and what every promise leaves out.
 func LeftOut(name string, lines ...string) []string {
-	all := append(slices.Clone(lines),
-		fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", name),
-		TimeLeftOut,
-		SettingsLeftOut)
+	all := slices.Clone(lines)
 	if source, err := dataset.Registry.Lookup(name); err == nil && source.Public() {
-		all = slices.Insert(all, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction", name))
+		all = slices.Insert(all, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction, and no ledger counts runs on it", name))
+	} else {
+		all = append(all, fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", name))
 	}
-	return all
+	return append(all, TimeLeftOut, SettingsLeftOut)
 }

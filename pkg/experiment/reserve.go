@@ -106,10 +106,14 @@ func (p Payment) Commit(ctx context.Context) error {
 	if p.where == "" {
 		return nil
 	}
-	return p.open(func(l *ledger.Ledger) error {
+	err := p.open(func(l *ledger.Ledger) error {
 		_, err := l.Commit(ctx, p.reservation.Dataset, p.reservation.ID)
 		return err
 	})
+	if err != nil {
+		return fmt.Errorf("the run's releases are made and paid for, and the ledger could not note that they are all: %w", err)
+	}
+	return nil
 }
 
 // open opens the ledger for a moment: a run takes hours, its two entries do not.

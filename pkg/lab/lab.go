@@ -236,7 +236,7 @@ func settled(ctx context.Context, r *run.Run, done error) error {
 	case state == run.Failed:
 		return r.Failure()
 	case state != run.Finished:
-		return fmt.Errorf("%s is %s; execute the cell again to continue it", r.ID, state)
+		return errors.Join(fmt.Errorf("%s is %s; execute the cell again to continue it", r.ID, state), r.Writable())
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (s *Swept) Wait() *Swept {
 	for i, r := range s.Runs {
 		err := r.Failure()
 		if state, no := r.State(); err == nil && (no != nil || state != run.Finished) {
-			err = cmp.Or(no, fmt.Errorf("it is %s, as what computed it has ended; the same sweep continues it", state))
+			err = cmp.Or(no, errors.Join(fmt.Errorf("it is %s, as what computed it has ended; the same sweep continues it", state), r.Writable()))
 		}
 		if err != nil {
 			viz.Show(fmt.Errorf("%s: %w", s.Labels[i], err))

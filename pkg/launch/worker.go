@@ -192,6 +192,7 @@ func (w *worker) failure(r *run.Run, state run.State, exit error) error {
 	if reason == nil {
 		reason = errors.New("it said that all is well")
 	}
+	reason = errors.Join(reason, r.Writable())
 	tail := logTail(r.LogPath(), w.log)
 	if tail == "" {
 		tail = "(nothing)"

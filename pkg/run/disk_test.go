@@ -101,9 +101,20 @@ func fillDisk(dir string) error {
 		return err
 	}
 
+	limit.Cur = 1 << 10
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	if err := r.Writable(); err == nil || !strings.Contains(err.Error(), "start the run again") {
+		return fmt.Errorf("expected an error that says why nothing can be written, found %v", err)
+	}
+
 	// Space is made: all that waited is written, and the run goes on.
 	limit.Cur = unix.RLIM_INFINITY
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	if err := errors.Join(r.Writable(), noTemporary(r.Dir)); err != nil {
 		return err
 	}
 	if err := errors.Join(r.Checkpoint(2, sized(1<<20, 'b')), r.Once("release after", [32]byte{1})); err != nil {

@@ -178,6 +178,11 @@ func (r *Run) Failure() error {
 	return &FailedError{r.ID, f.Error}
 }
 
+// Writable says why nothing can be written to the run's folder, nil if something can. What
+// computes a run on a full disk cannot write down why it ends: it looks as if it had been
+// interrupted.
+func (r *Run) Writable() error { return explain(r.Dir, whole.Writable(r.Dir)) }
+
 // FailedError says why a run failed.
 type FailedError struct{ ID, Why string }
 

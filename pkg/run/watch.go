@@ -156,7 +156,7 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	case last.State == Failed:
 		return Result{}, r.Failure()
 	case last.State == Interrupted:
-		return Result{}, fmt.Errorf("run: %s was interrupted; start it again to go on from its last checkpoint (%s may say why)", r.ID, r.LogPath())
+		return Result{}, errors.Join(fmt.Errorf("run: %s was interrupted; start it again to go on from its last checkpoint (%s may say why)", r.ID, r.LogPath()), r.Writable())
 	}
 	return Result{}, last.Err
 }

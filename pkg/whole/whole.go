@@ -102,5 +102,6 @@ func Writable(folder string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	_, err = probe.Write(make([]byte, 1<<12)) // a name may find room where no content does
+	return errors.Join(err, probe.Close(), os.Remove(probe.Name()))
 }

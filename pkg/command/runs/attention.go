@@ -155,6 +155,6 @@ func restOf(r *run.Run) (run.Result, error) {
 	case state == run.Failed:
 		return run.Result{}, r.Failure()
 	default:
-		return run.Result{}, fmt.Errorf("%s is %s, and nobody computes it; `molehill resume %[1]s` does", r.ID, state)
+		return run.Result{}, errors.Join(fmt.Errorf("%s is %s, and nobody computes it; `molehill resume %[1]s` does", r.ID, state), r.Writable())
 	}
 }

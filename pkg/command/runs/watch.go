@@ -74,7 +74,7 @@ func Watch(cmd *cobra.Command, r *run.Run) error {
 	case state == run.Failed:
 		return withReceipt(r, r.Failure())
 	case state == run.Interrupted:
-		return fmt.Errorf("%s was interrupted; the same command continues it", r.ID)
+		return errors.Join(fmt.Errorf("%s was interrupted; the same command continues it", r.ID), r.Writable())
 	}
 	return nil
 }
