@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -85,6 +86,22 @@ func TestAView(t *testing.T) {
 		v, err := Look(file(c.kind, c.value...))
 		if err != nil || v.Kind != c.kind[1:] || !slices.Equal(v.Shape, []int{1}) || v.At(0) != c.want {
 			t.Errorf("%s: %v of type %q and shape %v, %v; want %v", c.kind, v.At(0), v.Kind, v.Shape, err, c.want)
+		}
+		if text, whole := v.Whole(0); whole != !strings.Contains(c.kind, "f") || whole && text != strconv.FormatFloat(c.want, 'f', -1, 64) {
+			t.Errorf("%s: spelled %q, as a whole number: %v; want %v", c.kind, text, whole, c.want)
+		}
+	}
+	for kind, want := range map[string]string{"<u8": "18446744073709551615", "<i8": "-9007199254740993"} { // a float64 has one less of the second
+		value := []byte{255, 255, 255, 255, 255, 255, 255, 255}
+		if kind == "<i8" {
+			value[6], value[0] = 223, 255
+		}
+		v, err := Look(file(kind, value...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := v.Whole(0); text != want {
+			t.Errorf("%s: spelled %s, want %s", kind, text, want)
 		}
 	}
 	for _, kind := range []string{">f4", "<c8", "|O", "<f2"} {

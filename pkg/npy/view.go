@@ -68,7 +68,21 @@ func Look(data []byte) (View, error) {
 	return v, nil
 }
 
-// At returns value i, row-major.
+// Whole spells value i where values are whole numbers, with all digits: those of eight
+// bytes may have more than a float64 keeps.
+func (v View) Whole(i int) (text string, whole bool) {
+	switch v.Kind {
+	case "f4", "f8":
+		return "", false
+	case "u8":
+		return strconv.FormatUint(binary.LittleEndian.Uint64(v.Data[i*v.size:]), 10), true
+	case "i8":
+		return strconv.FormatInt(int64(binary.LittleEndian.Uint64(v.Data[i*v.size:])), 10), true
+	}
+	return strconv.Itoa(int(v.At(i))), true
+}
+
+// At returns value i, row-major, rounded to a float64.
 func (v View) At(i int) float64 {
 	b, order := v.Data[i*v.size:], binary.LittleEndian
 	switch v.Kind {

@@ -33,7 +33,17 @@ type npzColumn struct {
 	width, column int
 }
 
-func (c npzColumn) at(row int) float64 { return c.of.At(row*c.width + c.column) }
+// at spells a value; "" is a missing one, for which NumPy has NaN.
+func (c npzColumn) at(row int) string {
+	i := row*c.width + c.column
+	if text, whole := c.of.Whole(i); whole {
+		return text
+	}
+	if v := c.of.At(i); !math.IsNaN(v) {
+		return spell(v, 64)
+	}
+	return ""
+}
 
 func openNPZ(path string) (Source, error) {
 	archive, err := zip.OpenReader(path)
@@ -118,9 +128,7 @@ func (s *npzSource) Read() ([]string, error) {
 		return nil, io.EOF
 	}
 	for j, column := range s.columns {
-		if s.row[j] = ""; !math.IsNaN(column.at(s.at)) { // which is how NumPy has missing values
-			s.row[j] = spell(column.at(s.at), 64)
-		}
+		s.row[j] = column.at(s.at)
 	}
 	s.at++
 	return s.row, nil
