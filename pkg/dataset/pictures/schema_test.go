@@ -53,7 +53,7 @@ func TestASchemaIsReadAndConfirmed(t *testing.T) {
 func TestBadSchemasAreRefused(t *testing.T) {
 	for change, want := range map[string]string{
 		`"name": "photos"|"name": "Photos!"`: "lower-case", `"height": 32|"height": 0`: "2 to 1024", `"width": 24|"width": 100000`: "2 to 1024",
-		`"channels": 3|"channels": 4`: "1 for grey", `"crop"|"squash"`: "expected one of", `"fit"|"fits"`: "unknown field",
+		`"channels": 3|"channels": 4`: "1 for grey", `"crop"|"squash"`: "expected one of", `"fit"|"fits"`: "no schema has a field",
 		`"dog"|"Cat"`: "more than case", `"dog"|"../x"`: "name of a folder", `"dog"|""`: "name of a folder", `"dog"|".x"`: "name of a folder", `"dog"|"a/b"`: "name of a folder", `"dog"|"a\u0000"`: "name of a folder",
 		`["cat", "dog"]|[]`: "0 classes", `{"name": "photos"|[]{"name": "photos"`: "as JSON", `"public": false}}|"public": false}} x`: "more text",
 	} {

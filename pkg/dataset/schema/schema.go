@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -110,24 +111,63 @@ func (e *repeatedError) Error() string {
 	return fmt.Sprintf("field %q stands twice in one object: leave one", e.name)
 }
 
-// describe says in which line an error of the syntax is.
+// describe says what is wrong with a text, in which line, and what to do.
 func describe(text []byte, err error) error {
-	at := int64(-1)
+	line := func(at int64) int {
+		return 1 + bytes.Count(text[:max(0, min(at, int64(len(text))))], []byte("\n"))
+	}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	var repeated *repeatedError
+	unknown, isUnknown := strings.CutPrefix(err.Error(), "json: unknown field ") // an error of no type
 	switch {
 	case errors.As(err, &repeated):
-		at = repeated.at
+		return fmt.Errorf("line %d: %w", line(repeated.at), err)
 	case errors.As(err, &syntax):
-		at = syntax.Offset
+		return fmt.Errorf("line %d is no JSON: %w (names and texts stand in double quotes, and a comma between two entries)", line(syntax.Offset), err)
 	case errors.As(err, &kind):
-		at = kind.Offset
+		return fmt.Errorf("line %d: field %q has %s, where %s is expected", line(kind.Offset), kind.Field, found(kind.Value), expected(kind.Type))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		if len(bytes.TrimSpace(text)) == 0 {
+			return errors.New("it is empty")
+		}
+		return errors.New("it ends too early: a double quote, a bracket or a brace is missing, or the rest of the file")
+	case isUnknown:
+		return fmt.Errorf("no schema has a field %s; correct or remove it", unknown)
 	}
-	if at < 0 || at > int64(len(text)) {
-		return err
+	return err
+}
+
+// found is what encoding/json calls a value, in words.
+func found(value string) string {
+	switch value {
+	case "bool":
+		return "true or false"
+	case "string":
+		return "a text"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "number":
+		return "a number"
 	}
-	return fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), err)
+	return "the " + value // a number that the type cannot have
+}
+
+// expected is what JSON has for a type, in words.
+func expected(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text in double quotes"
+	case reflect.Slice, reflect.Array:
+		return "a list in brackets"
+	case reflect.Struct, reflect.Map:
+		return "an object in braces"
+	}
+	return "a number"
 }
 
 // Encode writes a schema as people edit it.

@@ -6,33 +6,42 @@ import (
 )
 
 type known struct {
-	Name string `json:"name"`
+	Name  string    `json:"name"`
+	Range []float64 `json:"range,omitempty"`
+	Shape struct {
+		Flat bool `json:"flat"`
+	} `json:"shape,omitzero"`
 }
 
 func TestASchemaIsReadAsItIsWritten(t *testing.T) {
 	var b strings.Builder
-	if err := Encode(&b, known{"a<b"}); err != nil {
+	if err := Encode(&b, known{Name: "a<b"}); err != nil {
 		t.Fatal(err)
 	}
 	var back known
 	if err := Decode(strings.NewReader("\ufeff"+b.String()), &back); err != nil || back.Name != "a<b" || b.String() != "{\n  \"name\": \"a<b\"\n}\n" {
-		t.Errorf("%q became %q, %v", b.String(), back, err)
+		t.Errorf("%q became %v, %v", b.String(), back, err)
 	}
 }
 
 func TestMistakesOfAFileAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"{\n\n\"name\": 3}":                   "line 3",
-		"{\n\"name\" \"x\"}":                  "line 2",
-		`{"nmae": "x"}`:                       "nmae",
+		"{\n\n\"name\": 3}":                   `line 3: field "name" has a number, where a text in double quotes is expected`,
+		"{\n\"name\" \"x\"}":                  "line 2 is no JSON",
+		`{"nmae": "x"}`:                       `no schema has a field "nmae"`,
+		`{"range": [1, "x"]}`:                 `field "range" has a text, where a number is expected`,
+		`{"range": 1}`:                        `field "range" has a number, where a list in brackets is expected`,
+		`{"shape": [1]}`:                      `field "shape" has a list, where an object in braces is expected`,
+		`{"shape": {"flat": 1}}`:              `field "shape.flat" has a number, where true or false is expected`,
 		`{"name": "x"} y`:                     "more text",
-		``:                                    "EOF",
+		" \n":                                 "it is empty",
 		"{\"name\": \"x\",\n\"NAME\": \"y\"}": "line 2: field \"NAME\" stands twice",
 		`{"name": [[{"a": {}, "a": 1}]]}`:     `"a" stands twice`,
-		`{"name": [1, {"a": 1}, {"a": 2}]}`:   "cannot unmarshal",
+		`{"name": [1, {"a": 1}, {"a": 2}]}`:   "has a list",
 		strings.Repeat(" ", Max+1):            "more than",
 		strings.Repeat("[", Max-1):            "deeper than any",
-		`{"name": "` + strings.Repeat("x", 9): "EOF",
+		`{"name": "` + strings.Repeat("x", 9): "ends too early",
+		`{"name": "x"`:                        "ends too early",
 	} {
 		var into known
 		if err := Decode(strings.NewReader(text), &into); err == nil || !strings.Contains(err.Error(), want) {

@@ -180,7 +180,7 @@ func TestASchemaSaysWhatIsWrongWithIt(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"name":"a","colums":[]}`: "colums", `{"name":`: "EOF", "{\n\n\"name\": 3}": "line 3", `{"name":"a","columns":[{"name":"x","kind":"exclude"}]} {}`: "", "": "EOF",
+		`{"name":"a","colums":[]}`: "colums", `{"name":`: "ends too early", "{\n\n\"name\": 3}": "line 3", `{"name":"a","columns":[{"name":"x","kind":"exclude"}]} {}`: "", "": "it is empty",
 	} {
 		if _, err := DecodeSchema(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want an error with %q, found %v", text, want, err)
