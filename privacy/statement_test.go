@@ -61,8 +61,6 @@ func TestStatementSaysBothClaims(t *testing.T) {
 	}
 }
 
-// Being in a Poisson batch may move a coupled query as far as any two answers
-// are apart, of which replace-one says nothing.
 // A δ of one over the number of records allows a method that publishes one of
 // them outright: a statement must say so, and not of a small one.
 func TestStatementSaysThatADeltaIsLarge(t *testing.T) {
@@ -86,6 +84,8 @@ func TestStatementSaysThatADeltaIsLarge(t *testing.T) {
 	}
 }
 
+// Being in a Poisson batch may move a coupled query as far as any two answers
+// are apart, of which replace-one says nothing.
 func TestPoissonSamplesUnderReplaceOneAskForSumsOverRecords(t *testing.T) {
 	p := Plan{
 		Sensitivity: Sensitivity{Value: 2, Relation: ReplaceOne, Query: "a coupled gradient"},

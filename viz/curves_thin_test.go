@@ -94,8 +94,8 @@ func TestIntervalsReachTheEndOfALogarithmicAxis(t *testing.T) {
 		}
 		return count
 	}
-	if nothing, narrow := shaded(-0.1), shaded(0.4); nothing < narrow {
-		t.Errorf("%d pixels of a band that reaches below 0, %d of a narrow one", nothing, narrow)
+	if below, narrow := shaded(-0.1), shaded(0.4); narrow == 0 || below <= narrow {
+		t.Errorf("%d pixels of a band that reaches below 0, %d of a narrow one", below, narrow)
 	}
 	f := Dots{Rows: []string{"a", "b"}, Conditions: []string{"c"}, Values: [][]float64{{0.5}, {1.7}}, X: Axis{Max: 1}}
 	p, err := f.illustrate()

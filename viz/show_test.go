@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,16 +140,32 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestSilentElsewhere checks that nothing is drawn or sent outside a notebook.
+// noticed counts how often it is drawn.
+type noticed struct{ drawn *int }
+
+func (noticed) Heading() string       { return "" }
+func (n noticed) PNG(io.Writer) error { *n.drawn++; return nil }
+func (noticed) Save(string) error     { return nil }
+
+// TestSilentElsewhere checks that nothing is drawn outside a notebook, where gonbui sends nothing.
 func TestSilentElsewhere(t *testing.T) {
-	Show(foreign{}, errors.New("unseen"))
-	var live Live
-	live.Update(foreign{})
-	live.Done()
-	p := NewProgress("unseen", 10)
-	p.bar = nil // the test may run on a terminal
-	p.Set(1, "")
-	p.Done()
+	drawn := 0
+	elsewhere := func() {
+		Show(noticed{&drawn}, errors.New("unseen"))
+		var live Live
+		live.Update(noticed{&drawn})
+		live.Done()
+		p := NewProgress("unseen", 10)
+		p.bar = nil // the test may run on a terminal
+		p.Set(1, "")
+		p.Done()
+	}
+	if elsewhere(); drawn > 0 {
+		t.Errorf("outside a notebook it is drawn %d times", drawn)
+	}
+	if inNotebook(t, elsewhere); drawn != 2 {
+		t.Errorf("in a notebook it is drawn %d times, want one for each of Show and Live", drawn)
+	}
 }
 
 func TestProgressInNotebook(t *testing.T) {

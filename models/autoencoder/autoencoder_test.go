@@ -138,9 +138,12 @@ func TestBadValuesStayBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range decoded[:dim] {
+		if len(decoded) != 2*dim {
+			t.Fatalf("%d pixels of two images", len(decoded))
+		}
+		for i, v := range decoded {
 			if !(v >= 0 && v <= 1) {
-				t.Fatalf("pixel %v", v)
+				t.Fatalf("pixel %d of image %d is %v", i%dim, i/dim, v)
 			}
 		}
 	})

@@ -329,6 +329,53 @@ func TestRoundingCoversWhatCancels(t *testing.T) {
 	})
 }
 
+// Where there is no bias, and positions cancel to their last digits, what products of
+// positions say of the norm is off by more than a thousandth of it, and by less than
+// Rounding. That is as much as sums of Most examples need: of those whose norm and Rounding
+// are clipped to C a sum over n examples of T positions, off by n·T·u of their reaches, is
+// off by 2⁻¹⁰ of C at most.
+func TestRoundingCoversWhatCancelsToNothing(t *testing.T) {
+	const n, positions, channels = 20, 4, 32
+	network := layer.Sequence{
+		layer.Unbiased{Layer: layer.Conv2D{Name: "a", In: channels, Out: channels, Kernel: 1, Stride: 1}},
+		layer.Func(func(x *graph.Node) *graph.Node { return graph.ExpandAxes(graph.ReduceSum(x, 1, 2, 3), 1) }),
+	}
+	rng := rand.New(rand.NewPCG(6, 5))
+	x := make([]float32, n*positions*channels)
+	for k := 0; k < n*positions; k += 2 {
+		for i := range channels {
+			v := float32(rng.NormFloat64())
+			x[k*channels+i], x[(k+1)*channels+i] = v, -v*(1+1e-7*float32(rng.NormFloat64()))
+		}
+	}
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		got, hidden := see(t, b, network, x, []int{positions, 1, channels}, drawn(network, 1)), 0
+		for place := range n {
+			one := make([]float64, n)
+			one[place] = 1
+			v := got.sum(one)
+			norm, said, rounding := math.Sqrt(inner(v, v)), math.Sqrt(max(0, got.squares[place])), got.rounding[place]
+			if !(norm <= said+rounding) {
+				t.Errorf("%d: a gradient of norm %v, said to be %v + %v at most", place, norm, said, rounding)
+			}
+			if norm > 1.001*said {
+				hidden++
+			}
+			reach := 0. // of inputs, beside gradients by outputs of 1 each
+			for _, a := range x[place*positions*channels : (place+1)*positions*channels] {
+				reach += float64(a) * float64(a)
+			}
+			reach = math.Sqrt(reach * positions * channels)
+			if least := ghost.Most * ghost.Most * positions * 0x1p-53 * 0x1p10 * reach; !(rounding >= least) {
+				t.Errorf("%d: rounding of %v is too little for sums, which need %v", place, rounding, least)
+			}
+		}
+		if hidden == 0 {
+			t.Error("rounding hides nothing of these norms: the test has lost its power")
+		}
+	})
+}
+
 // Layers that couple examples, or of which nothing is known, are named with a remedy.
 func TestCheckNamesTheLayer(t *testing.T) {
 	for want, network := range map[string]layer.Layer{

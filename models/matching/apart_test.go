@@ -23,6 +23,15 @@ func TestModelsThatCoupleRecordsAreRefused(t *testing.T) {
 	mean := func(x *graph.Node) *graph.Node {
 		return graph.BroadcastToShape(graph.ReduceAndKeep(x, graph.ReduceMean, 0), x.Shape())
 	}
+	// beside has each record be the one before it, or behind it.
+	beside := func(x *graph.Node, before bool) *graph.Node {
+		n := x.Shape().Dimensions[0]
+		rows := func(from, to int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisRange(from, to)) }
+		if before {
+			return graph.Concatenate([]*graph.Node{rows(0, 1), rows(0, n-1)}, 0)
+		}
+		return graph.Concatenate([]*graph.Node{rows(1, n), rows(n-1, n)}, 0)
+	}
 	squares := func(output, _ *graph.Node) *graph.Node { return graph.ReduceSum(graph.Square(output), 1) }
 	model := func() matching.Model {
 		return matching.Model{
@@ -34,6 +43,12 @@ func TestModelsThatCoupleRecordsAreRefused(t *testing.T) {
 		"": func(*matching.Model) {},
 		"what layer 2 (layer.Func) makes of a record depends on the other records": func(m *matching.Model) {
 			m.Inner[1] = layer.Func(func(x *graph.Node) *graph.Node { return graph.Sub(x, mean(x)) })
+		},
+		"layer 1 (layer.Func) makes of a record depends on the other records": func(m *matching.Model) {
+			m.Inner = append(layer.Sequence{layer.Func(func(x *graph.Node) *graph.Node { return graph.Sub(x, beside(x, true)) })}, m.Inner...)
+		},
+		"layer 3 (layer.Func) makes of a record depends on the other records": func(m *matching.Model) {
+			m.Inner[2] = layer.Func(func(x *graph.Node) *graph.Node { return graph.Add(x, beside(x, false)) })
 		},
 		"what layer 4 (layer.Func) makes": func(m *matching.Model) {
 			m.Outer = layer.Sequence{layer.Func(func(x *graph.Node) *graph.Node { return graph.Mul(x, graph.Exp(mean(x))) })}

@@ -3,6 +3,7 @@ package matching_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -11,6 +12,7 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
+	"molehill/models/ghost"
 	"molehill/models/layer"
 	"molehill/models/matching"
 	"molehill/models/train"
@@ -198,12 +200,21 @@ func spectral(j [][]float64, bound float64) [][]float64 {
 	return to
 }
 
-// reference is the gradient of a batch with every Jacobian written down.
+// reference is the gradient of a batch with every Jacobian written down. A record with a
+// number that is not finite has output 0 and no gradients.
 func reference(t *testing.T, b *backend.Backend, m matching.Model, of matching.Batch, c matching.Clipping) []float64 {
 	t.Helper()
 	outputs, jacobians, losses := written(t, b, m, start(m, 1), of)
 	n, d := len(outputs), m.Outputs
 	total := make([]float64, len(losses[0]))
+	for i := range n {
+		all := append([][]float64{outputs[i], losses[i]}, jacobians[i]...)
+		if sum := norm(slices.Concat(all...)); sum-sum != 0 {
+			for _, values := range all {
+				clear(values)
+			}
+		}
+	}
 	for _, g := range losses {
 		for p, v := range clipped(g, c.Loss*below) {
 			total[p] += (1 - of.Alpha) / float64(n) * v
@@ -249,6 +260,16 @@ func reference(t *testing.T, b *backend.Backend, m matching.Model, of matching.B
 		}
 	}
 	return total
+}
+
+// inGo is the backend that has graphs ready at once.
+func inGo(t *testing.T) *backend.Backend {
+	t.Helper()
+	b, err := backend.Candidate{Name: backend.Go}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // A φ without parameters has no Jacobians: what is left is the gradient of the losses.
@@ -322,6 +343,49 @@ func TestGradientIsThatOfClippedJacobians(t *testing.T) {
 				if all := c.Jacobian > 10; some == all {
 					t.Errorf("%+v: shares that were clipped are %v, %v and %v", c, got.ClippedOutput, got.ClippedJacobian, got.ClippedLoss)
 				}
+			}
+		}
+	})
+}
+
+// A batch of more records than are looked at together has the gradient that it should: where
+// each record occurs as often as the others it is that of the records alone. They stand in
+// their order, so that blocks hold other ones, and one of the last block is no number.
+func TestGradientOfManyRecords(t *testing.T) {
+	const times = ghost.Most/12 + 1
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		l := learner(t, b, small)
+		few := batch(1)
+		few.X[9*9+4] = float32(math.NaN())
+		many := matching.Batch{Alpha: few.Alpha, Directions: few.Directions}
+		for i := range 12 {
+			many.X = append(many.X, slices.Repeat(few.X[i*9:(i+1)*9], times)...)
+			many.Target = append(many.Target, slices.Repeat(few.Target[i*3:(i+1)*3], times)...)
+		}
+		all := func(rows []int) (repeated []int) {
+			for _, i := range rows {
+				for k := range times {
+					repeated = append(repeated, i*times+k)
+				}
+			}
+			return repeated
+		}
+		for _, pair := range few.Pairs {
+			many.Pairs = append(many.Pairs, matching.Pair{A: all(pair.A), B: all(pair.B)})
+		}
+		for _, exact := range []bool{false, true} {
+			c := matching.Clipping{Output: 0.2, Jacobian: 2, Loss: 3, Exact: exact}
+			got, err := l.Gradient(many, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := reference(t, inGo(t), small, few, c)
+			difference := make([]float64, len(want))
+			for p, v := range got.Values {
+				difference[p] = v - want[p]
+			}
+			if off := norm(difference) / norm(want); !(off <= 1e-5) {
+				t.Errorf("exact %v: %d records have a gradient that is off by %.2g of %v", exact, 12*times, off, norm(want))
 			}
 		}
 	})

@@ -9,7 +9,9 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/backend/backendtest"
+	"molehill/models/ghost"
 	"molehill/models/layer"
+	"molehill/models/train"
 )
 
 // Memory grows with the batch times activations, and not with the batch times parameters.
@@ -38,6 +40,37 @@ func TestMemoryGrowsWithActivations(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Blocks follow one another through all records, and none has more of them than what norms
+// say of rounding holds for, however small a record's gradients are.
+func TestBlocksHoldNoMoreThanNormsAllow(t *testing.T) {
+	b, err := backend.Candidate{Name: backend.Go}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := dense(1)
+	l, err := New(b, m, layer.Init(m.Network(), 1), train.Optimizer{Name: train.SGD})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, n := range []int{1, 7, ghost.Most, ghost.Most + 1, 2*ghost.Most - 1, 3*ghost.Most + 2, 50_000} {
+		blocks, err := l.cut(n, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := 0
+		for _, at := range blocks {
+			if at.first != next || at.last <= at.first || at.last-at.first > ghost.Most {
+				t.Errorf("%d records: a block of records %d to %d, after those up to %d; at most %d together", n, at.first, at.last-1, next-1, ghost.Most)
+			}
+			next = at.last
+		}
+		if next != n {
+			t.Errorf("blocks end at record %d of %d", next, n)
+		}
+	}
 }
 
 // dense is an autoencoder whose layers are so wide.

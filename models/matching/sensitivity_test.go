@@ -12,10 +12,12 @@ import (
 	"molehill/models/layer"
 	"molehill/models/matching"
 	"molehill/models/train"
+	"molehill/privacy"
 )
 
 // As published the sensitivity is what 004 prints: Section 6.2, Equations 10 and 11
-// and Theorem A.1. Ours is at most half of its second term.
+// and Theorem A.1. Ours is at most half of its second term. Two private samples have the
+// relation that a record stays in its own.
 func TestSensitivityIsThatOfThePaper(t *testing.T) {
 	c := matching.Clipping{Output: 1.5, Jacobian: math.Sqrt(6), Loss: 1}
 	m, l := c.Output, c.Jacobian
@@ -23,24 +25,25 @@ func TestSensitivityIsThatOfThePaper(t *testing.T) {
 		name       string
 		query      matching.Query
 		loss, rest float64
+		relation   privacy.Relation
 	}{
 		{"autoencoder", matching.Query{Records: 600, Alpha: 0.1, Pairs: []matching.Sizes{{A: 600, B: 600, Public: true}}},
-			0.9 * 2 / 600, 0.1 * 12 * m * l / 600},
+			0.9 * 2 / 600, 0.1 * 12 * m * l / 600, privacy.ReplaceOne},
 		{"parity", matching.Query{Records: 2950, Alpha: 0.4, Pairs: []matching.Sizes{{A: 1500, B: 1450}}},
-			0.6 * 2 / 2950, 0.4 * 16 * m * l / 1450},
+			0.6 * 2 / 2950, 0.4 * 16 * m * l / 1450, privacy.KEnd},
 		{"odds", matching.Query{Records: 2900, Alpha: 0.4, Pairs: []matching.Sizes{{A: 1050, B: 400}, {A: 450, B: 1000}}},
-			0.6 * 2 / 2900, 0.2 * 16 * m * l / 400},
+			0.6 * 2 / 2900, 0.2 * 16 * m * l / 400, privacy.KEnd},
 		{"circle", matching.Query{Records: 10_000, Alpha: 1, Pairs: []matching.Sizes{{A: 10_000, B: 10_000, Fixed: true}}},
-			0, 12 * m * l / 10_000},
-		{"loss alone", matching.Query{Records: 100}, 2. / 100, 0},
+			0, 12 * m * l / 10_000, privacy.KEnd},
+		{"loss alone", matching.Query{Records: 100}, 2. / 100, 0, privacy.ReplaceOne},
 	} {
 		test.query.AsPublished = true
 		s, err := c.Sensitivity(test.query)
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
-		if want := test.loss + test.rest; !(math.Abs(s.Value/want-1) <= 1e-12) {
-			t.Errorf("%s: %v, printed %v", test.name, s.Value, want)
+		if want := test.loss + test.rest; !(math.Abs(s.Value/want-1) <= 1e-12) || s.Relation != test.relation {
+			t.Errorf("%s: %v under %v, printed %v under %v", test.name, s.Value, s.Relation, want, test.relation)
 		}
 		for _, frame := range []float64{0, 1. / 6} {
 			test.query.AsPublished, test.query.Frame = false, frame
@@ -53,6 +56,36 @@ func TestSensitivityIsThatOfThePaper(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Private points as they are, of which there are fewer than records, may move the gradient
+// more than a record does: one of them that is replaced at the worst place comes to all of
+// the sensitivity on the line, and in the plane to most of it.
+func TestFewFixedPointsStayWithinSensitivity(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		for _, training := range []matching.Training{
+			{Outputs: 1, Query: matching.Query{Frame: 1}},
+			{Outputs: 2, Query: matching.Query{Frame: 0.5}},
+		} {
+			training.Points, training.Clipping = true, matching.Clipping{Output: 1.5, Jacobian: 0.8, Loss: 2}
+			training.Query.Records, training.Query.Alpha = 40, 0.9
+			training.Query.Pairs = []matching.Sizes{{A: 40, B: 4, Fixed: true}}
+			s, err := training.Clipping.Sensitivity(training.Query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			worlds, err := training.Worlds(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Of the sensitivity's two terms a point is in the second alone.
+			rest := s.Value - (1-training.Query.Alpha)*2*training.Clipping.Loss/40
+			ratio, least := worlds.Apart()/rest, []float64{0.99, 0.7}[training.Outputs-1]
+			if !(ratio <= 1 && ratio >= least) || s.Relation != privacy.KEnd {
+				t.Errorf("%d outputs: a point moves the gradient %v times as far as is said under %v, want %v to 1", training.Outputs, ratio, s.Relation, least)
+			}
+		}
+	})
 }
 
 // No replaced record moves the gradient further than is said: random ones, ones with

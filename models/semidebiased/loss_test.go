@@ -252,6 +252,54 @@ func TestNoiseIsOnTheRowsThatMetRealOnes(t *testing.T) {
 	}
 }
 
+// Rows that met real ones and rows that did not are clipped alike, each part as a whole or
+// row by row: what is longer than the bound is as long, and points where it did; a row that
+// is no number is 0, and so is all that is clipped with it.
+func TestBothPartsAreClipped(t *testing.T) {
+	const n, extra, dim, bound = 3, 2, 4, 0.5
+	for _, clipping := range []Clipping{Whole, PerImage} {
+		s, err := clipping.Sensitivity(bound, n, privacy.AddRemove)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := privacy.Plan{Sensitivity: s, Sampler: sampling.Poisson{Rate: 0.1}, Records: 100, Steps: 10,
+			Budget: privacy.Budget{Epsilon: math.Inf(1)}, Coordinates: n * dim}.Releaser(noise.Seeded(1))
+		for step, scale := range []float32{100, 1e-3, float32(math.NaN())} {
+			before := rows(n+extra, dim, 1, 3).Data
+			for i := range before[:dim] { // the first row of either part
+				before[i] *= scale
+				before[n*dim+i] *= scale
+			}
+			got := slices.Clone(before)
+			if err := clipping.Sanitise(got, n, dim, bound, open, step); err != nil {
+				t.Fatal(err)
+			}
+			parts := []int{n * dim, extra * dim}
+			if clipping == PerImage {
+				parts = slices.Repeat([]int{dim}, n+extra)
+			}
+			at := 0
+			for _, size := range parts {
+				length := 0.
+				for _, v := range before[at : at+size] {
+					length = math.Hypot(length, float64(v))
+				}
+				factor := min(1, bound/length)
+				for i := at; i < at+size; i++ {
+					want := factor * float64(before[i])
+					if math.IsNaN(length) {
+						want = 0
+					}
+					if !(math.Abs(float64(got[i])-want) <= 1e-5) {
+						t.Errorf("%s: of a part of norm %v the number %v becomes %v, want %v", clipping, length, before[i], got[i], want)
+					}
+				}
+				at += size
+			}
+		}
+	}
+}
+
 // 001's σ = 1.5 for MNIST is a noise multiplier of 0.75 in its public code's
 // accounting, which is sound for clipping the whole; for clipping by image the same
 // noise is √50 times too small.

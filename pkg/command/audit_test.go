@@ -1,7 +1,11 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,6 +111,43 @@ func TestAuditRefutesAFalseClaim(t *testing.T) {
 	})
 	if text, err := molehill(t, "audit", id); err == nil || !strings.Contains(err.Error(), "do not rely on the run") {
 		t.Errorf("a refuted proof is no error: %v\n%s", err, text)
+	}
+}
+
+// What somebody has written into a finished run's statement is neither shown as its promise
+// nor audited.
+func TestAnEditedStatementIsNotShown(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	id := finished(t, experiment.Request{Experiment: "dpswflow", Settings: map[string]string{"dataset": "glyphs"}}, asItIs)
+	const promise = "as proved"
+	if said := mustMolehill(t, "show", id); !strings.Contains(said, promise) {
+		t.Fatalf("show does not say what is promised:\n%s", said)
+	}
+	store, err := run.DefaultStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(store.Dir, id, "privacy.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := regexp.MustCompile(`"epsilon": [0-9.]+`).ReplaceAll(text, []byte(`"epsilon": 0.1`))
+	if bytes.Equal(edited, text) {
+		t.Fatalf("no ε to edit in\n%s", text)
+	}
+	if err := os.WriteFile(path, edited, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said := mustMolehill(t, "show", id); !strings.Contains(said, "not what the run ended with") || strings.Contains(said, promise) {
+		t.Errorf("show says\n%s", said)
+	}
+	var shown runs.Summary
+	if err := json.Unmarshal([]byte(mustMolehill(t, "show", id, "--json")), &shown); err != nil || shown.Privacy != nil || !strings.Contains(shown.Unread, "not what the run ended with") {
+		t.Errorf("as JSON: %s, %q, %v", shown.Privacy, shown.Unread, err)
+	}
+	if said, err := molehill(t, "audit", id); err == nil || !strings.Contains(err.Error(), "not what the run ended with") {
+		t.Errorf("audit: %v\n%s", err, said)
 	}
 }
 

@@ -217,6 +217,30 @@ func TestARefusedRunHasNotPaid(t *testing.T) {
 	}
 }
 
+// A run that has paid is told of, whatever became of its statement.
+func TestAPaidRunIsToldOfWithoutItsStatement(t *testing.T) {
+	data := confirmedTable(t, 60)
+	dir := filepath.Dir(data)
+	synth := func(epsilon string) string {
+		return mustMolehill(t, "synth", "--data", data, "--epsilon", epsilon, "--out", filepath.Join(dir, epsilon+".csv"), "--set", "fit_rows=100", "--set", "sweeps=1", "--no-keeper")
+	}
+	synth("1")
+	found, err := filepath.Glob(filepath.Join(dir, "runs", "synth-*", "privacy.json"))
+	if err != nil || len(found) != 1 || os.WriteFile(found[0], []byte("{}"), 0o600) != nil {
+		t.Fatal(found, err)
+	}
+	again := filepath.Join(dir, "again.csv")
+	if _, err := molehill(t, "synth", "--data", data, "--epsilon", "1", "--out", again, "--set", "fit_rows=100", "--set", "sweeps=1", "--no-keeper"); err == nil || !strings.Contains(err.Error(), "privacy.json") {
+		t.Error("a table of an edited statement is delivered:", err)
+	}
+	if _, err := os.Stat(again); err == nil {
+		t.Error("a table is there whose statement was edited")
+	}
+	if said := synth("2"); !strings.Contains(said, "with an ε that cannot be read any more, and differs in: epsilon. This is another release") {
+		t.Error(said)
+	}
+}
+
 // Of many releases of the same data five are told of one by one.
 func TestManyEarlierRunsAreCounted(t *testing.T) {
 	data := confirmedTable(t, 60)
@@ -349,7 +373,6 @@ func TestDeltaIsBelowOneInAllRowsWhoeverAsks(t *testing.T) {
 	}
 }
 
-// A draft that leaves out all columns is there to be edited.
 // A draft never takes the place of the rows.
 func TestADraftIsWrittenToAnotherFile(t *testing.T) {
 	data := ownTable(t, 20)
@@ -391,6 +414,7 @@ func TestSynthTakesASettingOnce(t *testing.T) {
 	}
 }
 
+// A draft that leaves out all columns is there to be edited.
 func TestADraftOfNothingIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(path, []byte("name,note\nAnna,a\nBo,b\nCleo,c\n"), 0o600); err != nil {

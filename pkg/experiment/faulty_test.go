@@ -12,7 +12,9 @@ import (
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/accountant"
 	"molehill/privacy/audit"
+	"molehill/privacy/ledger"
 	"molehill/privacy/noise"
 )
 
@@ -197,6 +199,32 @@ func TestPromise(t *testing.T) {
 	// The same run on other rows must not get the same noise.
 	if _, err := promise(plan, 1, 2, 4); err == nil {
 		t.Error("other records were promised under the same key")
+	}
+}
+
+// What the ledger refuses has no releaser, and what a run releases beside its plan is paid
+// for with it: a budget with room for the plan alone has none for both.
+func TestAPromiseThatIsRefusedReleasesNothing(t *testing.T) {
+	l := ledgerOf(t)
+	if _, err := l.Create(t.Context(), ledger.Budget{Dataset: "pebbles", Relation: privacy.ReplaceOne, Epsilon: 2.5, Delta: 1e-5}); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne, Query: "the sum"},
+		Records: 3, Steps: 1, Budget: privacy.Budget{Epsilon: 2, Delta: 1e-5}, Coordinates: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := experiment.Promise{Data: "pebbles", Plan: plan, Rows: []float32{1, 2, 3}, Further: []accountant.Event{accountant.Pure{Epsilon: 1}}}
+	paid, err := p.Make(t.Context(), acquired(t, nil))
+	if err == nil || !strings.Contains(err.Error(), "would exceed the budget") || paid.Releaser != nil {
+		t.Errorf("a plan of ε = 2 and a further release of 1 on a budget of 2.5: %v; a releaser: %v", err, paid.Releaser != nil)
+	}
+	p.Further = nil
+	if paid, err = p.Make(t.Context(), acquired(t, nil)); err != nil || paid.Releaser == nil {
+		t.Errorf("the plan alone: %v; a releaser: %v", err, paid.Releaser != nil)
+	}
+	if paid, err = p.Make(t.Context(), acquired(t, nil)); err == nil || paid.Releaser != nil {
+		t.Errorf("a second run: %v; a releaser: %v", err, paid.Releaser != nil)
 	}
 }
 

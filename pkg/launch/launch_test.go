@@ -68,6 +68,9 @@ func compute(dir string) error {
 	case "hesitant": // in its first life
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, os.Interrupt)
+		if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "hesitates"), nil, 0o644); err != nil {
+			return err
+		}
 		select {
 		case <-asked:
 			return nil

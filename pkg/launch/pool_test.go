@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -106,14 +107,26 @@ func TestRunsOfASweepFailAlone(t *testing.T) {
 func TestCancelledSweepLeavesNobodyBehind(t *testing.T) {
 	t.Parallel()
 	s := run.Store{Dir: t.TempDir()}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	var asked time.Time
+	go func() { // as soon as it has been given the run
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(s.Dir, "hesitates")); err == nil {
+				break
+			}
+		}
+		asked = time.Now()
+		cancel()
+	}()
 	hesitant := run.Spec{Experiment: "hesitant"}
-	begun := time.Now()
-	if ended := swept(t, ctx, s, 1, quick, hesitant); len(ended) > 1 || time.Since(begun) > 2*time.Second {
-		t.Errorf("%v ended, after %v", ended, time.Since(begun))
+	if ended := swept(t, ctx, s, 1, quick, hesitant); len(ended) != 1 || time.Since(asked) > 2*time.Second {
+		t.Errorf("%v ended, %v after it was cancelled; want the first alone, at once", ended, time.Since(asked))
 	}
-	time.Sleep(time.Until(begun.Add(5 * time.Second))) // when it would long have begun
+	if _, err := os.Stat(filepath.Join(s.Dir, "hesitates")); err != nil {
+		t.Fatal("no process was given the run: ", err)
+	}
+	time.Sleep(time.Until(asked.Add(4 * time.Second))) // when it would long have begun
 	r, err := s.Create(hesitant)
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,13 @@ func TestNumPysBytes(t *testing.T) {
 	if back, _, err := Read(file.Bytes()); err != nil || !slices.Equal(back, shape) {
 		t.Errorf("%v, %v", back, err)
 	}
+	// But for spaces and the comma that ends a tuple the bytes are NumPy's.
+	squeezed := func(text string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(text[10:], " ", ""), ",)", ")")
+	}
+	if got := file.String(); got[:8] != fromNumPy[:8] || int(got[8])+int(got[9])<<8 != file.Len()-18 || squeezed(got) != squeezed(fromNumPy) {
+		t.Errorf("written is %q, by NumPy %q", got, fromNumPy)
+	}
 }
 
 func TestForeignFilesAreErrors(t *testing.T) {

@@ -1,6 +1,7 @@
 package npy
 
 import (
+	"archive/zip"
 	"bytes"
 	"slices"
 	"strings"
@@ -37,6 +38,23 @@ func TestArchiveComesBack(t *testing.T) {
 	// Limits hold for the file and for what is in it.
 	if _, err := ReadArchive[float64](bytes.NewReader(b.Bytes()), int64(b.Len()-1), &n); err == nil {
 		t.Error("a file beyond the limit was read")
+	}
+	var small bytes.Buffer
+	w := zip.NewWriter(&small)
+	for name, text := range map[string]string{metadataName: "{}", "zeros.npy": strings.Repeat("\x00", 1<<20)} {
+		entry, err := w.Create(name) // which compresses
+		if err == nil {
+			_, err = entry.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadArchive[float64](bytes.NewReader(small.Bytes()), 1<<16, &n); small.Len() > 1<<16 || err == nil || !strings.Contains(err.Error(), "unpacks to more") {
+		t.Errorf("a MiB in a file of %d bytes was unpacked with a limit of 64 KiB: %v", small.Len(), err)
 	}
 }
 

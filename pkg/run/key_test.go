@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -131,4 +132,16 @@ func TestFinishLeavesNothingToGoOnWith(t *testing.T) {
 		t.Error(err)
 	}
 	gone()
+}
+
+// A run that is deleted leaves its key nowhere, not even under another name of its file.
+func TestDeleteErasesTheKey(t *testing.T) {
+	s, link := Store{Dir: t.TempDir()}, filepath.Join(t.TempDir(), "link")
+	r := create(t, s, Spec{Experiment: "a"})
+	reacquire(t, r)
+	_, err := r.Key()
+	ok(t, err, os.Link(r.path(keyFile), link), r.Release(), s.Delete(r.ID))
+	if content, err := os.ReadFile(link); err != nil || !bytes.Equal(content, make([]byte, 32)) {
+		t.Errorf("the key is %x, %v", content, err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -135,4 +136,38 @@ func TestALoopSavesAsOftenAsAsked(t *testing.T) {
 	if err := l.Run(ctx, r, 8); !errors.Is(err, context.Canceled) || !slices.Equal(slices.Compact(saved), []int{10, 12}) {
 		t.Errorf("stopped in the eleventh step it was saved after %v, and says %v", saved, err)
 	}
+}
+
+// Told to stop, it goes on to where it may for some seconds and no longer: who asked kills
+// it then. Where nobody says how often, it saves every 20 seconds.
+func TestALoopIsInTime(t *testing.T) {
+	t.Setenv(IntervalVariable, "")
+	synctest.Test(t, func(t *testing.T) {
+		r := acquired(t, Spec{Experiment: "a"})
+		ok(t, r.Describe("a backend", ""))
+		restored(t, r)
+		ctx, stop := context.WithCancel(t.Context())
+		var saved []int
+		l := Loop{Total: 1000, Apart: 100,
+			Step: func(done int) (Values, error) {
+				if time.Sleep(time.Second); done == 2 {
+					stop()
+				}
+				return nil, nil
+			},
+			Save: func(_ io.Writer, done int) error {
+				saved = append(saved, done)
+				return nil
+			},
+		}
+		began := time.Now()
+		if err := l.Run(ctx, r, 0); !errors.Is(err, context.Canceled) || !slices.Equal(saved, []int{9}) {
+			t.Errorf("asked after 3 s it was saved after %v steps, %v later: %v", saved, time.Since(began), err)
+		}
+		l.Total, l.Apart, saved = 60, 0, nil
+		ok(t, l.Run(t.Context(), r, 9))
+		if !slices.Equal(saved, []int{30, 51, 60}) {
+			t.Errorf("saved after %v", saved)
+		}
+	})
 }

@@ -70,6 +70,10 @@ func TestReleasesAreOfOneThing(t *testing.T) {
 	if err := again.Once("release a 3", one); !errors.Is(err, ErrNotHeld) {
 		t.Errorf("a finished run released something: %v", err)
 	}
+	ok(t, os.WriteFile(path, make([]byte, markSize), 0o600)) // killed after its key was erased
+	if err := again.Acquire(); !errors.Is(err, ErrFinished) || exists(path) {
+		t.Errorf("a finished run keeps its marks: %v", err)
+	}
 }
 
 // Nothing that may tell of a release is written before its mark is on the disk. Where

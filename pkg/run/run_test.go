@@ -237,6 +237,8 @@ func TestOnlyTheComputingProcessWrites(t *testing.T) {
 		"Emit": r.Emit(Event{}), "Checkpoint": r.Checkpoint(1, sized(1, 'a')), "Restore": restore, "Key": key,
 		"Describe": r.Describe("", ""), "Finish": r.Finish(Result{}), "Fail": r.Fail(io.EOF),
 		"Release": r.Release(), "WritePrivacy": r.WritePrivacy(1),
+		"Once": r.Once("a release", [32]byte{}), "Bind": r.Bind(nil), "Complete": r.Complete(),
+		"Rest": r.Rest(1, sized(1, 'a')), "Paid": r.Paid("entry 1"),
 	} {
 		if !errors.Is(err, ErrNotHeld) {
 			t.Errorf("%s: expected ErrNotHeld, found %v", what, err)
@@ -316,6 +318,24 @@ func TestACheckpointThatCannotBeReadStays(t *testing.T) {
 	if step, content := restored(t, r); step != 2 || content != "aa" {
 		t.Errorf("step %d with %q; expected the second", step, content)
 	}
+}
+
+// What a process that was killed has left half written is no artefact, and goes with the
+// next computation.
+func TestLeftoversAreSwept(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.WriteFile("figures/flow.svg", sized(3, 'a')), r.Release())
+	for _, name := range []string{".run.json.tmp-0123456789abcdef", artefactDir + "/figures/.flow.svg.tmp-0123456789abcdef"} {
+		ok(t, os.WriteFile(r.path(name), []byte("half"), 0o644))
+	}
+	if names, err := r.Artefacts(); err != nil || !reflect.DeepEqual(names, []string{"figures/flow.svg"}) {
+		t.Errorf("artefacts: %v, %v", names, err)
+	}
+	reacquire(t, r)
+	if names, err := r.Artefacts(); err != nil || len(names) != 1 {
+		t.Errorf("artefacts: %v, %v", names, err)
+	}
+	ok(t, noTemporary(r.Dir))
 }
 
 func TestNoCheckpointMeansFromTheBeginning(t *testing.T) {

@@ -92,7 +92,7 @@ func TestListToleratesBrokenDirectories(t *testing.T) {
 	broken := map[string]string{ // directory: part of the error
 		"foreign": "no run directory", "empty": "empty file", "garbage": "invalid character",
 		"newer": "format 99, this molehill reads up to 1: update", "older": "no run of molehill's",
-		"edited": "edited by hand", "folder": "expected a file",
+		"edited": "edited by hand", "folder": "expected a file", "huge": "expected a few kilobytes",
 	}
 	write("foreign", "thesis.tex", "important")
 	write("empty", recordFile, "")
@@ -101,6 +101,8 @@ func TestListToleratesBrokenDirectories(t *testing.T) {
 	write("older", recordFile, `{}`)
 	write("edited", recordFile, strings.Replace(string(record), `"seed": 0`, `"seed": 1`, 1))
 	write("folder/"+recordFile, "file", "")
+	write("huge", recordFile, string(record))
+	ok(t, os.Truncate(filepath.Join(s.Dir, "huge", recordFile), maxJSON+1))
 
 	entries, err := s.List()
 	ok(t, err)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A watcher that was there from the start sees every event once, also when the
-// computation is resumed from an older step under its eyes.
+// A watcher that was there from the start sees every event once.
+// (TestWatcherForgetsWhatWasCutOff resumes the computation under its eyes.)
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
@@ -342,6 +342,9 @@ func TestDeletedWhileComputedAndWatched(t *testing.T) {
 	}
 	if _, err := watched.Wait(t.Context()); !errors.Is(err, ErrDeleted) {
 		t.Errorf("waiting ended with %v", err)
+	}
+	if err := watched.WriteFile("picture", sized(1, 'a')); !errors.Is(err, ErrDeleted) || exists(r.Dir) {
+		t.Errorf("who looks at it has written a picture of nothing: %v", err)
 	}
 
 	again := create(t, s, spec)

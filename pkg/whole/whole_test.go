@@ -43,13 +43,14 @@ func TestFilesAreThereWholeOrNotAtAll(t *testing.T) {
 // Of several that would make a file one wins, and what it wrote stays.
 func TestNewNeverReplaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	var won atomic.Int32
+	var won, winner atomic.Int32
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			switch err := New(path, 0o600, Content([]byte{byte(i)})); {
 			case err == nil:
 				won.Add(1)
+				winner.Store(int32(i))
 			case !errors.Is(err, fs.ErrExist):
 				t.Error(err)
 			}
@@ -58,6 +59,9 @@ func TestNewNeverReplaces(t *testing.T) {
 	all.Wait()
 	if entries, err := os.ReadDir(filepath.Dir(path)); won.Load() != 1 || len(entries) != 1 {
 		t.Errorf("%d made the file; %v are there, %v", won.Load(), entries, err)
+	}
+	if text, err := os.ReadFile(path); err != nil || len(text) != 1 || int32(text[0]) != winner.Load() {
+		t.Errorf("it is of %v, %v; want %d, which has won", text, err, winner.Load())
 	}
 }
 

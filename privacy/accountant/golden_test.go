@@ -35,6 +35,12 @@ func readGolden(t *testing.T) (g golden) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// None of these is missing, or called otherwise in the file.
+	for i, points := range [][]point{g.PoissonEpsilon, g.PoissonRDP, g.PoissonExact, g.ReplacementEpsilon, g.ReplacementExact, g.LogDelta, g.GaussianEpsilon, g.GaussianSigma} {
+		if len(points) < 8 {
+			t.Fatalf("group %d of golden.json has %d points", i, len(points))
+		}
+	}
 	return g
 }
 

@@ -26,6 +26,9 @@ func readGolden(t *testing.T) golden {
 	if err := json.Unmarshal(text, &g); err != nil {
 		t.Fatal(err)
 	}
+	if len(g.PValues) < 100 || len(g.Bounds) < 30 || len(g.Limits) < 10 {
+		t.Fatalf("%d p-values, %d bounds and %d limits in golden.json", len(g.PValues), len(g.Bounds), len(g.Limits))
+	}
 	return g
 }
 

@@ -177,6 +177,10 @@ func TestTheSameNoiseIsPaidOnce(t *testing.T) {
 		research.Research = true
 		_, err = l.Reserve(t.Context(), research)
 		wantError(t, err, "research: true")
+		weaker := gaussian("run/key", 1)
+		weaker.Relation = privacy.KEnd
+		_, err = l.Reserve(t.Context(), weaker)
+		wantError(t, err, "run/key is reserved for", "under k-end")
 
 		if complete, err := l.Complete(t.Context(), "rows", "nobody"); err != nil || complete {
 			t.Errorf("what nobody has reserved is complete: %v, %v", complete, err)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -44,6 +45,30 @@ func TestAnAddressNamesItsDatabase(t *testing.T) {
 	l := open(t, "postgres://team@127.0.0.1:5432")
 	if !strings.HasSuffix(l.String(), "/budgets") {
 		t.Errorf("it is called %v, want the name of the database in it", l)
+	}
+}
+
+// A ledger is named in messages and in what is kept of runs, where its password must not be.
+func TestPasswordsAreNotTold(t *testing.T) {
+	t.Setenv("PGPASSWORD", "")
+	for _, where := range []string{"postgres://team:hush1234@127.0.0.1:1/budgets", "postgres://127.0.0.1:1/budgets?user=team&password=hush1234", "postgres://team:hush1234@127.0.0.1:1/budgets?search_path=team"} {
+		t.Setenv(Variable, where)
+		place, err := Place()
+		if err != nil || !strings.Contains(place, "/budgets") {
+			t.Errorf("%q, %v", place, err)
+		}
+		l := open(t, where)
+		_, refused := l.Reserve(t.Context(), gaussian("a", 1))
+		_, unread := l.Status(t.Context())
+		wantError(t, refused, "nothing was recorded", "127.0.0.1")
+		wantError(t, unread, "nothing was read")
+		_, faulty := Open(strings.Replace(where, ":1/", ":none/", 1))
+		wantError(t, faulty, "expected an address such as")
+		for _, said := range []string{place, l.String(), fmt.Sprint(refused), fmt.Sprint(unread), fmt.Sprint(faulty)} {
+			if strings.Contains(said, "hush") {
+				t.Errorf("it tells the password: %s", said)
+			}
+		}
 	}
 }
 

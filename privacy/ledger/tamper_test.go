@@ -1,10 +1,14 @@
 package ledger
 
 import (
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // statements executes SQL as a forger with all rights would: by hand, in
@@ -61,7 +65,7 @@ func TestSQLByHandIsRefused(t *testing.T) {
 			"UPDATE molehill_ledger_head SET hash = ''",
 		}
 		if strings.Contains(where, "://") {
-			refused = append(refused, "TRUNCATE molehill_ledger_entry", "INSERT INTO molehill_ledger_head VALUES (2, 1, 0, '')")
+			refused = append(refused, "TRUNCATE molehill_ledger_entry", "TRUNCATE molehill_ledger_head", "INSERT INTO molehill_ledger_head VALUES (2, 1, 0, '')")
 		} else {
 			refused = append(refused, "INSERT OR REPLACE INTO molehill_ledger_entry VALUES (5, '{}', '')", "INSERT INTO molehill_ledger_entry VALUES (99, '{}', '')")
 		}
@@ -147,6 +151,48 @@ func TestTamperingIsFound(t *testing.T) {
 			t.Errorf("the restored ledger: %v, %+v", err, report)
 		}
 	})
+}
+
+// Entries whose hashes are right, and which Reserve and Create would have refused, are
+// found too: more than the budget, and a second budget.
+func TestOverspendingIsFound(t *testing.T) {
+	much, err := gaussian("d", 0.1).entry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := ten
+	more.Epsilon = 1000
+	for what, c := range map[string]struct {
+		forged Entry
+		want   string
+	}{
+		"more than the budget": {much, "is spent"},
+		"a second budget":      {Entry{Kind: Declared, Dataset: "rows", Budget: &more}, "a second one, of rows"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			where := filepath.Join(t.TempDir(), "ledger.db")
+			l := history(t, where)
+			before := sound(t, l).Head
+			e := c.forged
+			e.Seq, e.Time = before.Seq+1, time.Now().UTC()
+			body, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.store.Write(t.Context(), func(tx *sql.Tx) error {
+				return l.store.insert(t.Context(), tx, e.Seq, string(body), link(before.Hash, string(body)))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			report, err := open(t, where).Verify(t.Context(), &before)
+			if text := fmt.Sprint(report.Problems); err != nil || !strings.Contains(text, c.want) {
+				t.Errorf("verify found %s, %v; want %q", text, err, c.want)
+			}
+			if _, err := open(t, where).Reserve(t.Context(), gaussian("e", 1000)); err == nil {
+				t.Error("reserved on top of it")
+			}
+		})
+	}
 }
 
 // A process that has read the ledger before notices that it went back.

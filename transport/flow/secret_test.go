@@ -25,6 +25,9 @@ func TestRoundingCoversShortWays(t *testing.T) {
 		"far, noisy":   {f: Flow{StepSize: 3, Diffusion: 0.01, Smoothing: 2, NoisyEvaluation: true}, spread: 3e4, std: 2, singleExceeds: true},
 		"far, smooth":  {f: Flow{StepSize: 3, Diffusion: 0.01, Smoothing: 2}, spread: 3e4, std: 2, singleExceeds: true},
 		"little noise": {f: Flow{StepSize: 1, Diffusion: 1}, spread: 3e3, std: 1e-3, singleExceeds: true},
+		// Where the grid does not reach far, next to all of the bound is for releases in
+		// single precision, without which it would not cover velocities in single precision.
+		"little diffusion": {f: Flow{StepSize: 3, Diffusion: 1e-12}, spread: 0.4, std: 1.4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 1))

@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"molehill/privacy"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
+	"molehill/transport/harmonic"
 	"molehill/transport/sliced"
 )
 
@@ -167,45 +170,83 @@ func TestDirectionsThatDoNotStack(t *testing.T) {
 	}
 }
 
-// One record that is far out, or no number at all, moves the releases no more
-// than the sensitivity says: noise of the same plan is added to both, so the
-// difference of two releases is the difference of their values.
+// Whatever a record is, it is brought within its bound before anything is released of it: a
+// record far out that becomes one as far out on the other side, or no number at all, moves
+// what is released no further than the sensitivity and the noise's grid allow. Noise of the
+// same plan is added to both, so the difference of two releases is that of their values. All
+// others lie at the origin, where records as far apart as the bound says reach nearly all of
+// the sensitivity of projections: twice the bound would be seen.
 func TestWildRecordsAreBounded(t *testing.T) {
-	const n, bins = 200, 4
-	for name, wild := range map[string]float32{"far": 50, "NaN": float32(math.NaN()), "infinite": float32(math.Inf(1))} {
-		records := sphere(7, n, 4)
-		neighbour := records.Clone()
-		for c := range neighbour.Row(11) {
-			neighbour.Row(11)[c] = wild
-		}
-		directions := Directions{Count: 8, Stack: true, Random: noise.Seeded(1)}
-		u, _ := directions.Draw(4, 0)
-		sensitivity, err := sliced.SketchSensitivity(u, n, bins, diameter)
+	const n, dim, bins, degree = 200, 4, 4, 3
+	directions := Directions{Count: 8, Stack: true, Random: noise.Seeded(1)}
+	u, err := directions.Draw(dim, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := func(s privacy.Sensitivity, err error) privacy.Sensitivity {
+		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := calibrated(t, privacy.Plan{Sensitivity: sensitivity, Records: n, Steps: 1, Coordinates: 8 * bins, Budget: privacy.Budget{Epsilon: 1e4, Delta: 1e-5}})
-		table := func(x transport.Points) (values []float64) {
-			sketch, err := NewSketched(x, directions, bins, 4, diameter, plan.Releaser(noise.Seeded(2)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, q := range sketch.Quantiles {
-				for _, v := range q.Values {
-					values = append(values, float64(v))
-				}
+		return s
+	}
+	filled := func(v float32) []float32 { return slices.Repeat([]float32{v}, dim) }
+	for name, c := range map[string]struct {
+		sensitivity privacy.Sensitivity
+		coordinates int
+		release     func(x transport.Points, release *privacy.Releaser) error
+		reach       float64 // of the sensitivity, by opposite records
+	}{
+		"projections": {sliced.ProjectionSensitivity(u, diameter), n * u.Count, func(x transport.Points, release *privacy.Releaser) error {
+			_, err := NewPresampled(x, directions, 8, diameter, release)
+			return err
+		}, 0.999},
+		"projections of a step": {sliced.ProjectionSensitivity(u, diameter), n * u.Count, func(x transport.Points, release *privacy.Releaser) error {
+			_, _, err := Resampled{Records: x, Directions: directions, Diameter: diameter, Release: release}.At(0)
+			return err
+		}, 0.999},
+		"sketch": {known(sliced.SketchSensitivity(u, n, bins, diameter)), bins * u.Count, func(x transport.Points, release *privacy.Releaser) error {
+			_, err := NewSketched(x, directions, bins, 4, diameter, release)
+			return err
+		}, 0.7}, // of either side, in a bin of its own
+		"moments": {known(MomentsSensitivity(n, diameter/2)), MomentsCount(dim), func(x transport.Points, release *privacy.Releaser) error {
+			_, err := NewNormal(x, diameter/2, directions, release)
+			return err
+		}, 0.94}, // 2 of √4.5
+		"embedding": {known(EmbeddingSensitivity(n)), 2 * 40, func(x transport.Points, release *privacy.Releaser) error {
+			_, err := NewEmbedding(x, 40, 1, noise.Seeded(3), release)
+			return err
+		}, 0.1},
+		"harmonics": {known(harmonic.Sensitivity(dim, degree, n)), harmonic.Size(dim, degree), func(x transport.Points, release *privacy.Releaser) error {
+			_, err := NewSpherical(x, degree, directions, release)
+			return err
+		}, 0.8},
+	} {
+		plan := calibrated(t, privacy.Plan{Sensitivity: c.sensitivity, Records: n, Steps: 1, Coordinates: c.coordinates, Budget: privacy.Budget{Epsilon: 1e4, Delta: 1e-5}})
+		released := func(record []float32) (values []float64) {
+			x := transport.NewPoints(n, dim)
+			copy(x.Row(11), record)
+			release := plan.Releaser(noise.Seeded(2))
+			release.Keep(func(_ int, kept []float64) error {
+				values = slices.Clone(kept)
+				return nil
+			})
+			if err := c.release(x, release); err != nil || len(values) != c.coordinates {
+				t.Fatalf("%s: %d numbers, %v", name, len(values), err)
 			}
 			return values
 		}
-		before, after := table(records), table(neighbour)
-		var squares float64
-		for i := range before {
-			squares += (before[i] - after[i]) * (before[i] - after[i])
-		}
-		// What is compared went through isotonic regression, which brings tables
-		// nearer to each other, never further apart.
-		if moved := math.Sqrt(squares); !(moved <= sensitivity.Value) {
-			t.Errorf("a %s record moved the sketch by %v, its sensitivity is %v", name, moved, sensitivity.Value)
+		before, limit := released(filled(50)), c.sensitivity.Value+noise.GridInflation(plan.NoiseStd, 0, c.coordinates)
+		for wild, record := range map[string][]float32{
+			"opposite": filled(-50), "zero": filled(0), "NaN": filled(float32(math.NaN())), "infinite": filled(float32(math.Inf(1))),
+		} {
+			moved := floats.Distance(before, released(record), 2)
+			if !(moved > 0 && moved <= limit) {
+				t.Errorf("%s: a record that becomes %s moves the release by %v, at most %v is planned for", name, wild, moved, limit)
+			}
+			if wild == "opposite" && !(moved >= c.reach*c.sensitivity.Value) {
+				t.Errorf("%s: opposite records reach %v of the sensitivity only", name, moved/c.sensitivity.Value)
+			}
 		}
 	}
 }
@@ -225,8 +266,8 @@ func TestTheTargetLooksAtWhatThePlanDraws(t *testing.T) {
 	if err != nil || len(target.Quantiles[0].Values) != 10 {
 		t.Errorf("a plan for 10 of 100 records released %d, %v", len(target.Quantiles[0].Values), err)
 	}
-	plan.Records = 101
-	if _, err := NewPresampled(records, directions, 8, diameter, plan.Releaser(noise.Seeded(2))); err != nil && !strings.Contains(err.Error(), "100 records") {
+	plan.Records, plan.Sampler = 101, sampling.FixedSize{Size: 101} // the last of them, too
+	if _, err := NewPresampled(records, directions, 8, diameter, plan.Releaser(noise.Seeded(2))); err == nil || !strings.Contains(err.Error(), "100 records") {
 		t.Errorf("a plan for more records than there are: %v", err)
 	}
 }

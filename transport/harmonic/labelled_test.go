@@ -229,6 +229,10 @@ func TestBadLabels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 31))
 	b, other := basis(t, 3, 2), basis(t, 3, 1)
 	x := sphere(rng, 4, 3)
+	wild, tame := labelled(t, x, []int{-1, 2, math.MaxInt, 1}, 2, b), labelled(t, x, []int{0, 0, 0, 1}, 2, b)
+	if !slices.Equal(wild.Means, tame.Means) {
+		t.Error("labels that are of no class do not count as 0")
+	}
 	_, first := labelled(t, x, make([]int, 4), 2, b).Densities(0)
 	_, others := labelled(t, x, make([]int, 4), 2, other).Densities(0)
 	for says, err := range map[string]error{

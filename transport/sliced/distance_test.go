@@ -87,10 +87,11 @@ func TestSWAndItsGradientEqualTheReference(t *testing.T) {
 	}
 }
 
-// The reference for privacy is the same gradient once more.
+// The reference for privacy is the same gradient once more, also along more directions
+// than it deals with side by side.
 func TestSWGradientEqualsOutputGradients(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 2))
-	x, y, u := gaussian(rng, 50, 4), gaussian(rng, 30, 4), Orthonormal(4, 3, rng)
+	x, y, u := gaussian(rng, 50, 4), gaussian(rng, 30, 4), Orthonormal(4, 2*linesAtOnce/4+1, rng)
 	for _, p := range []transport.Points{x, y} { // ties in every direction
 		copy(p.Row(3), p.Row(0))
 		copy(p.Row(4), p.Row(0))

@@ -25,6 +25,10 @@ import (
 
 // deliver writes what the run has made, says so, and compares it for the keeper.
 func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
+	statement, err := r.Statement() // without which nothing leaves
+	if err != nil {
+		return err
+	}
 	for _, path := range s.keepersFiles() { // of what is replaced
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -34,10 +38,6 @@ func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
 		return err
 	}
 	if err := copyReport(r, synth.ReportFile, s.publicReport(), 0o644); err != nil {
-		return err
-	}
-	statement, err := r.Statement()
-	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()

@@ -87,12 +87,11 @@ func tellEarlier(out io.Writer, store run.Store, name string, wanted map[string]
 		if told++; told > most {
 			continue
 		}
-		statement, err := e.Run.Statement()
-		if err != nil {
-			continue
+		at := "with an ε that cannot be read any more"
+		if statement, err := e.Run.Statement(); err == nil {
+			at = fmt.Sprintf("with (ε, δ) = (%v, %g)", statement.Epsilon(), statement.Delta)
 		}
-		fmt.Fprintf(out, "%s was made of the same data, with (ε, δ) = (%v, %g), and %s. This is another release of them, and pays again; ",
-			e.Run.ID, statement.Epsilon(), statement.Delta, difference(settings, wanted))
+		fmt.Fprintf(out, "%s was made of the same data, %s, and %s. This is another release of them, and pays again; ", e.Run.ID, at, difference(settings, wanted))
 		if other := bookedAs(e.Run); other != "" && other != name {
 			fmt.Fprintf(out, "that one is booked under %s, whose budget does not see this one: give the schemas of the same people one name.\n", other)
 		} else {

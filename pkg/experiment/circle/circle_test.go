@@ -71,19 +71,6 @@ func TestPointsLieOnTheirCircle(t *testing.T) {
 	}
 }
 
-// steep are parameters whose outputs reach beyond M.
-// What is spent grows from frame to frame, ends at the budget for the side that is
-// protected, and is more for X, a record of which moves the gradient more.
-// One record of X or of Z, whichever it is and wherever it goes, moves the gradient
-// by no more than the sensitivity of its side: each in turn is put to places far out
-// and near by, and any two of them compared. Those of Z come to a third of
-// the bound and more, which that of X would make less of.
-// The velocity is −n times the derivative of the mean squared difference of sorted
-// projections, with the noise of the step held: central differences of it.
-// The one release has the noise of its plan: of 4,000 numbers the deviation from
-// projections without is within 6 % of it, five standard errors and more (√(1/8000) =
-// 1.1 %). Without a budget there is none.
-// A gradient beyond 4ML is cut to that, any other is as it was.
 func compute(t *testing.T, q experiment.Request, interrupt int) *run.Run {
 	t.Helper()
 	t.Setenv("GOMLX_BACKEND", "go")
@@ -184,7 +171,3 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		t.Errorf("frames with ε = ∞ and 0: %v", err)
 	}
 }
-
-// By noisy projections X gives 0 always and X̃ never; a noisy gradient keeps what
-// (ε, δ) allows. Its advantage is a mean of 4,000 draws a side: five standard errors
-// are 0.06.

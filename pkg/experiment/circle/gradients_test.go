@@ -15,6 +15,7 @@ import (
 	"molehill/transport/sliced"
 )
 
+// steep are parameters whose outputs reach beyond M.
 func steep() layer.Params {
 	start := layer.Init(layers(), 1)
 	for _, p := range start {
@@ -25,6 +26,8 @@ func steep() layer.Params {
 	return start
 }
 
+// What is spent grows from frame to frame, ends at the budget for the side that is
+// protected, and is more for X, a record of which moves the gradient more.
 func TestBothSidesAreAccountedFor(t *testing.T) {
 	on := open(t)
 	for _, both := range []bool{false, true} {
@@ -61,6 +64,10 @@ func TestBothSidesAreAccountedFor(t *testing.T) {
 	}
 }
 
+// One record of X or of Z, whichever it is and wherever it goes, moves the gradient
+// by no more than the sensitivity of its side: each in turn is put to places far out
+// and near by, and any two of them compared. Those of Z come to a third of
+// the bound and more, which that of X would make less of.
 func TestSidesByBruteForce(t *testing.T) {
 	c := settings("circle")
 	const n = 6
@@ -114,6 +121,56 @@ func TestSidesByBruteForce(t *testing.T) {
 	}
 }
 
+// A step follows a gradient with the noise of the plan. Where all points are drawn, that of
+// a training without a budget is the same but for the noise, whose root mean square of k
+// numbers is off by 1/√(2k) (standard error); six of these fail once in 10⁹.
+func TestAStepFollowsItsRelease(t *testing.T) {
+	on := open(t)
+	step := func(epsilon float64) (plan privacy.Plan, released []float64, moved []float32) {
+		c := settings("circle")
+		c.Records, c.Batch, c.Epsilon, c.Optimizer, c.Shorten, c.LearningRate = 100, 100, privacy.Epsilon(epsilon), train.SGD, false, 1e-3
+		m, _, err := gradients(c, on, normal(c.Records, noise.Seeded(1), "X"), Points(c.Records, noise.Seeded(1), "Z"), noise.Seeded(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(m.close)
+		w := m.(*byGradients)
+		release := w.plan.Releaser(noise.Seeded(2))
+		release.Keep(func(_ int, values []float64) error { released = slices.Clone(values); return nil })
+		if err := w.begin(release); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.step(0); err != nil {
+			t.Fatal(err)
+		}
+		params, err := w.learner.Params()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range params {
+			moved = append(moved, p.Value...)
+		}
+		return w.plan, released, moved
+	}
+	_, exact, to := step(math.Inf(1))
+	plan, noisy, away := step(1)
+	if len(exact) != plan.Coordinates || len(noisy) != plan.Coordinates || len(to) != plan.Coordinates {
+		t.Fatalf("%d and %d numbers are released of %d", len(exact), len(noisy), plan.Coordinates)
+	}
+	var squares, walked float64
+	for i, v := range noisy {
+		squares += math.Pow(v-exact[i], 2)
+		walked += math.Pow(float64(away[i]-to[i])/1e-3, 2)
+	}
+	k := float64(plan.Coordinates)
+	for what, std := range map[string]float64{"released": math.Sqrt(squares / k), "followed": math.Sqrt(walked / k)} {
+		if !(math.Abs(std/plan.NoiseStd-1) <= 6/math.Sqrt(2*k)+1e-3) || k < 500 {
+			t.Errorf("%s is noise of %v in %v numbers, planned is %v", what, std, k, plan.NoiseStd)
+		}
+	}
+}
+
+// A gradient beyond 4ML is cut to that, any other is as it was.
 func TestShorten(t *testing.T) {
 	c := settings("circle") // 4ML = 8√2
 	long, short := []float32{30, 0, 40}, []float32{3, 0, -4}

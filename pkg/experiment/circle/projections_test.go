@@ -13,6 +13,8 @@ import (
 	"molehill/transport/sliced"
 )
 
+// The velocity is −n times the derivative of the mean squared difference of sorted
+// projections, with the noise of the step held: central differences of it.
 func TestVelocityIsADerivative(t *testing.T) {
 	c := settings("circle-projections")
 	c.Records, c.Batch = 40, 20
@@ -57,6 +59,9 @@ func TestVelocityIsADerivative(t *testing.T) {
 	}
 }
 
+// The one release has the noise of its plan: of 4,000 numbers the deviation from
+// projections without is within 6 % of it, five standard errors and more (√(1/8000) =
+// 1.1 %). Without a budget there is none.
 func TestProjectionsAreReleasedWithNoise(t *testing.T) {
 	on := open(t)
 	sorted := func(epsilon float64) (*byProjections, []float64) {
@@ -96,6 +101,9 @@ func TestProjectionsAreReleasedWithNoise(t *testing.T) {
 	}
 }
 
+// By noisy projections X gives 0 always and X̃ never; a noisy gradient keeps what
+// (ε, δ) allows. Its advantage is a mean of 4,000 draws a side: five standard errors
+// are 0.06.
 func TestDistinguish(t *testing.T) {
 	for _, epsilon := range []float64{0.5, 3} {
 		told, err := Distinguish(t.Context(), 50, 4000, privacy.Budget{Epsilon: epsilon, Delta: 1e-5}, 1)

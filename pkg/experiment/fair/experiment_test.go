@@ -136,6 +136,24 @@ func TestPrivateRecords(t *testing.T) {
 		return train, test, err
 	}
 	defer delete(sources, name)
+	for _, c := range []struct {
+		experiment string
+		settings   map[string]string
+	}{
+		{"fair-regression", map[string]string{"hidden": "4", "projections": "2"}},
+		{"fair-regression-1d-post", map[string]string{"hidden": "4", "bins": "8", "radii": "0.1"}},
+		{"fair-adult-ermi", nil},
+	} {
+		t.Run(c.experiment, func(t *testing.T) {
+			payOnce(t, prepared(t, c.experiment, experiment.With(c.settings, "dataset", name)), name, &spoil)
+		})
+	}
+}
+
+// payOnce computes a run whose records are spoilt at first.
+func payOnce(t *testing.T, r *run.Run, name string, spoilt *func(*Records)) {
+	t.Helper()
+	var events string
 	entries := func() int {
 		l, err := ledger.Open(os.Getenv(ledger.Variable))
 		if err != nil {
@@ -146,10 +164,12 @@ func TestPrivateRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, e := range history.Entries {
+			events += string(e.Event)
+		}
 		return len(history.Entries)
 	}
-	r := prepared(t, "fair-regression", map[string]string{"dataset": name, "hidden": "4", "projections": "2"})
-	spoil = func(train *Records) { clear(train.Group) }
+	*spoilt = func(train *Records) { clear(train.Group) }
 	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "A = 1 is empty") || entries() != 0 {
 		t.Errorf("an empty group: %v, %d entries", err, entries())
 	}
@@ -157,7 +177,7 @@ func TestPrivateRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	interrupted, interrupt := context.WithCancel(t.Context())
-	spoil = func(*Records) { interrupt() }
+	*spoilt = func(*Records) { interrupt() }
 	if err := experiment.Compute(interrupted, r); err == nil || entries() != 0 {
 		t.Errorf("interrupted before it was paid: %v, %d entries", err, entries())
 	}
@@ -172,12 +192,15 @@ func TestPrivateRecords(t *testing.T) {
 		if err := r.Acquire(); err != nil {
 			t.Fatal(err)
 		}
-		spoil = c.spoil
+		if c.what == "another response" && r.Spec.Experiment == "fair-adult-ermi" { // which looks at none
+			c.spoil = func(train *Records) { train.Group[7] = 1 - train.Group[7] }
+		}
+		*spoilt = c.spoil
 		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "pay for a new one") || entries() != 0 {
 			t.Errorf("%s under the same noise: %v, %d entries", c.what, err, entries())
 		}
 	}
-	spoil = func(*Records) {}
+	*spoilt = func(*Records) {}
 	if err := r.Acquire(); err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +209,10 @@ func TestPrivateRecords(t *testing.T) {
 	}
 	if _, losses, err := r.Curve("loss"); err != nil || len(losses) > 0 || entries() != 2 { // reserved and committed
 		t.Errorf("%d losses of private records are told, %v, %d entries", len(losses), err, entries())
+	}
+	// Histograms are paid for beside the training.
+	if post := r.Spec.Experiment == "fair-regression-1d-post"; post != strings.Contains(events, `"pure"`) {
+		t.Errorf("paid was %s", events)
 	}
 }
 

@@ -74,15 +74,28 @@ func TestHistogramsAreReleasedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := newTraining(&c.Config, on, train, noise.Seeded(1), noise.Seeded(1))
+	secret := noise.Seeded(2)
+	tr, err := newTraining(&c.Config, on, train, secret, noise.Seeded(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tr.learner.Close()
-	tr.release = tr.Releaser(noise.Seeded(1))
+	tr.release = tr.Releaser(secret)
+	scores, err := tr.predict(train)
+	if err != nil {
+		t.Fatal(err)
+	}
 	h, err := c.released(r, tr)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Its noise is that of the settings' ε, from the secret source and not the public one.
+	want, err := xian.Release(scores, train.Group, xian.Bins{Low: -1, High: 1, Count: 8}, 1, secret.Stream("histogram", 0))
+	if err != nil || c.HistogramEpsilon != 1 || !reflect.DeepEqual(h, want) {
+		t.Errorf("released at ε = %v is %v, want %v, %v", c.HistogramEpsilon, h, want, err)
+	}
+	if plain, err := xian.Release(scores, train.Group, h.Bins, math.Inf(1), nil); err != nil || reflect.DeepEqual(h, plain) {
+		t.Errorf("the histogram has no noise, %v", err)
 	}
 	for step := range 5 {
 		if _, err := tr.step(step); err != nil {

@@ -1,6 +1,8 @@
 package fair
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,6 +159,50 @@ func TestTheReleaserRefusesMoreThanPlanned(t *testing.T) {
 		made.config = bare(t)
 		if _, err := made.step(3); err == nil || !strings.Contains(err.Error(), "budget is spent") {
 			t.Errorf("%s: a step too many: %v", name, err)
+		}
+	}
+}
+
+// What a step follows is what was released, which is not the gradient of its batch; with
+// a small rate the model moves by that, against each number.
+func TestAStepFollowsItsRelease(t *testing.T) {
+	c := bare(t)
+	c.LearningRate = 1e-3
+	made, err := start(t, c, people())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var released []float64
+	made.release.Keep(func(_ int, values []float64) error { released = slices.Clone(values); return nil })
+	params := func() (all []float32) {
+		found, err := made.learner.Params()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range found {
+			all = append(all, p.Value...)
+		}
+		return all
+	}
+	b, err := made.draw(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := made.learner.Gradient(b, c.clipping())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, before := slices.Clone(g.Values), params()
+	if _, err := made.step(0); err != nil {
+		t.Fatal(err)
+	}
+	after := params()
+	if len(released) != len(before) {
+		t.Fatalf("%d numbers are released of %d", len(released), len(before))
+	}
+	for i, v := range released {
+		if moved := float64(before[i]-after[i]) / 1e-3; !(math.Abs(moved-v) <= 1e-3*(1+math.Abs(v))) || !(math.Abs(v-exact[i]) > 1e-6*made.NoiseStd) {
+			t.Errorf("parameter %d moves along %v; released is %v, the gradient is %v", i, moved, v, exact[i])
 		}
 	}
 }

@@ -1,11 +1,17 @@
 package latent
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"molehill/models"
+	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
+	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/transport"
 )
@@ -124,3 +130,58 @@ func TestPublicRowsAreFromAnywhere(t *testing.T) {
 		t.Errorf("all of five rows are %v", all)
 	}
 }
+
+// Records are the private half with its labels, and what judges them beside it is of the
+// public half: no row is in both.
+func TestHalvesAreThoseOfTheSplit(t *testing.T) {
+	const n = 40
+	train, test := specks(n, 1), specks(10, 2)
+	for _, d := range []*dataset.Dataset{train, test} {
+		for i := range d.Len() {
+			d.Labels = append(d.Labels, i) // a class for each row
+		}
+		d.Classes = make([]string, n)
+		for i := range d.Classes {
+			d.Classes[i] = fmt.Sprint(i)
+		}
+	}
+	dataset.Register("numbered", "for a test", func(context.Context, dataset.Options) (*dataset.Splits, error) {
+		return &dataset.Splits{Train: train, Test: test}, nil
+	})
+	models.Registry.Register(numberer{})
+	d, err := LoadWith(t.Context(), "numbered", Options{Weights: "numberer", PublicHalf: true}, func(run.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := transport.Points{Dim: 64, Data: slices.Clone(train.X)}
+	whole.OnSphere()
+	partition := dataset.PublicPrivate(n, experiment.SplitSeed)
+	for what, c := range map[string]struct {
+		x    transport.Points
+		rows []int
+	}{"private": {d.Private, partition.Private}, "public": {d.PublicHalf, partition.Public}} {
+		if c.x.Len() != n/2 {
+			t.Fatalf("%d %s latents", c.x.Len(), what)
+		}
+		for i, row := range c.rows {
+			for k, v := range c.x.Row(i) {
+				if !(math.Abs(float64(v-whole.Row(row)[k])) <= 1e-6) {
+					t.Fatalf("%s latent %d is not that of row %d", what, i, row)
+				}
+			}
+		}
+	}
+	if !slices.Equal(d.Labels.Private, partition.Private) {
+		t.Errorf("private labels %v, of rows %v", d.Labels.Private, partition.Private)
+	}
+	for _, label := range d.Labels.Public {
+		if len(d.Labels.Public) != 10 || !slices.Contains(partition.Public, label) {
+			t.Errorf("labels %v are not of ten public rows", d.Labels.Public)
+			break
+		}
+	}
+}
+
+type numberer struct{ plain }
+
+func (numberer) Describe() plugin.Info { return plugin.Info{Name: "numberer", Version: "1"} }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,6 +206,100 @@ func TestWhatSettingsCannotDoCostsNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(where); !os.IsNotExist(err) {
 		t.Errorf("something was paid: %v", err)
+	}
+}
+
+// turning are tiles of two classes that change while their version says that they do not.
+type turning struct{ spoil *func(*dataset.Dataset) }
+
+func (turning) Describe() plugin.Info { return plugin.Info{Name: "turning-tiles", Version: "1"} }
+func (turning) Public() bool          { return false }
+func (turning) Pinned()               {}
+func (s turning) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
+	splits := &dataset.Splits{Train: tiles(400, 1), Test: tiles(100, 2)}
+	for _, d := range []*dataset.Dataset{splits.Train, splits.Test} {
+		d.Classes = []string{"even", "odd"}
+		for i := range d.Len() {
+			d.Labels = append(d.Labels, i%2)
+		}
+	}
+	(*s.spoil)(splits.Train)
+	return splits, nil
+}
+
+// A run pays once, is not continued with other records or labels under the same noise, and
+// who follows its release again pays nothing. Steps that diffuse have noise of their own
+// key, not of the seed: made again, they go elsewhere.
+func TestARunPaysForItsRecords(t *testing.T) {
+	store := run.Store{Dir: t.TempDir()}
+	t.Setenv("MOLEHILL_RUNS", store.Dir)
+	where := filepath.Join(t.TempDir(), "ledger.db")
+	t.Setenv(ledger.Variable, where)
+	spoil := func(*dataset.Dataset) {}
+	dataset.Registry.Register(turning{&spoil})
+	prepared := func(name string, more ...string) *run.Run {
+		t.Helper()
+		r := experimenttest.PreparedIn(t, store, experiment.Request{Experiment: name, Seed: 1, Settings: experiment.With(map[string]string{
+			"dataset": "turning-tiles", "weights": "corners", "particles": "20", "steps": "2"}, more...)})
+		if err := r.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	entries := func(want int) {
+		t.Helper()
+		l, err := ledger.Open(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if history, err := l.History(t.Context(), "turning-tiles"); err != nil || len(history.Entries) != want {
+			t.Errorf("the ledger has %d entries, %v; want %d", len(history.Entries), err, want)
+		}
+	}
+	r := prepared("harmonic-classes", "classes", "2", "degree", "2", "directions", "4")
+	t.Setenv(ledger.Variable, t.TempDir()) // which is no ledger: the run is bound, and not paid
+	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "nothing was read") {
+		t.Fatal(err)
+	}
+	t.Setenv(ledger.Variable, where)
+	partition := dataset.PublicPrivate(400, experiment.SplitSeed)
+	for what, change := range map[string]func(*dataset.Dataset){
+		"another record": func(d *dataset.Dataset) { d.Row(partition.Private[3])[0] = 0 },
+		"another label":  func(d *dataset.Dataset) { d.Labels[partition.Private[3]] ^= 1 },
+	} {
+		if err := r.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		spoil = change
+		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "pay for a new one") {
+			t.Errorf("%s under the same noise: %v", what, err)
+		}
+		entries(0)
+	}
+	spoil = func(*dataset.Dataset) {}
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	experimenttest.Computed(t, r, 0)
+	entries(2) // reserved and committed
+
+	first := experimenttest.Computed(t, prepared("dpswflow", "directions", "4", "per_step", "4"), 0)
+	entries(4)
+	var ends [2][]float32
+	for k := range ends {
+		again := experimenttest.Computed(t, prepared("dpswflow", "release", first.ID, "per_step", "4", "diffusion", "0.5"), 0)
+		var err error
+		if ends[k], _, err = again.Table("particles.npy"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(again.Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries(4)
+	if slices.Equal(ends[0], ends[1]) {
+		t.Error("two runs diffuse alike: their noise is that of the seed")
 	}
 }
 

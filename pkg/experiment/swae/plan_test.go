@@ -189,6 +189,54 @@ func TestStepsFollowTheRelease(t *testing.T) {
 	}
 }
 
+// So do the steps of a training: what the autoencoder follows is the gradient of what was
+// drawn, with the noise of the plan (bounds as above), and each step of the labels is a
+// release, too.
+func TestEveryStepIsReleased(t *testing.T) {
+	splits, err := few()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config(experiment.Quick)
+	c.Batch, c.Projections, c.Steps, c.Labels, c.Epsilon = 6, 6, 1, 3, 10
+	tr := untrained(t, &c, &data{backend: goBackend(t), private: splits.Train, held: splits.Test})
+	plan, _, err := c.plan(splits.Train.Len(), tr.coordinates())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.prepare(plan); err != nil {
+		t.Fatal(err)
+	}
+	release, released := plan.Releaser(noise.Seeded(4)), map[int][]float64{}
+	release.Keep(func(step int, values []float64) error { released[step] = slices.Clone(values); return nil })
+	at, err := release.Draw(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, err := tr.learner.Gradient(tr.batch(splits.Train, at, c.StartSteps), c.clipping())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Clone(exact.Values)
+	g, err := tr.learn(release, plan.Sensitivity, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var squares float64
+	for i, v := range g.Values {
+		squares += math.Pow(v-want[i], 2) / float64(len(want))
+	}
+	if std := math.Sqrt(squares); !(math.Abs(std/plan.NoiseStd-1) <= 6*0.0015) || !slices.Equal(g.Values, released[0]) {
+		t.Errorf("what is followed has noise of %v, planned is %v", std, plan.NoiseStd)
+	}
+	if err := tr.labels.learn(tr, release, plan.Sensitivity, func(int) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(released) != plan.Steps || plan.Steps != 4 {
+		t.Errorf("%d releases of %d steps", len(released), plan.Steps)
+	}
+}
+
 // The releaser takes what a plan allows, and nothing more sensitive.
 func TestThePlanIsTheOnlyDoor(t *testing.T) {
 	c := config(experiment.Quick)

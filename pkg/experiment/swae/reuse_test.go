@@ -34,7 +34,8 @@ func TestNetworksAreUsedAgain(t *testing.T) {
 			asked := request(settings)
 			asked.Research = false
 			first := created(t, store, asked)
-			t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "nothing.db")) // nobody has a budget here
+			nothing := filepath.Join(t.TempDir(), "nothing.db")
+			t.Setenv(ledger.Variable, nothing) // nobody has a budget here
 			reuse := func(of *run.Run, settings map[string]string) *run.Run {
 				all := map[string]string{"dataset": "few-glyphs", "release": of.ID, "samples": "100"}
 				maps.Copy(all, settings)
@@ -63,6 +64,9 @@ func TestNetworksAreUsedAgain(t *testing.T) {
 			}
 			if _, err := experiment.Measure(t.Context(), other, "mlp", 100, func(run.Event) {}); err != nil {
 				t.Errorf("it is not measured: %v", err)
+			}
+			if _, err := os.Stat(nothing); !os.IsNotExist(err) {
+				t.Errorf("something was paid for what was learned before: %v", err)
 			}
 		})
 	}

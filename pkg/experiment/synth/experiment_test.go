@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
+	"molehill/privacy/noise"
 )
 
 func TestARunLeavesATableAReportAndAnEntryOfTheLedger(t *testing.T) {
@@ -145,6 +147,59 @@ func TestTheReleaseHasTheStatedNoise(t *testing.T) {
 	// Of about 1000 numbers the standard deviation is within 12 % but once in 10⁷ runs.
 	if std := math.Sqrt(squares / float64(len(values))); !(math.Abs(std/statement.NoiseStd-1) <= 0.12) {
 		t.Errorf("%d numbers with noise of %v, stated is %v", len(values), std, statement.NoiseStd)
+	}
+}
+
+// What a method keeps of the rows, to make others of, is what it has released, and has
+// noise in all its numbers: without a budget it keeps others.
+func TestAMethodKeepsWhatItReleased(t *testing.T) {
+	data, schema := people(t, 400, nil)
+	s, err := table.ReadSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, _, err := table.Read(t.Context(), data, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{Pairs, Quantiles} {
+		var kept [2][]float64
+		for k, epsilon := range []float64{2, math.Inf(1)} {
+			c := settings()
+			c.Method, c.Epsilon = name, privacy.Epsilon(epsilon)
+			m, err := c.method(private.Columns, private.Schema.TargetIndex())
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := m.Plan(private.Len())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var released []float64
+			release := plan.Releaser(noise.Seeded(3))
+			release.Keep(func(_ int, values []float64) error { released = slices.Clone(values); return nil })
+			if err := m.Learn(t.Context(), nil, private, release, 1); err != nil {
+				t.Fatal(err)
+			}
+			switch m := m.(type) {
+			case *byPairs:
+				kept[k] = m.released
+			case *bySketch:
+				kept[k] = m.released
+			}
+			if len(released) == 0 || !slices.Equal(kept[k], released) {
+				t.Errorf("%s, ε = %v: other numbers are kept than released", name, epsilon)
+			}
+		}
+		same := 0
+		for i, v := range kept[0] {
+			if v == kept[1][i] {
+				same++
+			}
+		}
+		if same > 0 {
+			t.Errorf("%s: %d of %d numbers have no noise", name, same, len(kept[0]))
+		}
 	}
 }
 

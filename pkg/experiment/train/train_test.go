@@ -198,3 +198,29 @@ func TestRowsThatHaveChangedAreRefused(t *testing.T) {
 		t.Errorf("other rows: %v", err)
 	}
 }
+
+// A training sees the public half of rows that are somebody's, each padded, and no other.
+func TestOnlyThePublicHalfIsSeen(t *testing.T) {
+	const n, side = 120, 32
+	splits, err := dataset.Load(t.Context(), "few-glyphs", dataset.Options{Seed: experiment.SplitSeed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := experimenttest.Prepared(t, experiment.Request{Experiment: "autoencoder", Settings: map[string]string{"dataset": "few-glyphs"}})
+	seen, err := load(t.Context(), r, &Config{Dataset: "few-glyphs", Side: side})
+	if err != nil {
+		t.Fatal(err)
+	}
+	partition := dataset.PublicPrivate(n, experiment.SplitSeed)
+	if want := splits.Train.Subset(partition.Public).Pad(side, side); !slices.Equal(seen.public.X, want.X) || seen.split != partition.Digest {
+		t.Errorf("%d images are seen, of split %s, and not the public half", seen.public.Len(), seen.split)
+	}
+	private := splits.Train.Subset(partition.Private).Pad(side, side)
+	for i := range private.Len() {
+		for k := range seen.public.Len() {
+			if slices.Equal(private.Row(i), seen.public.Row(k)) {
+				t.Fatalf("private image %d is seen", partition.Private[i])
+			}
+		}
+	}
+}

@@ -152,16 +152,6 @@ func TestNearestDistribution(t *testing.T) {
 	}
 }
 
-// twoHumps are distributions to the left and to the right.
-// Two people at a distance of 4 bins, with shares ¼ and ¾: both move to where the
-// mean is, 3 bins and 1 from them, which costs ¼·9 + ¾·1 = 3 squares of a bin.
-// Groups end within 2β of each other, at a cost that falls as β grows, to none where
-// they are as near from the start; and β = 0 costs what the barycentre of quantiles
-// does, but for its rounding to bins: Σ w_a W²₂(h_a, bar) = w₀w₁W²₂(h₀, h₁).
-// quantiles is the monotone coupling of two distributions by cumulated shares.
-// Predictions that follow the histogram are moved to the distribution that the
-// transport states. Bounds are five standard errors of a frequency of 20,000,
-// exceeded by chance with probability 6e-7 each.
 func TestPostProcessingRefusesBadInput(t *testing.T) {
 	good := Bins{Low: -1, High: 1, Count: 4}
 	for want, call := range map[string]func() error{
