@@ -69,6 +69,19 @@ func TestSWRefusesBadInput(t *testing.T) {
 	}
 }
 
+// Points may be so far apart that float32 has their distance and not its derivative.
+func TestDerivativesThatOverflowAreErrors(t *testing.T) {
+	x := transport.Uniform(transport.Points{Dim: 2, Data: []float32{1e30, 0, 0, 1e30}})
+	y := transport.Uniform(transport.Points{Dim: 2, Data: []float32{-1e30, 0, 0, -1e30}})
+	u := Orthonormal(2, 2, rand.New(rand.NewPCG(2, 1)))
+	if d, err := SW(x, y, 4, u); err != nil || !(d.Value > 1e29 && d.Value < 1e31) {
+		t.Errorf("%v, %v", d.Value, err)
+	}
+	if _, _, _, err := SWGradient(x, y, 4, u); err == nil || !strings.Contains(err.Error(), "divide the points by a constant") {
+		t.Errorf("the derivative of a distance to the fourth: %v", err)
+	}
+}
+
 // Whatever the numbers are, there is an error or a finite distance and gradient.
 func FuzzSWGradient(f *testing.F) {
 	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL"), uint8(3), 2.0)

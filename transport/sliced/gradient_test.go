@@ -185,6 +185,11 @@ func TestGradientRefusesBadInput(t *testing.T) {
 	o := Objective{Alpha: 0.5, Clip: 1, Limits: Limits{Output: 1, Source: 1, Target: 1}}
 	_, none := o.Gradient(make([]float64, 4), nil, u)
 	_, losses := o.Gradient(nil, []Pair{{x, x}}, u)
+	_, source := o.Gradient(make([]float64, 4), []Pair{{Outputs{Dim: 2}, x}}, u)
+	_, target := o.Gradient(make([]float64, 4), []Pair{{x, x}, {x, Outputs{Dim: 2}}}, u)
+	if source == nil || target == nil {
+		t.Errorf("a side of no records: %v, %v", source, target)
+	}
 	_, size := o.StatisticalParity(0, 3)
 	_, classes := o.EqualityOfOdds(nil)
 	_, frame := Limits{Output: 1, Source: 1, Frame: 2}.Sensitivity(3)
