@@ -270,54 +270,13 @@ func TestNothingIsLeftBeforeItIsPaid(t *testing.T) {
 	}
 }
 
-// turning are digits that change while their version says that they do not.
-type turning struct{ spoil *func(*dataset.Dataset) }
-
-func (turning) Describe() plugin.Info {
-	return plugin.Info{Name: "turning-digits", Summary: "for a test", Version: "1"}
-}
-func (turning) Public() bool { return false }
-func (turning) Pinned()      {}
-func (s turning) Load(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
-	o.N = 200
-	splits, err := dataset.Load(ctx, "glyphs", o)
-	if err == nil {
-		(*s.spoil)(splits.Train)
-	}
-	return splits, err
-}
-
-// A run that could not pay is bound to its records and labels: with others it does not go
-// on under the same noise, and spends nothing.
+// A run that could not pay goes on with the records and labels that it was asked for, or not.
 func TestOtherRecordsHaveNoNoise(t *testing.T) {
-	spoil := func(*dataset.Dataset) {}
-	dataset.Registry.Register(turning{&spoil})
-	settings := maps.Clone(inSeconds)
-	settings["dataset"] = "turning-digits"
-	where := t.TempDir() + "/ledger.db"
-	t.Setenv("MOLEHILL_LEDGER", where)
-	t.Setenv("GOMLX_BACKEND", "go")
-	r := experimenttest.Acquired(t, experiment.Request{Experiment: "dp-sinkhorn", Seed: 1, Settings: settings})
-	t.Setenv("MOLEHILL_LEDGER", t.TempDir()) // which is no ledger
-	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "nothing was read") {
-		t.Fatal(err)
-	}
-	t.Setenv("MOLEHILL_LEDGER", where)
-	for what, change := range map[string]func(*dataset.Dataset){
-		"another record": func(d *dataset.Dataset) { d.Row(3)[300] = 0.123 },
-		"another label":  func(d *dataset.Dataset) { d.Labels[3] = (d.Labels[3] + 1) % 10 },
-	} {
-		if err := r.Acquire(); err != nil {
-			t.Fatal(err)
-		}
-		spoil = change
-		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "pay for a new one") {
-			t.Errorf("%s under the same noise: %v", what, err)
-		}
-	}
-	if _, err := os.Stat(where); !os.IsNotExist(err) {
-		t.Errorf("something was paid: %v", err)
-	}
+	q := experiment.Request{Experiment: "dp-sinkhorn", Seed: 1, Settings: inSeconds}
+	experimenttest.OtherRecords(t, q, func(ctx context.Context, o dataset.Options) (*dataset.Splits, error) {
+		o.N = 200
+		return dataset.Load(ctx, "glyphs", o)
+	})
 }
 
 // A step that draws nobody is one like others: of 40 steps that draw one record of 200 on

@@ -81,27 +81,6 @@ func init() {
 	}
 }
 
-// turning are a few glyphs that change while their version says that they do not.
-type turning struct {
-	source
-	spoil *func(*dataset.Dataset)
-}
-
-func (turning) Pinned() {}
-func (s turning) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
-	splits, err := few()
-	if err != nil {
-		return nil, err
-	}
-	hundred := make([]int, 100)
-	for i := range hundred {
-		hundred[i] = i
-	}
-	changed := &dataset.Splits{Train: splits.Train.Subset(hundred), Test: splits.Test}
-	(*s.spoil)(changed.Train)
-	return changed, nil
-}
-
 // fixed are a few glyphs that stay what they are.
 type fixed struct{ source }
 
@@ -377,33 +356,17 @@ func TestTheLedgerIsRight(t *testing.T) {
 	}
 }
 
-// A run that could not pay is bound to its records and labels: with others it does not go
-// on under the same noise, and spends nothing.
+// A run that could not pay goes on with the records and labels that it was asked for, or not.
 func TestOtherRecordsHaveNoNoise(t *testing.T) {
-	spoil := func(*dataset.Dataset) {}
-	dataset.Registry.Register(turning{source{"turning-glyphs", false}, &spoil})
-	where := t.TempDir() + "/ledger.db"
-	t.Setenv("MOLEHILL_LEDGER", where)
-	t.Setenv("GOMLX_BACKEND", "go")
-	r := experimenttest.Acquired(t, request(map[string]string{"dataset": "turning-glyphs"}))
-	t.Setenv("MOLEHILL_LEDGER", t.TempDir()) // which is no ledger
-	if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "nothing was read") {
-		t.Fatal(err)
-	}
-	t.Setenv("MOLEHILL_LEDGER", where)
-	for what, change := range map[string]func(*dataset.Dataset){
-		"another record": func(d *dataset.Dataset) { d.Row(3)[300] = 0.123 },
-		"another label":  func(d *dataset.Dataset) { d.Labels[3] = (d.Labels[3] + 1) % 10 },
-	} {
-		if err := r.Acquire(); err != nil {
-			t.Fatal(err)
+	experimenttest.OtherRecords(t, request(nil), func(context.Context, dataset.Options) (*dataset.Splits, error) {
+		splits, err := few()
+		if err != nil {
+			return nil, err
 		}
-		spoil = change
-		if err := experiment.Compute(t.Context(), r); err == nil || !strings.Contains(err.Error(), "pay for a new one") {
-			t.Errorf("%s under the same noise: %v", what, err)
+		hundred := make([]int, 100)
+		for i := range hundred {
+			hundred[i] = i
 		}
-	}
-	if _, err := os.Stat(where); !os.IsNotExist(err) {
-		t.Errorf("something was paid: %v", err)
-	}
+		return &dataset.Splits{Train: splits.Train.Subset(hundred), Test: splits.Test}, nil
+	})
 }
