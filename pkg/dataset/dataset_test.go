@@ -153,21 +153,36 @@ func TestEverySourceDescribesItselfAndGeneratedOnesLoad(t *testing.T) {
 	}
 }
 
-// Other labels, or other names of theirs, are other rows.
-func TestDigestTellsLabels(t *testing.T) {
+// Other labels, or other names of theirs, are other rows; so are other values and another
+// layout, of rows for testing too.
+func TestDigestTellsRows(t *testing.T) {
 	d := &Dataset{Name: "labelled", Origin: "the test", Height: 1, Width: 1, Channels: 1, X: []float32{1, 2}}
-	Register("labelled", "for a test", func(context.Context, Options) (*Splits, error) { return &Splits{Train: d, Test: d}, nil })
+	held := &Dataset{Name: "labelled", Origin: "the test", Height: 1, Width: 1, Channels: 1, X: []float32{1, 2}}
+	Register("labelled", "for a test", func(context.Context, Options) (*Splits, error) {
+		held.Height, held.Width, held.Classes, held.Labels = d.Height, d.Width, d.Classes, d.Labels
+		if d.Labels != nil {
+			held.Labels = make([]int, held.Len())
+		}
+		return &Splits{Train: d, Test: held}, nil
+	})
 	seen := map[string]string{}
 	for what, change := range map[string]func(){
-		"none":        func() { d.Labels, d.Classes = nil, nil },
-		"0 and 1":     func() { d.Labels, d.Classes = []int{0, 1}, []string{"a", "b"} },
-		"1 and 0":     func() { d.Labels, d.Classes = []int{1, 0}, []string{"a", "b"} },
-		"other names": func() { d.Labels, d.Classes = []int{0, 1}, []string{"a", "c"} },
+		"no labels":           func() {},
+		"labels 0 and 1":      func() { d.Labels, d.Classes = []int{0, 1}, []string{"a", "b"} },
+		"labels 1 and 0":      func() { d.Labels, d.Classes = []int{1, 0}, []string{"a", "b"} },
+		"other names":         func() { d.Labels, d.Classes = []int{0, 1}, []string{"a", "c"} },
+		"another value":       func() { d.X = []float32{1, 3} },
+		"another order":       func() { d.X = []float32{2, 1} },
+		"another held-out":    func() { held.X = []float32{1, 3} },
+		"fewer held-out rows": func() { held.X = []float32{1} },
+		"one row of 2×1":      func() { d.Height = 2 },
+		"one row of 1×2":      func() { d.Width = 2 },
 	} {
+		d.Labels, d.Classes, d.Height, d.Width, d.X, held.X = nil, nil, 1, 1, []float32{1, 2}, []float32{1, 2}
 		change()
 		digest, err := Digest(t.Context(), "labelled", Options{}, nil)
 		if err != nil || digest == "" || seen[digest] != "" {
-			t.Errorf("labels %s: %q, %v, as of %q", what, digest, err, seen[digest])
+			t.Errorf("%s: %q, %v, as of %q", what, digest, err, seen[digest])
 		}
 		seen[digest] = what
 	}

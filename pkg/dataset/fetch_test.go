@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"molehill/pkg/dataset/download"
@@ -70,6 +71,20 @@ func TestFetchVerifyLoad(t *testing.T) {
 	}
 
 	// Damage is found, and only that file is fetched again.
+	write(t, source.files[2].In(dir), []byte("damage"))
+	var fetched []string
+	if err := Fetch(ctx, source, dir, func(p Progress) {
+		if p.Mirror != "" && p.Done == p.Total {
+			fetched = append(fetched, p.File)
+		}
+	}); err != nil || !slices.Equal(fetched, []string{source.files[2].Path}) {
+		t.Errorf("a damaged file: fetched %v, %v", fetched, err)
+	}
+	for _, err := range states() {
+		if err != nil {
+			t.Errorf("mended: %v", err)
+		}
+	}
 	server.Close()
 	if err := Fetch(ctx, source, dir, nil); err != nil {
 		t.Errorf("whole files need no network: %v", err)

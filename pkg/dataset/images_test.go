@@ -50,12 +50,18 @@ var (
 	twoLabels = []byte{0, 0, 8, 1, 0, 0, 0, 2, 9, 0}
 )
 
-// small is a source of the four files, for training and testing alike.
+// Three others and their labels.
+var (
+	threeImages = []byte{0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 3, 102, 102, 102, 4, 5, 6, 7, 8, 9}
+	threeLabels = []byte{0, 0, 8, 1, 0, 0, 0, 3, 3, 2, 1}
+)
+
+// small is a source of the four files: two rows for training and three for testing.
 func small() (source images, contents [4][]byte) {
 	source = images{info: plugin.Info{Name: "small"}, classes: digits}
 	var prints [4]fingerprint
 	for i := range contents {
-		values := [][]byte{twoImages, twoLabels}[i%2]
+		values := [][]byte{twoImages, twoLabels, threeImages, threeLabels}[i]
 		contents[i] = packed(values)
 		prints[i] = fingerprint{int64(len(contents[i])), digest(contents[i]), digest(values)}
 	}
@@ -117,8 +123,13 @@ func TestKnownFilesAreFoundAndVerified(t *testing.T) {
 	unpacked, _ := source.files[0].UnpackedIn(dir)
 	write(t, unpacked, twoImages)
 	s, err := source.Load(context.Background(), Options{Dir: dir, N: 1, Seed: 1})
-	if err != nil || s.Train.Len() != 1 || s.Test.Len() != 2 {
+	if err != nil || s.Train.Len() != 1 || s.Test.Len() != 3 {
 		t.Fatalf("%+v, %v", s, err)
+	}
+	// What is for training is private, what is for testing is not: neither takes rows of
+	// the other.
+	if s.Train.Labels[0] != 9 && s.Train.Labels[0] != 0 || !slices.Equal(s.Test.Labels, []int{3, 2, 1}) || !slices.Equal(s.Test.Row(0), []float32{0.4, 0.4, 0.4}) {
+		t.Errorf("for training %+v, for testing %+v", s.Train, s.Test)
 	}
 	if _, err := source.Load(context.Background(), Options{Dir: dir, N: 3}); err == nil {
 		t.Error("3 of 2 rows give no error")
@@ -246,6 +257,18 @@ func shade(n int, from float32) *Dataset {
 }
 
 func TestImagesThatThePromiseCannotCoverAreRefused(t *testing.T) {
+	// A tenth of the test images may be training images too, no more.
+	shared := func(count int) *Splits {
+		s := &Splits{Train: shade(20, 0), Test: shade(20, 0.5)}
+		copy(s.Test.X[3*16:(3+count)*16], s.Train.X)
+		return s
+	}
+	if err := shared(2).CheckImages(); err != nil {
+		t.Errorf("2 of 20 test images are training images: %v", err)
+	}
+	if err := shared(3).CheckImages(); err == nil || !strings.Contains(err.Error(), "more than a tenth") {
+		t.Errorf("3 of 20 test images are training images: error %v", err)
+	}
 	for want, splits := range map[string]*Splits{
 		"":                                     {Train: shade(20, 0), Test: shade(10, 0.5)},
 		"more than a tenth of the test images": {Train: shade(20, 0), Test: shade(10, 0)},

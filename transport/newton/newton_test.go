@@ -3,8 +3,11 @@ package newton
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"molehill/transport"
 	"molehill/transport/sinkhorn"
@@ -252,5 +255,46 @@ func BenchmarkSolve(b *testing.B) {
 				b.ReportMetric(float64(s.Iterations), "iterations")
 			}
 		})
+	}
+}
+
+// The equations of a step are solved, with zeros in front of rows; a part that is singular
+// gets 0, and what is left is solved with it.
+func TestEquationsAreSolved(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 7))
+	const m = 6
+	for range 100 {
+		h, want, y := make([]float64, m*m), make([]float64, m), make([]float64, m)
+		for row := range m + 2 { // a sum of squares of sparse rows
+			v := make([]float64, m)
+			for range 2 {
+				v[rng.IntN(m)] = rng.NormFloat64()
+			}
+			if row < m {
+				v[row] += 2
+			}
+			for i := range m {
+				for j := range m {
+					h[i*m+j] += v[i] * v[j]
+				}
+			}
+		}
+		for i := range want {
+			want[i] = rng.NormFloat64()
+		}
+		for i := range y {
+			y[i] = floats.Dot(h[i*m:(i+1)*m], want)
+		}
+		solve(slices.Clone(h), y, m)
+		for i := range y {
+			if !(math.Abs(y[i]-want[i]) <= 1e-6*(1+math.Abs(want[i]))) {
+				t.Fatalf("%v, want %v", y, want)
+			}
+		}
+	}
+	// Two potentials of which only the difference counts, and one that counts for nothing.
+	h, y := []float64{4, 0, 0, -4, 4, 0, 0, 0, 0}, []float64{8, -7, 3}
+	if solve(h, y, 3); !slices.Equal(y, []float64{2, 0, 0}) {
+		t.Errorf("singular: %v", y)
 	}
 }

@@ -2,6 +2,7 @@ package download
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -139,6 +140,7 @@ func TestGetFromMirrorsOfAllKinds(t *testing.T) {
 			if c.part != nil {
 				os.MkdirAll(filepath.Dir(f.In(folder)), 0o755)
 				os.WriteFile(f.In(folder)+".part", c.part, 0o644)
+				os.WriteFile(f.In(folder), content[1:], 0o644) // damaged, and to be replaced
 			}
 			var last Progress
 			d := Downloader{Stall: 200 * time.Millisecond, Report: func(p Progress) { last = p }}
@@ -157,6 +159,51 @@ func TestGetFromMirrorsOfAllKinds(t *testing.T) {
 				t.Errorf("a file that is there is asked for again (%v)", err)
 			}
 		})
+	}
+}
+
+// A mirror that goes on from elsewhere is passed over, and what was there is kept.
+func TestARangeThatWasNotAskedFor(t *testing.T) {
+	elsewhere := newMirror(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Range") == "" {
+			good(w, r)
+			return
+		}
+		w.Header().Set("Content-Range", "bytes 0-229999/300000")
+		w.WriteHeader(http.StatusPartialContent)
+		w.Write(content[:230_000])
+	})
+	next := newMirror(t, good)
+	f, folder := fileFrom(elsewhere, next), t.TempDir()
+	os.MkdirAll(filepath.Dir(f.In(folder)), 0o755)
+	os.WriteFile(f.In(folder)+".part", content[:70_000], 0o644)
+	if err := (Downloader{}).Get(context.Background(), f, folder); err != nil {
+		t.Fatal(err)
+	}
+	whole(t, f, folder)
+	if elsewhere.asked.Load() != 1 || next.asked.Load() != 1 || next.ranges.Load() != 1 {
+		t.Errorf("%d requests, then %d of which %d go on; want one, and one that goes on", elsewhere.asked.Load(), next.asked.Load(), next.ranges.Load())
+	}
+}
+
+// Servers say of packed files that they are packed; these are to stay so.
+func TestPackedFilesStayPacked(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	w.Write(content)
+	w.Close()
+	m := newMirror(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(packed.Bytes())
+	})
+	f, folder, sum := fileFrom(m), t.TempDir(), sha256.Sum256(packed.Bytes())
+	f.Size, f.SHA256 = int64(packed.Len()), hex.EncodeToString(sum[:])
+	if err := (Downloader{}).Get(context.Background(), f, folder); err != nil {
+		t.Fatal(err)
+	}
+	whole(t, f, folder)
+	if asked := m.asked.Load(); asked != 1 {
+		t.Errorf("%d requests, want 1", asked)
 	}
 }
 

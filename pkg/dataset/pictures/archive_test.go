@@ -84,7 +84,7 @@ func TestAnArchiveIsRead(t *testing.T) {
 	// Names that are no numbers stand for their places.
 	path = archiveOf(t, map[string][]byte{"x": npyOf("<f4", "2, 2, 2, 3", append([]float32{0, 0.5, 1, 2, -1, float32(math.NaN())}, make([]float32, 18)...)), "y": npyOf("|u1", "2,", []byte{1, 0})})
 	images, classes, _, found = read(t, path, whiteAt(1, schemaOf(Shape{2, 2, 3}, "cat", "dog")))
-	if !slices.Equal(classes, []int{1, 0}) || !slices.Equal(images[:6], []float32{0, 0.5, 1, 1, 0, 0}) || len(found) != 1 || found[0].What != errRange.Error() {
+	if !slices.Equal(classes, []int{1, 0}) || !slices.Equal(images[:6], []float32{0, 0.5, 1, 1, 0, 0}) || len(found) != 1 || found[0].What != errRange.Error() || found[0].Became != asClamped {
 		t.Error(images, classes, found)
 	}
 	// Another size is fit.

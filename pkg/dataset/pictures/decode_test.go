@@ -28,6 +28,32 @@ func halves() *image.NRGBA {
 	return img
 }
 
+// striped is an image of 16×4 pixels, or of 4×16: two lines of red and two of blue across
+// its middle, green at both ends.
+func striped(tall bool) *image.NRGBA {
+	img := image.NewNRGBA(image.Rect(-3, 5, 13, 9))
+	if tall {
+		img = image.NewNRGBA(image.Rect(-3, 5, 1, 21))
+	}
+	for along := range 16 {
+		c := color.NRGBA{0, 255, 0, 255}
+		switch along {
+		case 6, 7:
+			c = color.NRGBA{255, 0, 0, 255}
+		case 8, 9:
+			c = color.NRGBA{0, 0, 255, 255}
+		}
+		for across := range 4 {
+			if tall {
+				img.SetNRGBA(-3+across, 5+along, c)
+			} else {
+				img.SetNRGBA(-3+along, 5+across, c)
+			}
+		}
+	}
+	return img
+}
+
 func TestImagesAreFitByARule(t *testing.T) {
 	red, blue, black := [3]float32{1, 0, 0}, [3]float32{0, 0, 1}, [3]float32{}
 	for fit, want := range map[Fit]map[image.Point][3]float32{
@@ -41,6 +67,31 @@ func TestImagesAreFitByARule(t *testing.T) {
 		for at, c := range want {
 			if got := [3]float32(dst[3*(4*at.Y+at.X):]); got != c {
 				t.Errorf("%s: the pixel at %v is %v, want %v", fit, at, got, c)
+			}
+		}
+	}
+	// What is cut off, squeezed and framed of images that are too wide or too tall: green,
+	// with two lines of red and two of blue in its middle.
+	green := [3]float32{0, 1, 0}
+	for fit, want := range map[Fit][4][4][3]float32{ // by place along the image and across it
+		Crop:    {{red, red, red, red}, {red, red, red, red}, {blue, blue, blue, blue}, {blue, blue, blue, blue}},
+		Stretch: {{green, green, green, green}, {}, {}, {green, green, green, green}},
+		Pad:     {{black, green, black, black}, {}, {}, {black, green, black, black}},
+	} {
+		for _, tall := range []bool{false, true} {
+			s := Images{Shape: Shape{4, 4, 3}, Fit: fit}
+			dst := make([]float32, s.Dim())
+			s.fit(dst, striped(tall))
+			for along, line := range want {
+				for across, c := range line {
+					at := 4*across + along
+					if tall {
+						at = 4*along + across
+					}
+					if got := [3]float32(dst[3*at:]); got != c && line != [4][3]float32{} { // between colours they mix
+						t.Errorf("%s, tall %v: pixel %d along and %d across is %v, want %v", fit, tall, along, across, got, c)
+					}
+				}
 			}
 		}
 	}

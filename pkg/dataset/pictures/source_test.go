@@ -86,10 +86,9 @@ func TestWhatIsNoSourceIsRefused(t *testing.T) {
 
 func TestSumsTellRecordsApart(t *testing.T) {
 	s := schemaOf(Shape{2, 2, 1}, "a", "b")
-	sum := func(files map[string][]byte) string {
-		dir := t.TempDir()
-		put(t, dir, files)
-		source, err := Open(dir, s)
+	s.Images.White = 255
+	open := func(path string) string {
+		source, err := Open(path, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,6 +99,11 @@ func TestSumsTellRecordsApart(t *testing.T) {
 		}
 		return string(got)
 	}
+	sum := func(files map[string][]byte) string {
+		dir := t.TempDir()
+		put(t, dir, files)
+		return open(dir)
+	}
 	one, other := asPNG(shade(2, 2, 1)), asPNG(shade(2, 2, 2))
 	all := map[string]bool{}
 	for _, files := range []map[string][]byte{
@@ -107,6 +111,19 @@ func TestSumsTellRecordsApart(t *testing.T) {
 	} {
 		if got := sum(files); all[got] || sum(files) != got {
 			t.Errorf("%d files: the sum is that of others, or of none", len(files))
+		} else {
+			all[got] = true
+		}
+	}
+	// Those of archives: by their values, types, shapes and labels.
+	bytesOf := func(shape string, values ...byte) []byte { return npyOf("|u1", shape, values) }
+	for _, arrays := range []map[string][]byte{
+		{"x": bytesOf("2, 2, 2", 1, 2, 3, 4, 5, 6, 7, 8), "y": bytesOf("2,", 0, 1)}, {"x": bytesOf("2, 2, 2", 1, 2, 3, 4, 5, 6, 7, 9), "y": bytesOf("2,", 0, 1)},
+		{"x": bytesOf("2, 2, 2", 1, 2, 3, 4, 5, 6, 7, 8), "y": bytesOf("2,", 1, 0)}, {"x": bytesOf("2, 1, 4", 1, 2, 3, 4, 5, 6, 7, 8), "y": bytesOf("2,", 0, 1)},
+		{"x": npyOf("|i1", "2, 2, 2", []byte{1, 2, 3, 4, 5, 6, 7, 8}), "y": bytesOf("2,", 0, 1)},
+	} {
+		if got := open(archiveOf(t, arrays)); all[got] || open(archiveOf(t, arrays)) != got {
+			t.Errorf("an archive of %q: the sum is that of others, or of none", arrays)
 		} else {
 			all[got] = true
 		}

@@ -63,6 +63,8 @@ func TestValuesBeyondTheSchemaBecomeDefinedOnes(t *testing.T) {
 		{"age", "", 0, absent}, {"age", " 40 ", 41, fine}, {"age", "40.4", 41, fine},
 		{"height, m", "NA", 0, fine}, {"height, m", "9", 231, clamped}, {"height, m", "0.31", 2, fine},
 		{"wealth", "-1000", 1, fine}, {"wealth", "1e7", fineLevels, fine}, {"wealth", "1e8", fineLevels, clamped},
+		// 256·ln(1 + 1000/100) / ln(1 + 10,001,000/100) = 53.3, and 102.6 of 1 + 10,000/100.
+		{"wealth", "0", 54, fine}, {"wealth", "9000", 103, fine},
 		{"born", "01.01.1900", 1, fine}, {"born", "31.12.2020", fineLevels, fine}, {"born", "2020-12-31", fineLevels, fine}, {"born", "31.02.2000", 0, unknown}, {"born", "01.01.1800", 1, clamped},
 		{"week", "2020-02-29", 29, fine}, {"week", "2021-01-01", 60, clamped},
 		{"job", "NA", 2, fine}, {"job", "", 0, fine}, {"job", "smith", 0, unknown}, {"level", "high", 3, fine}, {"level", "NA", 0, absent},

@@ -205,6 +205,34 @@ func TestNetworksFindNothingInNoise(t *testing.T) {
 	}
 }
 
+// What a network has learned is of the epoch that was the best on the rows held out, and
+// not of the last: a training that ends with that epoch gives the same labels. What is
+// learned of labels that have nothing to do with the rows changes with every epoch.
+func TestNetworksKeepTheBestEpoch(t *testing.T) {
+	train, test := bars(240, 4, 5), bars(700, 4, 6)
+	rand.New(rand.NewPCG(7, 5)).Shuffle(240, func(i, j int) { train.Labels[i], train.Labels[j] = train.Labels[j], train.Labels[i] })
+	labels := func(epochs int) (*NetworkModel, []int) {
+		c := MLP{Hidden: 16, Training: quick(goBackend(t))}
+		c.Training.Epochs = epochs
+		fitted, err := c.Fit(context.Background(), train, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := fitted.Predict(test)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fitted.(*NetworkModel), found
+	}
+	m, whole := labels(100) // patience ends it
+	if m.Epoch == m.Epochs {
+		t.Fatalf("epoch %d of %d is the best, and the last", m.Epoch, m.Epochs)
+	}
+	if short, ended := labels(m.Epoch); short.Epoch != m.Epoch || !slices.Equal(ended, whole) {
+		t.Errorf("the labels are others than those of a training of %d epochs, of which %d is the best", m.Epoch, short.Epoch)
+	}
+}
+
 // Parameters of the networks for MNIST, by hand: 784·100 + 100 + 100·10 + 10, and
 // 9·32 + 32 + 9·32·64 + 64 + 7·7·64·10 + 10.
 func TestNetworksHaveTheirSizes(t *testing.T) {

@@ -43,7 +43,7 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 				seen[key] = true
 				rows = append(rows, experiment.Row{Run: key, Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
 					Metrics: run.Values{"logistic accuracy": 0.5 + float64(q.Seed)/100, "steps": 7},
-					Claims:  []privacy.Claim{{Epsilon: 3, Sound: true}, {Label: privacy.PapersWay, Epsilon: 2}}})
+					Claims:  []privacy.Claim{{Epsilon: 2.5 + privacy.Epsilon(q.Seed)/2, Sound: true}, {Label: privacy.PapersWay, Epsilon: 2}}}) // the larger of seeds is what is proved
 			}
 			report, err := s.Report(rows, func(experiment.Row) (viz.Images, bool) { return viz.Images{}, true })
 			if err != nil {
@@ -66,7 +66,7 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 						continue
 					}
 					lines++
-					if line = line[slices.Index(table.Header, "ε, proved"):]; line[0] != "3" || line[1] != "2" || !strings.Contains(line[2].(string), "0.515 ± 0.0071") {
+					if line = line[slices.Index(table.Header, "ε, proved"):]; line[0] != "3.5" || line[len(line)-2] != 2 || line[1] != "2" || !strings.Contains(line[2].(string), "0.515 ± 0.0071") {
 						t.Errorf("%s: %v", s.Name, line)
 					}
 				}
@@ -177,5 +177,43 @@ func TestATableOfOneRun(t *testing.T) {
 		if err != nil || len(report.Tables) != 1 || report.Tables[0].Rows[0][1] != c.shown || report.Tables[0].Rows[0][2] != "3.48" || len(report.Figures) != c.figures {
 			t.Errorf("%s at %v: %+v, %v; want %s and %d figures", c.experiment, c.epsilon, report, err, c.shown, c.figures)
 		}
+	}
+}
+
+// What was measured of a run afterwards has columns, with what the papers print behind
+// them: but not what is for the keeper of the records, nor the bias, which is a figure.
+func TestWhatWasMeasuredAfterwards(t *testing.T) {
+	line := table1.lines(experiment.Quick)[slices.IndexFunc(table1.lines(experiment.Quick), func(l line) bool { return l.experiment == "dp-sinkhorn" })]
+	config := config(t, line.experiment, experiment.Quick)
+	if err := experiment.Apply(config, line.settings); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, bias, variance := run.Values{}, []float64{}, []float64{}
+	for i, p := range dpsinkhorn.Mixtures {
+		bias, variance = append(bias, 10-float64(i)), append(variance, float64(i)/10)
+		drawn[dpsinkhorn.BiasAt(p)], drawn[dpsinkhorn.VarianceAt(p)] = bias[i], variance[i]
+	}
+	report, err := table1.Report([]experiment.Row{{Experiment: line.experiment, Config: text, Metrics: run.Values{"logistic accuracy": 0.5},
+		Claims: []privacy.Claim{{Epsilon: 3, Sound: true}},
+		Measured: []experiment.Measured{{Rows: 9, Values: run.Values{"nearer a private row": 1}, NonPrivate: true},
+			{Rows: 50, Values: drawn}, {Rows: 300, Values: run.Values{"mlp accuracy": 0.625}}, {Rows: 100, Values: run.Values{"mlp accuracy": 0.75}}}}}, nil)
+	if err != nil || len(report.Tables) != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	found := report.Tables[0]
+	at := slices.Index(found.Header, "mlp accuracy (100)")
+	if want := []string{"mlp accuracy (100)", "mlp accuracy (300)", "published FID", "published logistic, MLP, CNN %"}; at != 6 || !slices.Equal(found.Header[at:at+4], want) {
+		t.Fatalf("columns %q; want %q behind the run's own", found.Header, want)
+	}
+	if row := found.Rows[0]; row[at] != "0.75" || row[at+1] != "0.625" || row[at+2] != "48.4" || row[at+3] != "82.8, 82.7, 83.2" {
+		t.Errorf("the first row is %q", row)
+	}
+	f, ok := report.Figures["mnist-bias.png"].(viz.Curves)
+	if !ok || len(f.Lines) != 1 || !slices.Equal(f.Lines[0].X, bias) || !slices.Equal(f.Lines[0].Y, variance) {
+		t.Errorf("the figure of the bias is %+v", f)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/latent"
 	"molehill/pkg/experiment/privateflow"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -218,6 +219,48 @@ func TestTable1Report(t *testing.T) {
 	}
 	if _, err := (flows{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {
 		t.Error("a row of another experiment was taken")
+	}
+}
+
+// What a column does not show stands below the table: that private rows were looked at,
+// what a value is without copying, and of how few seeds something was measured.
+func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
+	row := func(seed uint64, more experiment.Measured) experiment.Row {
+		r := experiment.Row{Run: "x", Experiment: "harmonic-flow", Seed: seed, Config: json.RawMessage(`{"dataset": "mnist", "epsilon": 1}`), Seconds: float64(seed * seed),
+			Metrics: run.Values{"sliced W₂": 0.25, "sliced W₂ floor": 0.01, "sliced W₂ of nothing learned": 0.5}}
+		if more.Rows > 0 {
+			r.Measured = []experiment.Measured{more}
+		}
+		return r
+	}
+	few := row(1, experiment.Measured{Rows: 500, NonPrivate: true, Values: run.Values{latent.NearerPrivate: 0.375, latent.NearerPrivate + " without copying": 0.3125, latent.NearerPrivate + latent.OfPublic: 0.4375}})
+	few.Metrics[classes] = 0.125
+	const looked, counted = "private rows were looked at, outside of ε", "Classes are those of the seeds"
+	for _, c := range []struct {
+		rows       []experiment.Row
+		says, none []string
+	}{
+		{[]experiment.Row{few, row(2, experiment.Measured{}), row(4, experiment.Measured{})}, []string{looked, counted, "1 of 3 at least", "nearer a private row (500) was measured of 1 of 3 seeds",
+			"Without copying nearer a private row (500) is 0.3125", "Of real public latents 0.4375 are", "| 1-NN | classes |", "| 0.125 | 0.375 |", "| 3 | 4 |"}, []string{"held-out images"}},
+		{[]experiment.Row{few}, []string{looked, "| 0.125 | 0.375 |"}, []string{counted, "seeds at least"}},
+		{[]experiment.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768": 0.5}})}, []string{"fid-768 (500) is beside as many held-out images", "biased upwards"}, []string{looked, counted, "classes", "without copying"}},
+		{[]experiment.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5}})}, []string{"is beside as many held-out images"}, []string{"biased upwards"}},
+	} {
+		r, err := (flows{}).Report(c.rows, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := r.Tables[0].Markdown()
+		for _, want := range c.says {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+		for _, other := range c.none {
+			if strings.Contains(text, other) {
+				t.Errorf("%q in\n%s", other, text)
+			}
+		}
 	}
 }
 
