@@ -68,8 +68,13 @@ func TestFeaturesAreThoseOfAnotherImplementation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &golden); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal(text, &golden); err != nil || len(golden.Cases) < 3 {
+		t.Fatalf("%d cases, %v", len(golden.Cases), err)
+	}
+	for _, c := range golden.Cases {
+		if len(c.Mean) != c.Images[0] || len(c.Channels) < 10 {
+			t.Fatalf("%v: %d means, %d channels", c.Images, len(c.Mean), len(c.Channels))
+		}
 	}
 	network := cutNetwork(t)
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {

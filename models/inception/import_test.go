@@ -120,7 +120,7 @@ func TestFoldingIsBatchNormalisation(t *testing.T) {
 	c := conv{Name: "mixed/tower/conv", In: 2, Out: 3, Height: 1, Width: 3, Stride: 1}
 	kernel := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}
 	mean, variance := []float32{1, -2, 3}, []float32{4, 0.25, 0}
-	beta, gamma := []float32{0.5, 0.25, -1}, []float32{100, 100, 100}
+	beta, gamma := []float32{0.5, 0.25, -1}, []float32{100, -20, 3}
 	var text graphOf
 	text.conv(c, kernel, mean, variance, beta, gamma, 0.001)
 	g, err := graphdef.Parse(text)
@@ -144,14 +144,25 @@ func TestFoldingIsBatchNormalisation(t *testing.T) {
 			}
 		}
 	}
-	// With the attribute set, γ counts.
+	// With the attribute set, γ counts, of weights and of the mean that is taken off.
 	scaling := bytes.Replace(text, join([]byte("scale_after_normalization"), message(2, number(5, 0))), join([]byte("scale_after_normalization"), message(2, number(5, 1))), 1)
 	if g, err = graphdef.Parse(scaling); err != nil {
 		t.Fatal(err)
 	}
-	scaled, _, err := c.fold(g, use)
-	if err != nil || !(math.Abs(float64(scaled[4]/weight[4])-100) <= 1e-3) {
-		t.Errorf("%v, %v; want 100 times %v", scaled, err, weight)
+	scaled, offset, err := c.fold(g, use)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range weight {
+		if want := float64(w) * float64(gamma[i%3]); !(math.Abs(float64(scaled[i])-want) <= 1e-6*math.Abs(want)) {
+			t.Errorf("with γ weight %d is %v, want %v", i, scaled[i], want)
+		}
+	}
+	for o, b := range bias {
+		want := float64(beta[o]) + float64(gamma[o])*(float64(b)-float64(beta[o]))
+		if !(math.Abs(float64(offset[o])-want) <= 1e-6*math.Abs(want)) {
+			t.Errorf("with γ bias %d is %v, want %v", o, offset[o], want)
+		}
 	}
 	for name, damage := range map[string]func(){
 		"negative variance": func() { variance[1] = -1; text = nil; text.conv(c, kernel, mean, variance, beta, gamma, 0.001) },

@@ -100,6 +100,30 @@ func TestBatchNormIsItsFormula(t *testing.T) {
 			if d := distance(t, compile(t, b, trained{norm})(x, params, nil)[0], learn); !(d <= 1e-5) {
 				t.Errorf("%v: with the batch's statistics it differs from the formula by %.1e", dims, d)
 			}
+			// The gradient goes through the batch's statistics, too: with x̂ the normalised
+			// values and w what comes from above, γ/σ·(w − mean w − x̂·mean w·x̂).
+			above := random(rng, dims...)
+			w := tensors.MustCopyFlatData[float32](above)
+			var sum, along [channels]float64
+			hat := func(i int) float64 {
+				return (float64(flat[i]) - mean[i%channels]) / math.Sqrt(variance[i%channels]+1e-5)
+			}
+			for i, v := range w {
+				sum[i%channels] += float64(v)
+				along[i%channels] += float64(v) * hat(i)
+			}
+			byX, byScale, byOffset := make([]float32, len(flat)), make([]float32, channels), make([]float32, channels)
+			for i, v := range w {
+				c := i % channels
+				byX[i] = float32(float64(params[0].Value[c]) / math.Sqrt(variance[c]+1e-5) * (float64(v) - sum[c]/n - hat(i)*along[c]/n))
+				byScale[c], byOffset[c] = float32(along[c]), float32(sum[c])
+			}
+			learned := compile(t, b, trained{norm})(x, params, above)
+			for k, want := range [][]float32{byX, byScale, byOffset} {
+				if d := distance(t, learned[1+k], want); !(d <= 1e-4) {
+					t.Errorf("%v: the gradient by %s in training differs from the formula by %.1e", dims, []string{"x", "scale", "offset"}[k], d)
+				}
+			}
 			for i, got := range after(t, b, norm, x, params) {
 				if (got == nil) != (moved[i] == nil) {
 					t.Errorf("%v: %s after the step: %v, expected %v", dims, params[i].Name, got, moved[i])

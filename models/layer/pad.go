@@ -35,7 +35,7 @@ func padVJP(node *Node, v []*Node, _ shapes.Shape) []*Node {
 	own := make([]SliceAxisSpec, x.Rank())
 	for axis, width := range widths(node) {
 		if width.Start < 0 || width.End < 0 {
-			panic(fmt.Sprintf("layer: no gradient of a Pad that cuts off %+v; Slice has one", width))
+			panic(fmt.Errorf("layer: no gradient of a Pad that cuts off %+v; Slice has one", width)) // GoMLX catches errors alone
 		}
 		stride := width.Interior + 1
 		own[axis] = AxisRange(width.Start, width.Start+(x.Shape().Dimensions[axis]-1)*stride+1).Stride(stride)

@@ -2,6 +2,7 @@ package layer_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -36,6 +37,18 @@ func TestPadHasAGradient(t *testing.T) {
 			if got := tensors.MustCopyFlatData[float32](outputs[i]); !slices.Equal(got, want) {
 				t.Errorf("output %d: %v, want %v", i, got, want)
 			}
+		}
+	})
+}
+
+// A gradient that there is none of is an error of whoever compiles the graph.
+func TestPadThatCutsOffHasNoGradient(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		_, err := CallOnce(b.Engine, func(x *Node) *Node {
+			return Gradient(ReduceAllSum(Pad(x, ScalarZero(x.Graph(), x.DType()), PadAxis{Start: -1})), x)[0]
+		}, []float32{1, 2, 3})
+		if err == nil || !strings.Contains(err.Error(), "no gradient of a Pad that cuts off") {
+			t.Errorf("found %v", err)
 		}
 	})
 }

@@ -50,6 +50,32 @@ func TestMaxPoolIsItsDefinition(t *testing.T) {
 	})
 }
 
+// Of equal values, such as the zeros that ReLUs leave, one alone gets the gradient.
+func TestMaxPoolOfEqualValues(t *testing.T) {
+	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
+		for _, size := range []int{2, 3} {
+			x := tensors.FromFlatDataAndDimensions(make([]float32, 36), 1, 6, 6, 1)
+			rows := 6 / size
+			weights := make([]float32, rows*rows)
+			for i := range weights {
+				weights[i] = float32(1 + i)
+			}
+			got := compile(t, b, layer.MaxPool2D(size))(x, nil, tensors.FromFlatDataAndDimensions(weights, 1, rows, rows, 1))[1]
+			for block, weight := range weights {
+				var own []float32
+				for i, v := range got {
+					if i/6/size*rows+i%6/size == block && v != 0 {
+						own = append(own, v)
+					}
+				}
+				if !slices.Equal(own, []float32{weight}) {
+					t.Errorf("blocks of %d×%[1]d equal values: gradients %v, want one of %v", size, own, weight)
+				}
+			}
+		}
+	})
+}
+
 func TestMaxPoolRefusesSmallImages(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, b *backend.Backend) {
 		if err := refusal(b, layer.MaxPool2D(3), tensors.FromFlatDataAndDimensions(make([]float32, 6), 1, 2, 3, 1), nil); err == nil {

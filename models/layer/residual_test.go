@@ -88,6 +88,11 @@ func TestEmbeddingLooksUpTheLabel(t *testing.T) {
 		if want := []float32{-1, -2, 5, 6, -3, -4, 1, 2}; !slices.Equal(got[0], want) {
 			t.Errorf("%v, expected %v", got[0], want)
 		}
+		for _, at := range []int{0, 1, 5, 6} { // what is kept has the gradient of where it is put
+			if want := []float32{10, 20, 0, 0, 0, 50, 60}[at]; got[1][at] != want {
+				t.Errorf("the gradient by coordinate %d is %v, expected %v", at, got[1][at], want)
+			}
+		}
 		if want := []float32{70, 80, 0, 0, 30, 40}; !slices.Equal(got[2], want) {
 			t.Errorf("the table's gradient is %v, expected %v", got[2], want)
 		}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -96,6 +97,40 @@ func state(t *testing.T, trainer *Trainer, metadata int) []byte {
 		t.Fatal(err)
 	}
 	return file.Bytes()
+}
+
+// What its metadata speak against is not restored, not even in part: no parameter moves,
+// nor does what the optimiser remembers, and a way forward can still go back.
+func TestRefusedStatesMoveNothing(t *testing.T) {
+	b, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Optimizer{Name: SGD, Momentum: 0.9, Average: 0.8}
+	other := made(t, b, plain, layer.Init(plain, 2), o)
+	step(t, steps(t, other), 0.1, batch(1))
+	foreign := state(t, other, 5)
+	trainer := made(t, b, plain, layer.Init(plain, 1), o)
+	p := passage(t, trainer)
+	if err := p.Step(0.1, bySquares(t, p, batch(0))); err != nil {
+		t.Fatal(err)
+	}
+	before := state(t, trainer, 0)
+	byY := bySquares(t, p, batch(1))
+	wrong := errors.New("another run's")
+	var saved int
+	if err := trainer.Restore(bytes.NewReader(foreign), &saved, func() error { return wrong }); !errors.Is(err, wrong) || saved != 5 {
+		t.Errorf("metadata %d: %v, want 5 and %v", saved, err, wrong)
+	}
+	if err := trainer.Restore(bytes.NewReader(foreign[:len(foreign)/2]), &saved, func() error { return nil }); err == nil {
+		t.Error("half a state was restored")
+	}
+	if !bytes.Equal(state(t, trainer, 0), before) {
+		t.Error("a state that was refused has moved something")
+	}
+	if err := p.Step(0.1, byY); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestForeignStates(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"molehill/pkg/npy"
 	"molehill/transport"
 )
 
@@ -76,8 +77,8 @@ func TestFrechetInClosedForm(t *testing.T) {
 		"six dimensions": {make([]float64, 6), []float64{1, 2, 3, 4, 5, 6}, make([]float64, 6), []float64{0, 0, 3, 16, 5, 24}, 1 + 2 + 0 + 4 + 0 + 6},
 	} {
 		a, b := diagonal(c.meanA, c.varA), diagonal(c.meanB, c.varB)
-		// Errors are those of roots of rounding errors of the largest variance.
-		tolerance := 1e-7 * (1 + a.Covariance.At(0, 0))
+		// Sums are rounded as the largest variances are, of 1e8 to about 5e-8.
+		const tolerance = 1e-6
 		for side, pair := range map[string][2]*Statistics{"as it is": {a, b}, "the other way": {b, a}} {
 			if d, err := FrechetDistance(pair[0], pair[1]); err != nil || !(math.Abs(d-c.want) <= tolerance) {
 				t.Errorf("%s, %s: %v, %v; want %v", name, side, d, err, c.want)
@@ -263,6 +264,7 @@ func TestFrechetRefuses(t *testing.T) {
 		"another dimension": diagonal([]float64{0}, []float64{1}),
 		"NaN mean":          diagonal([]float64{math.NaN(), 0}, []float64{1, 1}),
 		"infinite variance": diagonal([]float64{0, 0}, []float64{1, math.Inf(1)}),
+		"NaN covariance":    {Count: 9, Mean: []float64{0, 0}, Covariance: mat.NewSymDense(2, []float64{1, math.NaN(), math.NaN(), 1})},
 		"negative variance": diagonal([]float64{0, 0}, []float64{-1, 1}),
 	} {
 		if d, err := FrechetDistance(good, s); err == nil {
@@ -329,6 +331,21 @@ func TestStatisticsComeBack(t *testing.T) {
 	for _, damaged := range [][]byte{nil, b.Bytes()[:b.Len()/2], bytes.Replace(b.Bytes(), []byte(`"dim": 5`), []byte(`"dim": 4`), 1)} {
 		if _, err := LoadStatistics(bytes.NewReader(damaged)); err == nil {
 			t.Error("damaged statistics were loaded")
+		}
+	}
+	// Other programs' archives may hold what no covariance is, or too few points for one.
+	for want, c := range map[string]struct {
+		count int
+		sigma []float64
+	}{"": {9, []float64{2, 1, 1, 3}}, "not symmetric: 0.5 and 1 at 1, 0": {9, []float64{2, 1, 0.5, 3}}, "of 1 points": {1, []float64{2, 1, 1, 3}}, "the variance -3": {9, []float64{2, 1, 1, -3}}, "NaN and NaN at 1, 0": {9, []float64{2, math.NaN(), math.NaN(), 3}}} {
+		var b bytes.Buffer
+		if err := npy.WriteArchive(&b, statisticsMeta{statisticsFormat, c.count, 2}, []npy.Array[float64]{
+			{Name: "mu", Shape: []int{2}, Value: []float64{0, 0}}, {Name: "sigma", Shape: []int{2, 2}, Value: c.sigma},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := LoadStatistics(&b); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d points with %v: %+v, %v; want an error that says %q", c.count, c.sigma, s, err, want)
 		}
 	}
 }

@@ -196,6 +196,9 @@ func TestCopiesShow(t *testing.T) {
 	if fresh.Expected != 0.5 || !(math.Abs(fresh.NearerPrivate-0.5) <= 10*0.0158 && math.Abs(fresh.MedianRatio-1) <= 0.05) || fresh.Exact != 0 {
 		t.Errorf("fresh points: %v of %v nearer, ratio %v, %d exact", fresh.NearerPrivate, fresh.Expected, fresh.MedianRatio, fresh.Exact)
 	}
+	if want := math.Sqrt(fresh.NearerPrivate * (1 - fresh.NearerPrivate) / 1000); !(math.Abs(fresh.StandardError-want) <= 1e-15) {
+		t.Errorf("a standard error of %v, want %v", fresh.StandardError, want)
+	}
 	// A tenth are copies: 0.1·1 + 0.9·0.5.
 	some := normals(rng, 1000, 6)
 	for i := range 100 {

@@ -197,6 +197,9 @@ func TestTransportRefuses(t *testing.T) {
 		"weight of column 1 is":   func() (Plan, error) { return Transport([]float64{1, 2}, 1, 2, nil, []float64{1, -1}) },
 		"weight of row 0 is +Inf": func() (Plan, error) { return Transport([]float64{1, 2}, 1, 2, []float64{inf}, nil) },
 		"add up to 0":             func() (Plan, error) { return Transport([]float64{1, 2}, 1, 2, []float64{0}, nil) },
+		"column 0 is 1e+301":      func() (Plan, error) { return Transport([]float64{1e301, 2}, 1, 2, nil, nil) },
+		"of column 0 is NaN":      func() (Plan, error) { return Transport([]float64{1, 2}, 1, 2, nil, []float64{nan, 1}) },
+		"add up to +Inf":          func() (Plan, error) { return Transport([]float64{1, 2}, 1, 2, nil, []float64{1e308, 1e308}) },
 	} {
 		if _, err := bad(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want it to say %q", err, want)

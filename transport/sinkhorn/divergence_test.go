@@ -161,8 +161,9 @@ func TestRowsThatAreMetAtFirstAreNoSolution(t *testing.T) {
 	}
 }
 
-// Of unbalanced transport the divergence is at least 0 where masses differ, too, and of
-// equal points and masses a and b at Reach → ∞ just ε·(a − b)² and what mass costs.
+// Of unbalanced transport the divergence is at least 0 where masses differ, too. Between
+// masses a and b at one point the plan has the mass m = (ab)^κ, κ = (ε+ρ)/(ε+2ρ), and
+// costs ε·ab + ρ·(a+b) − (ε+2ρ)·m, so that all of it is (ε+2ρ)·(a^κ − b^κ)².
 func TestUnbalancedDivergencesAreNotNegative(t *testing.T) {
 	x := cloud(20, 2, 1, 0)
 	heavy := transport.Measure{Points: x, Weights: make([]float64, 20)}
@@ -178,6 +179,17 @@ func TestUnbalancedDivergencesAreNotNegative(t *testing.T) {
 		same, err := s.Biased(heavy, heavy, SquaredL2)
 		if err != nil || !(math.Abs(same.Value) <= 1e-8) {
 			t.Errorf("of a measure from itself: %v, %v", same.Value, err)
+		}
+		at := func(mass float64) transport.Measure {
+			return transport.Measure{Points: transport.Points{Dim: 1, Data: []float32{3}}, Weights: []float64{mass}}
+		}
+		κ := (c[0] + c[1]) / (c[0] + 2*c[1])
+		for _, masses := range [][2]float64{{1, 2}, {0.5, 0.25}, {3, 1}} {
+			want := (c[0] + 2*c[1]) * math.Pow(math.Pow(masses[0], κ)-math.Pow(masses[1], κ), 2)
+			d, err := s.Biased(at(masses[0]), at(masses[1]), SquaredL2)
+			if err != nil || !d.Converged || !(math.Abs(d.Value-want) <= 1e-8*(1+want)) {
+				t.Errorf("ε = %v, ρ = %v: %v between masses %v, %v; want %v", c[0], c[1], d.Value, masses, err, want)
+			}
 		}
 	}
 }
