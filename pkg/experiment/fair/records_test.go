@@ -163,6 +163,20 @@ func TestTheReleaserRefusesMoreThanPlanned(t *testing.T) {
 	}
 }
 
+// clipped is the gradient of the first step, before its noise.
+func clipped(t *testing.T, made *training, c *Config) []float64 {
+	t.Helper()
+	b, err := made.draw(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := made.learner.Gradient(b, c.clipping())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Values
+}
+
 // What a step follows is what was released, which is not the gradient of its batch; with
 // a small rate the model moves by that, against each number.
 func TestAStepFollowsItsRelease(t *testing.T) {
@@ -184,15 +198,7 @@ func TestAStepFollowsItsRelease(t *testing.T) {
 		}
 		return all
 	}
-	b, err := made.draw(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := made.learner.Gradient(b, c.clipping())
-	if err != nil {
-		t.Fatal(err)
-	}
-	exact, before := slices.Clone(g.Values), params()
+	exact, before := slices.Clone(clipped(t, made, c)), params()
 	if _, err := made.step(0); err != nil {
 		t.Fatal(err)
 	}
@@ -218,17 +224,7 @@ func TestNeighboursMoveAStepByWhatIsPlanned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gradient := func() []float64 {
-		b, err := made.draw(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := made.learner.Gradient(b, c.clipping())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g.Values
-	}
+	gradient := func() []float64 { return clipped(t, made, c) }
 	before, most := gradient(), 0.0
 	for i := range r.Len() {
 		was := [3]float32{r.X[2*i], r.X[2*i+1], made.target[i]}
