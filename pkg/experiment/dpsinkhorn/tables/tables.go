@@ -43,7 +43,7 @@ type table struct {
 	note   string
 }
 
-var tables = []table{table1, ablation, settings, debiasing, robustness, steps, celeba}
+var tables = []table{table1, ablation, settings, debiasing, robustness, steps, better, celeba}
 
 func init() {
 	for _, t := range tables {
