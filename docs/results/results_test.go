@@ -1,7 +1,11 @@
 package results
 
 import (
+	"bytes"
 	"flag"
+	"image"
+	"image/draw"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +62,66 @@ func TestTablesAreComplete(t *testing.T) {
 	if _, err := Rows("none"); err == nil || !strings.Contains(err.Error(), Names()[0]) {
 		t.Errorf("a table that is not there: %v", err)
 	}
+}
+
+// Figures that are made from rows alone are what rows and program say now. (Those of what
+// runs have generated need the runs.)
+func TestFiguresAreOfTheirRows(t *testing.T) {
+	compared := 0
+	for _, name := range Names() {
+		rows, err := Rows(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sweep, err := experiment.Sweeps.Lookup(name[:strings.LastIndex(name, "-")])
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := sweep.Report(rows, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, figure := range report.Figures {
+			path := filepath.Join(name, file)
+			kept, err := os.ReadFile(path)
+			if err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			var now bytes.Buffer
+			if err := figure.PNG(&now); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case kept != nil && samePixels(t, kept, now.Bytes()):
+			case !*write:
+				t.Errorf("%s is not what its rows and this program draw; `go test ./docs/results -write` writes it: look at it", path)
+			default:
+				if err := os.WriteFile(path, now.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			compared++
+		}
+	}
+	if compared == 0 {
+		t.Error("no table has a figure")
+	}
+}
+
+// samePixels compares pictures, not files: another version of Go may pack the same otherwise.
+func samePixels(t *testing.T, one, other []byte) bool {
+	t.Helper()
+	decode := func(text []byte) *image.NRGBA {
+		picture, err := png.Decode(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		flat := image.NewNRGBA(picture.Bounds())
+		draw.Draw(flat, flat.Rect, picture, flat.Rect.Min, draw.Src)
+		return flat
+	}
+	a, b := decode(one), decode(other)
+	return a.Rect == b.Rect && bytes.Equal(a.Pix, b.Pix)
 }
 
 // unversioned are commits whose programs did not write down an experiment's version yet,

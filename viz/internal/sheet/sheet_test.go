@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -125,21 +126,20 @@ func TestPaletted(t *testing.T) {
 	}
 }
 
-// TestSeriesDiffer checks that seven rounds through the colours give as many styles, the first seven with
-// dashes and markers in their order.
+// TestSeriesDiffer checks that of seven rounds through the colours no two series share two of colour, dashes
+// and marker, and that the first seven have them in their order.
 func TestSeriesDiffer(t *testing.T) {
-	type style struct {
-		colour  color.NRGBA
-		partner int
-	}
-	seen := map[style]int{}
+	type pair struct{ first, second any }
+	seen := map[pair]int{}
 	for i := range 49 {
-		s := style{Colour(i), partner(i)}
-		if j, before := seen[s]; before {
-			t.Errorf("series %d and %d look alike", j, i)
+		for _, p := range []pair{{Colour(i), dash(i)}, {Colour(i), "marker " + strconv.Itoa(marker(i))}, {dash(i), "marker " + strconv.Itoa(marker(i))}} {
+			if j, before := seen[p]; before {
+				t.Errorf("series %d and %d both have %v", j, i, p)
+			}
+			seen[p] = i
 		}
-		if seen[s] = i; i < 7 && s.partner != i {
-			t.Errorf("series %d has dashes and marker %d", i, s.partner)
+		if i < 7 && (dash(i) != i || marker(i) != i) {
+			t.Errorf("series %d has dashes %d and marker %d", i, dash(i), marker(i))
 		}
 	}
 }

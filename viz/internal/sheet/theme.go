@@ -54,14 +54,16 @@ func Tint(c color.NRGBA, weight float64) color.NRGBA {
 
 var dashes = [][]vg.Length{nil, {7, 3}, {2, 2}, {9, 3, 2, 3}, {12, 4}, {5, 2, 2, 2, 2, 2}, {4, 4}}
 
-// partner pairs the colour of series i with one of seven dash patterns and markers. Each round through the
-// colours moves on by one, so that 49 series differ.
-func partner(i int) int { return (i + i/len(colours)) % len(dashes) }
+// dash and marker are the pattern and the shape that series i has beside its colour, seven of each. A round
+// through the colours moves patterns on by one and shapes by two, so that of 49 series no two share two of
+// the three: in grey print, too, each differs from all others.
+func dash(i int) int   { return (i + i/len(colours)) % len(dashes) }
+func marker(i int) int { return (i + 2*(i/len(colours))) % len(dashes) }
 
 // Stroke returns the line style of series i: colour and dash pattern both vary, so that lines can be
 // told apart in grey print.
 func Stroke(i int, width vg.Length) draw.LineStyle {
-	return draw.LineStyle{Color: Colour(i), Width: width, Dashes: dashes[partner(i)]}
+	return draw.LineStyle{Color: Colour(i), Width: width, Dashes: dashes[dash(i)]}
 }
 
 // Line returns a solid line style.
@@ -87,7 +89,7 @@ func Marker(c *draw.Canvas, i int, fill color.Color, p vg.Point, radius, edge vg
 	}
 	shape := func(grow vg.Length) vg.Path {
 		r := radius + grow
-		switch partner(i) {
+		switch marker(i) {
 		case 1:
 			return outline(4, math.Pi/4, 1.2*r) // square
 		case 2:
