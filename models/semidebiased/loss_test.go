@@ -361,8 +361,18 @@ func batchesOfAnySizeAndContent(t *testing.T, compiled compiler) {
 	if whole := full.Subset([]int{0, 2}); !near(gradient(broken), gradient(whole)) {
 		t.Error("a row with NaN is not as none")
 	}
-	broken.Labels[0] = 17
-	gradient(broken)
+	as := func(label int) []float32 {
+		broken.Labels[0] = label
+		return gradient(broken)
+	}
+	for class := range l.Classes {
+		if near(as(17), as(class)) {
+			t.Errorf("a label that is of no class counts as class %d", class)
+		}
+	}
+	if !near(as(17), as(-1)) {
+		t.Error("labels that are of no class differ")
+	}
 	for _, none := range []Batch{{}, {Points: transport.Points{Dim: dim}}, {transport.Points{Dim: dim, Data: []float32{0, float32(math.Inf(1)), 0}}, []int{0}}} {
 		g := gradient(none)
 		if met := g[:n*dim]; slices.Max(met) != 0 || slices.Min(met) != 0 {
