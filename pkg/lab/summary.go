@@ -1,11 +1,9 @@
 package lab
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -180,127 +178,10 @@ func (c Comparison) set(setting string) error {
 	return fmt.Errorf("no run has a setting %s; they differ in %s", setting, strings.Join(varied(c.plain()), ", "))
 }
 
-// Against draws a metric against a setting that is a number, such as "epsilon":
-// the mean over the seeds with a band of one standard deviation, and a line for
-// each combination of the other settings.
-func (c Comparison) Against(setting, metric string) viz.Curves {
-	if err := c.measured(metric); err != nil {
-		fail(err)
-	}
-	groups, names := c.groups()
-	if err := c.set(setting); err != nil {
-		fail(err)
-	}
-	type point struct{ x, mean, deviation float64 }
-	type path struct {
-		group  // all that lie on it
-		points []point
-	}
-	paths := map[string]*path{} // by their other settings
-	var order []*path
-	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == setting })
-	called := func(settings map[string]string, say func(name string) string) string {
-		var said []string
-		for _, name := range others {
-			if _, ok := settings[name]; ok {
-				said = append(said, say(name))
-			}
-		}
-		return strings.Join(said, ", ")
-	}
-	infinite := 0
-	// An ε is the one that holds, if all runs say which.
-	atProved := setting == "epsilon" && !slices.ContainsFunc(groups, func(g *group) bool {
-		return slices.ContainsFunc(g.runs, func(r *run.Run) bool { _, ok := proved(r); return !ok })
-	})
-	axis := spokenAxis(setting)
-	if atProved {
-		axis = "ε as proved"
-	}
-	for _, g := range groups {
-		x, err := strconv.ParseFloat(g.settings[setting], 64)
-		if atProved {
-			_, most, _ := g.span()
-			x, err = float64(most), nil
-		}
-		mean, deviation, n := g.over(metric)
-		if err != nil || math.IsInf(x, 0) {
-			infinite++
-			continue
-		}
-		if n == 0 {
-			continue
-		}
-		key := called(g.settings, func(name string) string { return spoken(name, g.settings[name]) })
-		p := paths[key]
-		if p == nil {
-			p = &path{group: group{settings: g.settings}}
-			paths[key], order = p, append(order, p)
-		}
-		p.runs, p.points = append(p.runs, g.runs...), append(p.points, point{x, mean, deviation})
-	}
-	figure := viz.Curves{Title: metric, X: viz.Axis{Label: axis}, Y: viz.Axis{Label: metric}}
-	low, high := math.Inf(1), math.Inf(-1)
-	spread := false
-	for _, path := range order {
-		slices.SortFunc(path.points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
-		line := viz.Line{Name: called(path.settings, path.spoken)}
-		for _, p := range path.points {
-			low, high = min(low, p.x), max(high, p.x)
-			if math.IsNaN(p.deviation) { // of one run
-				p.deviation = 0
-			} else {
-				spread = true
-			}
-			line.X, line.Y = append(line.X, p.x), append(line.Y, p.mean)
-			line.Low, line.High = append(line.Low, p.mean-p.deviation), append(line.High, p.mean+p.deviation)
-		}
-		figure.Lines = append(figure.Lines, line)
-	}
-	figure.X.Log = low > 0 && high/low >= 8
-	if figure.Caption = "Mean over the seeds; the band is one standard deviation."; !spread {
-		figure.Caption = "One run each."
-		for i := range figure.Lines {
-			figure.Lines[i].Low, figure.Lines[i].High = nil, nil
-		}
-	}
-	if infinite > 0 {
-		figure.Caption += fmt.Sprintf(" Not drawn: %d settings whose %s is no finite number.", infinite, axis)
-	}
-	return figure
-}
-
 // spokenAxis is the name of a setting's axis, or column.
 func spokenAxis(setting string) string {
 	if setting == "epsilon" {
 		return "ε asked for"
 	}
 	return strings.ReplaceAll(setting, "_", " ")
-}
-
-// Overview is Against for the first setting that is a number, and the first
-// metric; false if there is no such picture.
-func (c Comparison) Overview(settings []string) (viz.Figure, bool) {
-	metrics := c.Metrics()
-	if len(metrics) == 0 {
-		return nil, false
-	}
-	metric := metrics[0]
-	for _, usual := range []string{"sliced W₂", "loss"} {
-		if slices.Contains(metrics, usual) {
-			metric = usual
-		}
-	}
-	for _, setting := range settings {
-		if c.set(setting) != nil {
-			continue
-		}
-		figure := c.Against(setting, metric)
-		for _, line := range figure.Lines {
-			if len(line.X) > 1 {
-				return figure, true
-			}
-		}
-	}
-	return nil, false
 }

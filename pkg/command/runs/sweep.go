@@ -20,23 +20,20 @@ import (
 	"molehill/pkg/run"
 )
 
+// sweeping are the flags of a sweep.
+type sweeping struct {
+	asking
+	placing
+	grid, only, measures, with []string
+	seeds, jobs                int
+	out                        string
+	finished, detach, asJSON   bool
+}
+
 // sweep makes all runs of a table, or of a grid of settings, and writes what they
 // say.
 func sweep() *cobra.Command {
-	var (
-		asked   asking
-		where   placing
-		grid    []string
-		seeds   int
-		jobs    int
-		only    []string
-		out     string
-		missing bool
-		further []string
-		with    []string
-		detach  bool
-		asJSON  bool
-	)
+	var s sweeping
 	cmd := &cobra.Command{
 		Use:   "sweep NAME",
 		Short: "make all runs of a table, or of a grid of an experiment's settings, and the table",
@@ -55,95 +52,111 @@ Each private run of a grid releases something of its own, and the ledger compose
 them: a grid of 12 costs as much as 12 runs.`,
 		Example: "  molehill sweep flows-table1\n  molehill sweep flows-table1 --preset paper --seeds 5 --out docs/results/flows-table1-paper\n  molehill sweep sketch-flow --grid epsilon=0.5,1,5 --grid bins=16,32 --seeds 3 --set dataset=glyphs\n  molehill sweep sketch-flow --grid epsilon=1,5 --on slurm --sbatch=--partition=gpu --detach",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if seeds < 1 {
-				return fmt.Errorf("--seeds %d; take at least 1", seeds)
-			}
-			if jobs < 1 {
-				return fmt.Errorf("--jobs %d; take at least 1", jobs)
-			}
-			p, err := planSweep(cmd, args[0], asked, grid, seeds)
+			p, err := s.plan(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			if with != nil && p.table == nil {
-				return fmt.Errorf("--with is for a table that Molehill knows; a grid's runs are compared where they are")
-			}
-			if p.others, err = readOthers(with); err != nil {
-				return err
-			}
-			if err := p.others.check(args[0], p.requests); err != nil {
-				return err
-			}
-			if detach && with != nil {
-				return fmt.Errorf("--with with --detach: rows join when runs are finished, which --detach does not wait for; say it without --with, and then with --finished in place of --detach")
-			}
-			p.all = p.requests
-			if p.requests, err = chosen(p.requests, only); err != nil {
-				return err
-			}
-			measures, err := measuresOf(further, p.requests)
-			if err != nil {
-				return err
-			}
-			if detach && measures != nil {
-				return fmt.Errorf("--measure with --detach: runs are measured when they are finished, which --detach does not wait for; say it without --measure, and then with --finished in place of --detach")
-			}
-			store, err := run.DefaultStore()
-			if err != nil {
-				return err
-			}
-			local, cluster, err := where.places()
-			if err != nil {
-				return err
-			}
-			if cluster != nil && !cmd.Flags().Changed("jobs") {
-				jobs = 0 // no limit
-			}
-			if out == "" {
-				if out, err = p.folder(); err != nil {
-					return err
-				}
-				out = filepath.Join(filepath.Dir(store.Dir), "sweeps", out)
-			}
-			if !missing && !detach {
-				if err := writable(out); err != nil {
-					return err
-				}
-			}
-			var runs []*run.Run
-			var w *run.Sweep
-			var broken []error
-			if missing {
-				runs, err = finishedOf(store, p.requests)
-			} else if w, runs, err = p.create(store); err == nil {
-				if detach {
-					return leaveSweep(cmd, w, runs, local, cluster, jobs, asJSON)
-				}
-				broken, err = sweepRuns(cmd, w, runs, local, cluster, jobs)
-			}
-			if err != nil {
-				return err
-			}
-			if missing && len(runs) == 0 && with == nil {
-				return fmt.Errorf("none of the %d runs is finished: there is nothing to write", len(p.requests))
-			}
-			return p.write(cmd, store, runs, broken, out, measures)
+			return s.make(cmd, p)
 		},
 	}
 	flags := cmd.Flags()
-	asked.add(flags)
-	where.add(flags)
-	flags.StringArrayVar(&grid, "grid", nil, "of an experiment: a setting and its values, NAME=A,B,C (repeatable: all combinations)")
-	flags.IntVar(&seeds, "seeds", 1, "number of seeds, from --seed on")
-	flags.IntVar(&jobs, "jobs", 2, "runs at a time; their seconds then hold the others' load. On a cluster there is no limit unless this sets one")
-	flags.StringArrayVar(&only, "only", nil, "NAME=VALUE: only runs with this setting, experiment=NAME or seed=N (repeatable; values of one name add up)")
-	flags.StringVar(&out, "out", "", "folder for the results (default: beside the runs)")
-	flags.BoolVar(&missing, "finished", false, "make no run, only the table of those that are finished")
-	flags.StringArrayVar(&further, "measure", nil, "measure each run afterwards, as molehill measure does, by `NAME=ROWS`: fid=10000 for publications (repeatable)")
-	flags.StringArrayVar(&with, "with", nil, "of a table that Molehill knows: a `FILE` results.json of runs made elsewhere, whose rows join the table (repeatable)")
-	flags.BoolVar(&detach, "detach", false, "do not watch")
-	flags.BoolVar(&asJSON, "json", false, "with --detach, print the sweep as JSON")
+	s.asking.add(flags)
+	s.placing.add(flags)
+	flags.StringArrayVar(&s.grid, "grid", nil, "of an experiment: a setting and its values, NAME=A,B,C (repeatable: all combinations)")
+	flags.IntVar(&s.seeds, "seeds", 1, "number of seeds, from --seed on")
+	flags.IntVar(&s.jobs, "jobs", 2, "runs at a time; their seconds then hold the others' load. On a cluster there is no limit unless this sets one")
+	flags.StringArrayVar(&s.only, "only", nil, "NAME=VALUE: only runs with this setting, experiment=NAME or seed=N (repeatable; values of one name add up)")
+	flags.StringVar(&s.out, "out", "", "folder for the results (default: beside the runs)")
+	flags.BoolVar(&s.finished, "finished", false, "make no run, only the table of those that are finished")
+	flags.StringArrayVar(&s.measures, "measure", nil, "measure each run afterwards, as molehill measure does, by `NAME=ROWS`: fid=10000 for publications (repeatable)")
+	flags.StringArrayVar(&s.with, "with", nil, "of a table that Molehill knows: a `FILE` results.json of runs made elsewhere, whose rows join the table (repeatable)")
+	flags.BoolVar(&s.detach, "detach", false, "do not watch")
+	flags.BoolVar(&s.asJSON, "json", false, "with --detach, print the sweep as JSON")
 	return cmd
+}
+
+// plan is what is asked for, or what is wrong with that: before anything is made.
+func (s *sweeping) plan(cmd *cobra.Command, name string) (*sweepPlan, error) {
+	switch {
+	case s.seeds < 1:
+		return nil, fmt.Errorf("--seeds %d; take at least 1", s.seeds)
+	case s.jobs < 1:
+		return nil, fmt.Errorf("--jobs %d; take at least 1", s.jobs)
+	}
+	p, err := planSweep(cmd, name, s.asking, s.grid, s.seeds)
+	if err != nil {
+		return nil, err
+	}
+	if s.with != nil && p.table == nil {
+		return nil, errors.New("--with is for a table that Molehill knows; a grid's runs are compared where they are")
+	}
+	if p.others, err = readOthers(s.with); err != nil {
+		return nil, err
+	}
+	if err := p.others.check(name, p.requests); err != nil {
+		return nil, err
+	}
+	p.all = p.requests
+	if p.requests, err = chosen(p.requests, s.only); err != nil {
+		return nil, err
+	}
+	if p.measures, err = measuresOf(s.measures, p.requests); err != nil {
+		return nil, err
+	}
+	for _, flag := range []string{"with", "measure"} {
+		if s.detach && cmd.Flags().Changed(flag) {
+			return nil, fmt.Errorf("--%s with --detach: that is for when runs are finished, which --detach does not wait for; say it without --%[1]s, and then with --finished in place of --detach", flag)
+		}
+	}
+	return p, nil
+}
+
+// make makes the runs, or finds those that are finished, and writes what they say.
+func (s *sweeping) make(cmd *cobra.Command, p *sweepPlan) error {
+	store, err := run.DefaultStore()
+	if err != nil {
+		return err
+	}
+	local, cluster, err := s.places()
+	if err != nil {
+		return err
+	}
+	if cluster != nil && !cmd.Flags().Changed("jobs") {
+		s.jobs = 0 // no limit
+	}
+	if s.out == "" {
+		if s.out, err = p.folder(); err != nil {
+			return err
+		}
+		s.out = filepath.Join(filepath.Dir(store.Dir), "sweeps", s.out)
+	}
+	if s.finished {
+		runs, err := finishedOf(store, p.requests)
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 && s.with == nil {
+			return fmt.Errorf("none of the %d runs is finished: there is nothing to write", len(p.requests))
+		}
+		return p.write(cmd, store, runs, nil, s.out)
+	}
+	if !s.detach {
+		if err := writable(s.out); err != nil {
+			return err
+		}
+	}
+	w, runs, err := p.create(store)
+	if err != nil {
+		return err
+	}
+	if s.detach {
+		return leaveSweep(cmd, w, runs, local, cluster, s.jobs, s.asJSON)
+	}
+	broken, err := sweepRuns(cmd, w, runs, local, cluster, s.jobs)
+	if err != nil {
+		return err
+	}
+	return p.write(cmd, store, runs, broken, s.out)
 }
 
 // chosen keeps the requests that every name in only allows.

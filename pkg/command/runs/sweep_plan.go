@@ -28,6 +28,7 @@ type sweepPlan struct {
 	requests []experiment.Request
 	all      []experiment.Request // before some of them were chosen
 	others   others               // of a table
+	measures []wanted             // what finished runs are measured by
 }
 
 // planSweep reads what is asked for.

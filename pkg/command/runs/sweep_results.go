@@ -127,7 +127,7 @@ func writeResults(out string, rows []experiment.Row, page string, figures map[st
 
 // write writes the results of those that are finished into a folder, and says why
 // the others are not.
-func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, broken []error, out string, measures []wanted) error {
+func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, broken []error, out string) error {
 	var rows []experiment.Row
 	for _, r := range runs {
 		if state, err := r.State(); err != nil || state != run.Finished {
@@ -140,7 +140,7 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 		rows = append(rows, row)
 	}
 	var err error
-	for _, m := range measures {
+	for _, m := range p.measures {
 		if rows, err = measureAll(cmd, store, rows, m.name, m.rows); err != nil {
 			return err
 		}
