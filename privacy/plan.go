@@ -20,7 +20,9 @@ type Plan struct {
 	// are known beforehand; nil if all are as sensitive as Sensitivity says.
 	Each    []float64
 	Sampler sampling.Sampler // which records each release looks at; nil for all
-	Records int              // n, public
+	// Records is n. It is public under every relation, as the noise's grid depends on it and
+	// statements print it: under add-remove a record that is removed is blanked, and n stays.
+	Records int
 	Steps   int
 	Budget  Budget
 	// NoiseStd is the standard deviation of the noise on each coordinate; 0

@@ -56,9 +56,10 @@ func LevelsInOrder(levels, weights []float64, order []int32) {
 // ascending order, with masses above 0 that add up to 1. The samples are given
 // by their Levels, [n] and [m].
 //
-// Levels are rounded to 2⁻⁵³, so a mass of at most 2⁻⁵¹ cannot be told from
-// rounding and is left out, however far it would go: of weights 1 and 1e-16 the
-// second does not count.
+// Levels are rounded to 2⁻⁵³, and two of the samples' that are less than 2⁻⁵¹ apart are
+// taken for one, so that masses as small cannot be told from rounding, however far they
+// go: those at the upper end are left out (of weights 1 and 1e-16 the second), those at
+// the lower end, where levels have more digits, may count.
 func Couple(plan []Pair, left, right []float64) []Pair {
 	last := 0.
 	for i, j := 0, 0; i < len(left) && j < len(right); {
@@ -84,7 +85,7 @@ type Float interface{ ~float32 | ~float64 }
 // Power returns Σ mass·|x_i − y_j|^p over a plan between the sorted samples x and
 // y: W_p^p, p ≥ 1 (Peyré & Cuturi 2019, 2.30). Unless they are nil, it writes the
 // sum's derivatives by the points to byX, [n], and byY, [m] (004, Proposition
-// 3.2, for p = 2):
+// 3.2, for p = 2); either may be nil alone:
 //
 //	∂W_p^p/∂x_i = Σ_j mass_ij·p·|x_i − y_j|^(p−1)·sign(x_i − y_j)
 //
@@ -111,12 +112,12 @@ func PowerIn[F Float](unit float64, plan []Pair, x, y []F, p float64, byX, byY [
 	clear(byY)
 	var total float64
 	switch {
-	case p == 2 && unit == 1 && byX == nil:
+	case p == 2 && unit == 1 && byX == nil && byY == nil:
 		for _, pair := range plan {
 			d := float64(x[pair.I]) - float64(y[pair.J])
 			total += pair.Mass * d * d
 		}
-	case p == 2 && unit == 1:
+	case p == 2 && unit == 1 && byX != nil && byY != nil:
 		for _, pair := range plan {
 			d := float64(x[pair.I]) - float64(y[pair.J])
 			slope := pair.Mass * d
@@ -133,9 +134,14 @@ func PowerIn[F Float](unit float64, plan []Pair, x, y []F, p float64, byX, byY [
 				slope *= math.Pow(length, p-1)
 			}
 			total += slope * length
-			if byX != nil && d != 0 {
-				slope = math.Copysign(p*slope, d)
+			if d == 0 {
+				continue
+			}
+			slope = math.Copysign(p*slope, d)
+			if byX != nil {
 				byX[pair.I] += slope
+			}
+			if byY != nil {
 				byY[pair.J] -= slope
 			}
 		}

@@ -255,3 +255,29 @@ func TestRoundedWeightsLeaveNoDust(t *testing.T) {
 		}
 	}
 }
+
+// Derivatives by either sample alone are those that come with the other's.
+func TestPowerOfOneSideAlone(t *testing.T) {
+	x, y := []float64{-1, 0.5, 2}, []float64{0, 0.5, 1, 3}
+	plan := Couple(nil, Levels(nil, len(x)), Levels(nil, len(y)))
+	for _, unit := range []float64{1, 2} {
+		for _, p := range []float64{1, 2, 3} {
+			byX, byY := make([]float64, len(x)), make([]float64, len(y))
+			cost := PowerIn(unit, plan, x, y, p, byX, byY)
+			aloneX, aloneY := make([]float64, len(x)), make([]float64, len(y))
+			costs := []float64{PowerIn(unit, plan, x, y, p, aloneX, nil), PowerIn(unit, plan, x, y, p, nil, aloneY), PowerIn(unit, plan, x, y, p, nil, nil)}
+			for _, alone := range costs {
+				if !(math.Abs(alone-cost) <= 1e-14*cost) {
+					t.Errorf("p = %v in units of %v: W_p^p is %v, alone %v", p, unit, cost, alone)
+				}
+			}
+			for _, sides := range [][2][]float64{{byX, aloneX}, {byY, aloneY}} {
+				for i, v := range sides[0] {
+					if alone := sides[1][i]; !(math.Abs(alone-v) <= 1e-14*math.Abs(v)) {
+						t.Errorf("p = %v in units of %v: derivatives %v, alone %v", p, unit, sides[0], sides[1])
+					}
+				}
+			}
+		}
+	}
+}

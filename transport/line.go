@@ -29,7 +29,7 @@ type ranked struct {
 }
 
 // Solve sorts both samples and couples them, in O((n+m)·log(n+m)) time and O(n+m)
-// memory. Masses of at most 2⁻⁵¹ of a sample do not count (Couple). It returns an
+// memory. Masses of at most 2⁻⁵¹ of a sample may not count (Couple). It returns an
 // error for samples that are empty or not finite, and for weights that
 // CheckWeights refuses.
 func (l Line) Solve() (*Coupling, error) {

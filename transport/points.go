@@ -118,8 +118,12 @@ func (p Points) OnSphere() {
 // Within returns a copy of p in which every row has norm at most radius: longer
 // rows are shortened, and a row with NaN or infinite coordinates becomes the
 // origin. It is what makes a bound on the distance of records hold for whatever
-// the records are.
+// the records are, up to the rounding of single precision. Within a radius that is
+// no number, or below 0, there is the origin alone.
 func (p Points) Within(radius float64) Points {
+	if !(radius >= 0) {
+		radius = 0
+	}
 	q := p.Clone()
 	for i := range q.Len() {
 		row := q.Row(i)

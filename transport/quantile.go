@@ -90,7 +90,7 @@ func level(sorted []float32, below, notAbove int, z float32) float64 {
 }
 
 // CDFs writes F(z) to levels for every z of the ascending queries, in one walk
-// through both: levels[i] = CDF(sorted, queries[i]).
+// through both (values that are equal to a query are counted for each such query): levels[i] = CDF(sorted, queries[i]).
 func CDFs(levels []float64, sorted, queries []float32) {
 	below := 0
 	for i, z := range queries {

@@ -8,7 +8,7 @@ import (
 // SmoothedLine is the transport between two weighted samples of the line, each
 // convolved with N(0, σ²): two mixtures of Gaussians of one width.
 type SmoothedLine struct {
-	Line
+	Line          // whose Solve knows nothing of Sigma: Cost is what there is
 	Sigma float64 // σ > 0
 }
 
@@ -35,7 +35,7 @@ const (
 // them. The bound adds up what rules of three and five nodes differ by, which is
 // far more than the error of the latter, the error of the quantiles, 10⁻⁹·σ, and
 // a mass of 2⁻⁵⁰ that rounding may send as far as there are points. The last one
-// limits what large p can be asked for.
+// limits what large p can be asked for. Points that are more than 10⁵σ apart are an error.
 func (l SmoothedLine) Cost(p float64) (cost, bound float64, err error) {
 	if cost, bound, err = l.RelativeCost(p); err != nil {
 		return 0, 0, err

@@ -74,7 +74,7 @@ func (s *Sorter) sortKeys() {
 }
 
 // Argsort returns the order of values: values[order[0]] ≤ values[order[1]] ≤ …,
-// equal values in the order of their indices. The result is valid until the
+// equal values in the order of their indices (−0 before 0). The result is valid until the
 // Sorter's next call.
 func (s *Sorter) Argsort(values []float32) []int32 {
 	s.sortPairs(values)

@@ -196,6 +196,11 @@ func TestWithinBoundsEveryRow(t *testing.T) {
 	if p.Data[2] != 3 {
 		t.Error("Within changed its receiver")
 	}
+	for _, none := range []float64{0, -1, math.NaN()} {
+		if q := p.Within(none); slices.ContainsFunc(q.Data, func(v float32) bool { return v != 0 }) {
+			t.Errorf("within %v there are %v", none, q.Data)
+		}
+	}
 }
 
 func BenchmarkSort(b *testing.B) {

@@ -1,5 +1,5 @@
-// Package ghost clips the gradients of single examples inside graphs without writing
-// down any that is large: it holds, in factors, what each layer was given, which the
+// Package ghost tells what clipping the gradients of single examples needs, inside graphs
+// and without writing down any that is large: it holds, in factors, what each layer was given, which the
 // forward pass knows, and the gradient by what it made of it, which a backward pass finds:
 //
 //	factor   w_i = min(1, C/‖∇_i‖), 0 if ‖∇_i‖ is not finite

@@ -37,7 +37,8 @@ func size(shape []int) int {
 	return n
 }
 
-// Learner is a model in training on a backend. Close releases what it holds there.
+// Learner is a model in training on a backend, for one goroutine. Close releases what it
+// holds there.
 type Learner struct {
 	model                        Model
 	on                           *backend.Backend

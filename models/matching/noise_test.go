@@ -8,8 +8,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"molehill/models/matching"
+	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // Corollary 4.2 of 004 by hand: r = 100 and δ = e⁻⁴ give 100 + 2·√400 + 2·4 = 148.
@@ -87,5 +89,24 @@ func TestNoiseNormRefuses(t *testing.T) {
 		if got, err := matching.NoiseNorm(c.std, c.r, c.failure); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, %v; want an error with %q", c, got, err, want)
 		}
+	}
+}
+
+// A plan without a sampler is of all records, to 004's accounting too.
+func TestPublishedOfAllRecords(t *testing.T) {
+	s, err := (matching.Clipping{Output: 1, Jacobian: 1, Loss: 1}).Sensitivity(matching.Query{Records: 100, Pairs: []matching.Sizes{{A: 100, B: 100, Public: true}}, Alpha: 0.5, AsPublished: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := privacy.Plan{Sensitivity: s, Records: 100, Steps: 10, Budget: privacy.Budget{Epsilon: 3, Delta: 1e-5}}
+	var stds [2]float64
+	for i, sampler := range []sampling.Sampler{nil, sampling.All{}} {
+		plan.Sampler = sampler
+		if stds[i], err = (matching.Published{Plan: plan, Steps: 10, Sensitivity: s}).NoiseStd(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stds[0] != stds[1] || !(stds[0] > 0) {
+		t.Errorf("noise %v without a sampler, %v with that of all", stds[0], stds[1])
 	}
 }

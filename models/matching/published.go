@@ -5,6 +5,7 @@ import (
 
 	"molehill/privacy"
 	"molehill/privacy/accountant"
+	"molehill/privacy/sampling"
 )
 
 // Published is what 004 says of the first steps of a plan, by its own sensitivity and the
@@ -16,7 +17,11 @@ type Published struct {
 }
 
 func (p Published) event(multiplier float64) accountant.Event {
-	return accountant.SelfComposed{Count: p.Steps, Event: p.Plan.Sampler.Event(p.Plan.Records, accountant.Gaussian{NoiseMultiplier: multiplier})}
+	var sampler sampling.Sampler = sampling.All{}
+	if p.Plan.Sampler != nil {
+		sampler = p.Plan.Sampler
+	}
+	return accountant.SelfComposed{Count: p.Steps, Event: sampler.Event(p.Plan.Records, accountant.Gaussian{NoiseMultiplier: multiplier})}
 }
 
 // NoiseStd is the noise that 004 takes for the plan's budget.

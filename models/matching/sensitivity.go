@@ -14,8 +14,9 @@ type Query struct {
 	Records int     // n of a batch
 	Pairs   []Sizes // of the samples of its pairs
 	Alpha   float64 // α
-	// Frame is λ of the directions (sliced.Limits.Frame): 1/d for stacks of
-	// orthonormal ones, 0 for any.
+	// Frame is λ of the directions (sliced.Limits.Frame): sliced.OrthonormalFrame for
+	// stacks of orthonormal ones, 0 for any. Gradients refuse directions of a larger one
+	// where they know of it; that a batch has the sizes of the query is the caller's.
 	Frame float64
 	// AsPublished takes the constants of the paper: true bounds too, and larger.
 	AsPublished bool
@@ -47,7 +48,8 @@ func (q Query) relation() privacy.Relation {
 //
 // as a record is in the first term and in one sample of one pair (004, Section 6.2 and
 // Corollary C.1). With AsPublished that is the paper's: (1−α)2C/n + α·12ML/n for a
-// prior, (1−α)2C/n + (α/R)·16ML/min n for groups; else, at best, about half of it.
+// prior, (1−α)2C/n + (α/R)·16ML/min n for groups; else of the second term half, or less of
+// many orthonormal directions.
 func (c Clipping) Sensitivity(q Query) (privacy.Sensitivity, error) {
 	if err := c.check(); err != nil {
 		return privacy.Sensitivity{}, err

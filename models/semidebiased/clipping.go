@@ -33,7 +33,8 @@ func (c Clipping) Sensitivity(bound float64, n int, relation privacy.Relation) (
 
 // Sanitise makes a gradient private, in place: its first n rows, which have met
 // real ones, are clipped and get the noise of release step; the others, which have
-// met generated rows alone, are clipped to the same size (001, Section 4.3).
+// met generated rows alone, are clipped to the same size (001, Section 4.3). After an error
+// byX is not private, and to be thrown away.
 func (c Clipping) Sanitise(byX []float32, n, dim int, bound float64, release *privacy.Releaser, step int) error {
 	settle, err := c.Begin(byX, n, dim, bound, release, step, &Buffers{})
 	if err != nil {
@@ -68,7 +69,8 @@ func (c Clipping) Begin(byX []float32, n, dim int, bound float64, release *priva
 // Buffers are where a release is made, to be taken again for the next once it is settled.
 type Buffers struct{ exact, noisy []float64 }
 
-// Release releases values in place.
+// Release releases values in place. After an error they are not private, and to be thrown
+// away.
 func (b *Buffers) Release(values []float32, s privacy.Sensitivity, release *privacy.Releaser, step int) error {
 	settle, err := b.begin(values, s, release, step)
 	if err != nil {

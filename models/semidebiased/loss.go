@@ -27,11 +27,11 @@ type Loss struct {
 	Classes    int     // of labels, 0 … Classes−1
 	Entropy    float64 // λ > 0, in the unit of the cost
 	Iterations int     // of Sinkhorn's algorithm, at most
-	Tolerance  float64 // of the marginals
+	Tolerance  float64 // of the marginals; 0 for 1e-4
 }
 
-// Split returns n and n′ for n generated rows that meet the real ones: n + n′ are
-// generated.
+// Split returns, for n generated rows that meet the real ones, n + n′, how many are
+// generated in all, and n′ = ⌊n·p⌋, those that meet generated ones alone.
 func (l Loss) Split(n int) (total, extra int) {
 	extra = int(float64(n) * l.Debiasing)
 	return n + extra, extra

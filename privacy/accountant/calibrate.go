@@ -9,7 +9,9 @@ import (
 // CalibrateNoise returns the least noise multiplier, to a relative 10⁻⁶ above,
 // for which the event built by build is (epsilon, delta)-differentially private
 // according to a. The returned multiplier's ε has been computed and is at most
-// epsilon. It assumes that ε does not grow with the noise multiplier.
+// epsilon. It assumes that ε does not grow with the noise multiplier. Multipliers are from
+// 2⁻²⁰ to 2⁴⁰: where less would do it is the least of them, and where more is needed there
+// is an error.
 func CalibrateNoise(epsilon, delta float64, build func(noiseMultiplier float64) Event, rel Relation, a Accountant) (float64, error) {
 	if err := checkTarget(epsilon); err != nil {
 		return 0, err

@@ -7,8 +7,9 @@
 // An Accountant reads the tree under one neighbouring Relation and bounds ε for
 // a given δ. What it has no theorem for it refuses with an UnsupportedError; it
 // never guesses. Sampling and relation belong together: Poisson samples are
-// accounted for under add/remove (or zero-out), fixed-size samples under
-// replace-one.
+// accounted for under add-remove and zero-out and, where a release is a sum of one vector a
+// record with Gaussian noise, under replace-one and k-end (PLD); fixed-size samples under
+// replace-one and k-end.
 //
 //	Tightest          the least ε of the sound ones below; the default
 //	PLD               the privacy loss distribution, all but exact

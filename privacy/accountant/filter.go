@@ -1,12 +1,14 @@
 package accountant
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
 
 // FilterRoom is the divergence that a Rényi filter of an order has room for: what RDP
-// turns into ε at that order, 0 where the order alone costs more.
+// turns into ε at that order, 0 where the order alone costs more. It is for finite orders
+// above 1 and δ in (0, 1).
 //
 // A filter keeps (ε, δ) for mechanisms that are chosen in the light of what earlier ones
 // released, their noise, steps and samples included: at one order, fixed beforehand, the
@@ -19,7 +21,12 @@ func FilterRoom(order, epsilon, delta float64) float64 {
 
 // FilterOrder is the order whose filter has room for the most Gaussian releases of all
 // records, whose divergence is proportional to the order. It depends on the budget alone.
+// An error says that ε is no finite number of at least 0, or δ not in (0, 1), or that no
+// order has room.
 func FilterOrder(epsilon, delta float64) (float64, error) {
+	if err := cmp.Or(checkEpsilon(epsilon), checkDelta(delta)); err != nil {
+		return 0, err
+	}
 	best, most := 0., 0.
 	try := func(x float64) float64 {
 		order := 1 + x

@@ -39,7 +39,9 @@ func TestFilterOrder(t *testing.T) {
 			t.Logf("ε = %v, δ = %v: order %.4g, %.1f %% more noise", epsilon, delta, order, 100*(multiplier/exact-1))
 		}
 	}
-	if order, err := FilterOrder(1e-13, 1e-300); err == nil {
-		t.Errorf("an ε of nothing has order %v", order)
+	for _, b := range [][2]float64{{1e-13, 1e-300}, {math.Inf(1), 1e-5}, {-1, 1e-5}, {math.NaN(), 1e-5}, {1, 0}, {1, 1}, {1, 2}, {1, math.NaN()}} {
+		if order, err := FilterOrder(b[0], b[1]); err == nil {
+			t.Errorf("ε = %v and δ = %v have order %v", b[0], b[1], order)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func (a Classic) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 }
 
 // ClassicSigma is the noise multiplier √(2 ln(1.25/δ))/ε of the textbook, for
-// reproducing papers. It protects as promised for ε < 1.
+// reproducing papers. It protects as promised for ε in (0, 1) and δ in (0, 1).
 func ClassicSigma(epsilon, delta float64) float64 {
 	return math.Sqrt(2*math.Log(1.25/delta)) / epsilon
 }

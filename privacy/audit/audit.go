@@ -11,6 +11,7 @@
 //	add-remove   the canary is in the data, or not
 //	zero-out     the canary is in the data, or the null record in its place
 //	replace-one  one of two records, as far apart as the domain allows
+//	k-end        one of two records of one category
 //
 // So a bound is for the game's relation and no other: under replace-one a
 // canary that is only left out would move half as far, and the bound would be
@@ -27,6 +28,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -95,8 +97,11 @@ type Report struct {
 	NotTested  []string `json:"not_tested"`
 }
 
-// Best returns the largest bound.
+// Best returns the largest bound, the zero one of a report without any.
 func (r Report) Best() Bound {
+	if len(r.Bounds) == 0 {
+		return Bound{}
+	}
 	return slices.MaxFunc(r.Bounds, func(a, b Bound) int { return cmp.Compare(a.Epsilon, b.Epsilon) })
 }
 
@@ -114,6 +119,8 @@ func Run(ctx context.Context, g Game, o Options) (Report, error) {
 		return Report{}, fmt.Errorf("audit: %d executions; play at least one", o.Executions)
 	case o.Canaries < 1 || o.Canaries > g.Canaries:
 		return Report{}, fmt.Errorf("audit: %d canaries; this mechanism takes 1 to %d in an execution", o.Canaries, g.Canaries)
+	case o.Random == nil:
+		return Report{}, errors.New("audit: no source of the canaries' secret bits; give Options a Random")
 	case !(o.Delta > 0 && o.Delta < 1):
 		return Report{}, fmt.Errorf("audit: δ = %v; want the δ of the claim, between 0 and 1", o.Delta)
 	case !(o.Confidence > 0 && o.Confidence < 1):
@@ -205,7 +212,7 @@ var guessed = []float64{1, 1. / 4, 1. / 16, 1. / 64}
 // flipping one of them changes one execution. Canaries beyond 1/(20δ) are left
 // out; the theorem's price for them would be a failure probability near 1.
 func guess(trials []trial, delta, confidence float64) (Bound, error) {
-	trials = trials[:min(len(trials), max(1, int(1/(20*delta))))]
+	trials = trials[:min(len(trials), max(1, int(min(1/(20*delta), float64(len(trials))))))]
 	sure := slices.Clone(trials)
 	slices.SortStableFunc(sure, func(a, b trial) int { return cmp.Compare(math.Abs(b.score), math.Abs(a.score)) })
 	each := 1 - (1-confidence)/float64(len(guessed))

@@ -248,16 +248,47 @@ func TestBrokenSumsAreCaught(t *testing.T) {
 	}
 }
 
+// Counts that cannot be refute nothing, and no bound is no bound.
+func TestImpossibleCountsRefuteNothing(t *testing.T) {
+	for _, g := range []Guesses{{Canaries: 10, Made: 5, Right: 6}, {Canaries: 10, Made: 5, Right: -1}} {
+		if p := g.PValue(0.1, 1e-6); p != 1 {
+			t.Errorf("%+v has the p-value %v", g, p)
+		}
+	}
+	if limit := UpperLimit(-3, 10, 0.05); limit != UpperLimit(0, 10, 0.05) {
+		t.Errorf("less than no hits have the limit %v", limit)
+	}
+	if limit := UpperLimit(3, 0, 0.05); limit != 1 {
+		t.Errorf("hits of no trials have the limit %v", limit)
+	}
+	if best := (Report{}).Best(); best != (Bound{}) {
+		t.Errorf("the best of no bounds is %+v", best)
+	}
+	// At a δ of next to nothing every canary counts.
+	trials := make([]trial, 200)
+	for i := range trials {
+		trials[i] = trial{i%2 == 0, float64(1 - 2*(i%2))}
+	}
+	if least, err := guess(trials, 1e-300, 0.95); err != nil || !(least.Epsilon >= 3) {
+		t.Errorf("200 right guesses bound ε by %v, %v", least.Epsilon, err)
+	}
+	none := Sampled(privacy.Plan{}, 1)
+	if _, err := none.Release(0, nil, 0); err == nil || !strings.Contains(err.Error(), "no worlds") {
+		t.Errorf("a release of nothing: %v", err)
+	}
+}
+
 func TestBadGamesAreErrors(t *testing.T) {
 	good := planned(t, privacy.ReplaceOne, nil, 1, 4).game()
 	options := Options{Delta: 1e-5, Confidence: 0.95, Random: rand.New(rand.NewPCG(1, 1))}
 	for want, change := range map[string]func(*Game, *Options){
-		"takes 1 to 500":    func(_ *Game, o *Options) { o.Canaries = 501 },
-		"takes 1 to 500 in": func(_ *Game, o *Options) { o.Canaries = -1 },
-		"-2 executions":     func(_ *Game, o *Options) { o.Executions = -2 },
-		"δ = 0":             func(_ *Game, o *Options) { o.Delta = 0 },
-		"confidence 1;":     func(_ *Game, o *Options) { o.Confidence = 1 },
-		"confidence NaN;":   func(_ *Game, o *Options) { o.Confidence = math.NaN() },
+		"takes 1 to 500":        func(_ *Game, o *Options) { o.Canaries = 501 },
+		"takes 1 to 500 in":     func(_ *Game, o *Options) { o.Canaries = -1 },
+		"-2 executions":         func(_ *Game, o *Options) { o.Executions = -2 },
+		"give Options a Random": func(_ *Game, o *Options) { o.Random = nil },
+		"δ = 0":                 func(_ *Game, o *Options) { o.Delta = 0 },
+		"confidence 1;":         func(_ *Game, o *Options) { o.Confidence = 1 },
+		"confidence NaN;":       func(_ *Game, o *Options) { o.Confidence = math.NaN() },
 		"0 scores of 500": func(g *Game, _ *Options) {
 			g.Play = func(context.Context, []bool, noise.Source) ([]float64, error) { return nil, nil }
 		},

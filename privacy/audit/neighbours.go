@@ -43,7 +43,7 @@ func (n Neighbours) at(step int) Worlds { return n.Worlds[min(step, len(n.Worlds
 // Once returns the neighbours of a plan of a single release of all records, which
 // mechanism makes of a world. Before noise a world is always the same, so the mechanism
 // runs once for it without noise and once with; after that only the noise is fresh. An
-// error says that the two were not the same mechanism.
+// error is the mechanism's; Release has one where with noise it released something else.
 func Once(plan privacy.Plan, mechanism func(world int, release *privacy.Releaser) error) (n Neighbours, err error) {
 	release := func(world int, r *privacy.Releaser) (released []float64, err error) {
 		r.Keep(func(_ int, values []float64) error {

@@ -41,7 +41,7 @@ func (g Guesses) check(delta, confidence float64) error {
 func (g Guesses) PValue(epsilon, delta float64) float64 {
 	loss := 2 * float64(g.Canaries) * delta
 	switch {
-	case g.Right == 0:
+	case g.Right <= 0 || g.Right > g.Made: // what cannot be refutes nothing
 		return 1
 	case loss > 1:
 		// The right side need not grow with ε any more: it says nothing.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,8 @@ const (
 
 // Sampled returns the neighbours of a plan whose releases look at samples: each sees the
 // record that the worlds differ in, the first, where the plan's own sampler draws it,
-// with probability rate.
+// with probability rate. There is a pair of worlds for each step, and the last is that of all
+// further ones; without any there is nothing to release, which Release says.
 func Sampled(plan privacy.Plan, rate float64, worlds ...Worlds) Neighbours {
 	plan.Coordinates = 0
 	for _, w := range worlds {
@@ -25,6 +27,9 @@ func Sampled(plan privacy.Plan, rate float64, worlds ...Worlds) Neighbours {
 	}
 	n := Neighbours{Plan: plan, Rate: rate, Worlds: worlds}
 	n.Release = func(world int, release *privacy.Releaser, step int) ([]float64, error) {
+		if len(worlds) == 0 {
+			return nil, errors.New("audit: no worlds, so that there is nothing to release; give Sampled a pair for each step, or one")
+		}
 		if world == 1 {
 			rows, err := release.Draw(step)
 			if err != nil {
@@ -55,7 +60,7 @@ func Stated(statement privacy.Statement, settings privacy.Sensitivity, steps, ca
 		return plan, rate, nil
 	}
 	taken, sizes, err := drawn(statement.Sampler)
-	if err != nil || category >= len(sizes) || taken[category] < 1 || taken[category] > sizes[category] {
+	if err != nil || category < 0 || category >= len(sizes) || taken[category] < 1 || taken[category] > sizes[category] {
 		return plan, 0, fmt.Errorf("its statement says %q of samples, which is not what its settings draw; audit it with the version that made it", statement.Sampler)
 	}
 	plan.Records, plan.Sampler = sizes[category], sampling.FixedSize{Size: taken[category]}

@@ -60,12 +60,12 @@ func (e Errors) mu(confidence float64) float64 {
 
 // UpperLimit is the upper Clopper–Pearson limit at level beta of a probability
 // whose event was seen hits times in n: the largest p with
-// P[Binomial(n, p) ≤ hits] ≥ beta.
+// P[Binomial(n, p) ≤ hits] ≥ beta, which is between 0 and 1.
 func UpperLimit(hits, n int, beta float64) float64 {
 	switch {
 	case hits >= n:
 		return 1
-	case hits == 0:
+	case hits <= 0:
 		return -math.Expm1(math.Log(beta) / float64(n))
 	}
 	lo, hi := float64(hits)/float64(n), 1.

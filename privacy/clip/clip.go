@@ -1,9 +1,9 @@
 // Package clip bounds what one record can do to a sum: it clips rows, whole gradients
 // and singular values, and states the sensitivity of what comes out. Package
-// models/ghost clips the gradients of single examples without writing them down.
+// models/ghost has the norms and sums of single examples' gradients without writing them down.
 //
 // Every clip maps whatever it is given, NaN and infinities included, to a vector
-// of norm at most C: a record without a finite norm contributes zero, and
+// of norm at most C (Singular: to a matrix of spectral norm at most C): a record without a finite norm contributes zero, and
 // changes nothing about what happens to the others.
 package clip
 

@@ -10,7 +10,8 @@ import (
 // SumSensitivity is that of Σ_i clip_C(v_i), where v_i is computed from record i
 // alone: C when a record is added, removed or zeroed out, since ‖clip_C(v)‖ ≤ C,
 // and 2C when it is replaced, since ‖clip_C(v) − clip_C(v′)‖ ≤ 2C with equality
-// for opposite vectors. It holds for Sum and for models/ghost.
+// for opposite vectors. It holds for Sum, and for the sums of models/ghost with weights of
+// Factor by norms that count their rounding.
 func SumSensitivity(bound float64, relation privacy.Relation) (privacy.Sensitivity, error) {
 	apart := bound
 	if relation.Replaces() {

@@ -11,8 +11,8 @@
 //
 // A run reserves before it computes. What is reserved stays spent: a crash or a
 // failed run refunds nothing, because what it released may have been seen. One
-// transaction composes everything that was ever reserved with the new event by
-// the accountant, never by adding ε up, and refuses what would exceed the
+// transaction composes everything that counts (of a budget from now on, what is
+// reserved from then on) with the new event by the accountant, never by adding ε up, and refuses what would exceed the
 // budget; so no interleaving of processes overspends.
 //
 // Entries are only ever appended. Each one's hash covers its text and the hash
@@ -197,7 +197,8 @@ func (l *Ledger) Writable(ctx context.Context) error {
 //
 // The same ID with the same event again is the same noise on the same queries,
 // of a run that goes on after a crash: it returns the entry that is there and
-// costs nothing. With another event it is refused.
+// costs nothing, unless the run was ended, or was over before a budget that counts from
+// then on. With another event it is refused.
 //
 // After an error nothing was reserved, but for a connection lost at the very
 // end, which the error says; calling again with the same ID is always safe.

@@ -27,11 +27,12 @@ type Sampler interface {
 	Event(n int, base accountant.Event) accountant.Event
 }
 
-// Poisson takes each row with probability Rate, independently. It is accounted
-// for under add/remove. The batch size is private: no released shape and no
+// Poisson takes each row with probability Rate, independently. It is accounted for under
+// add-remove and zero-out and, for sums of one vector a record with Gaussian noise, under
+// replace-one and k-end. The batch size is private: no released shape and no
 // divisor may depend on it, and an empty batch still gets its noise.
 type Poisson struct {
-	Rate float64 // in [0, 1]
+	Rate float64 // 0, or from 1e-9 to 1 (Check)
 }
 
 // FixedSize takes Size rows without replacement, all subsets alike. It is
@@ -134,11 +135,19 @@ const rarest = 1e-9
 func Check(s Sampler) error {
 	switch s := s.(type) {
 	case Poisson:
+		if !(s.Rate >= 0 && s.Rate <= 1) {
+			return fmt.Errorf("sampling: %v: want a rate from 0 to 1", s)
+		}
 		if s.Rate > 0 && s.Rate < rarest {
 			return fmt.Errorf("sampling: %v: uniform numbers of 53 bits draw rows that rare more often than they should; take a rate of at least %g, or 0", s, rarest)
 		}
 		return nil
-	case All, FixedSize, Stratified:
+	case FixedSize:
+		if s.Size < 0 {
+			return fmt.Errorf("sampling: %v: want a size of at least 0", s)
+		}
+		return nil
+	case All, Stratified:
 		return nil
 	}
 	return fmt.Errorf("sampling: a sampler of type %T; amplification is proved for sampling.All, Poisson, FixedSize and Stratified, by value and no pointer to one", s)

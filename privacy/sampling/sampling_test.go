@@ -62,6 +62,16 @@ func TestLargePopulations(t *testing.T) {
 	if batch, err = (Poisson{1e-9}).Draw(2, rng); err != nil || len(batch) != 0 {
 		t.Errorf("%v, %v", batch, err)
 	}
+	for _, s := range []Sampler{Poisson{2}, Poisson{-0.1}, Poisson{math.NaN()}, FixedSize{-1}} {
+		if Check(s) == nil {
+			t.Errorf("%v is taken for a sampler", s)
+		}
+	}
+	for _, s := range []Sampler{Poisson{0}, Poisson{1}, FixedSize{0}, All{}} {
+		if err := Check(s); err != nil {
+			t.Errorf("%v: %v", s, err)
+		}
+	}
 	// Rates too small for the generator's digits: a row would come more often.
 	for _, rate := range []float64{1e-300, 1e-16, 9.9e-10} {
 		if batch, err = (Poisson{rate}).Draw(math.MaxInt, rng); err == nil || Check(Poisson{rate}) == nil {

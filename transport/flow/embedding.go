@@ -54,7 +54,10 @@ func NewEmbedding(records transport.Points, features int, scale float64, public 
 		e.Frequencies.Data[i] = float32(rng.NormFloat64() / scale)
 	}
 	e.mean(e.Mean, records)
-	return e, release.Release(e.Mean, sensitivity, 0)
+	if err := release.Release(e.Mean, sensitivity, 0); err != nil {
+		return nil, err // the mean is exact still
+	}
+	return e, nil
 }
 
 // mean writes the mean of φ over x to dst.

@@ -11,6 +11,7 @@
 package flow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -108,6 +109,9 @@ func (f Flow) Start(n, dim int) transport.Points {
 // step's number and the sources of randomness alone, not on how many cores
 // compute it.
 func (f Flow) Step(x transport.Points, guide Guide, step int) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
 	if guide == nil {
 		return errors.New("flow: a step without a guide; give one, such as Slices of a Target")
 	}
@@ -152,7 +156,7 @@ const directionsAtOnce = 72
 
 // Drift returns v̂ at every particle, [n, Dim] (003 Eq. 20).
 func (f Flow) Drift(x transport.Points, u sliced.Directions, quantiles []transport.Quantile, step int) ([]float32, error) {
-	if err := checkSlices(x, u, quantiles); err != nil {
+	if err := cmp.Or(f.Check(), checkSlices(x, u, quantiles)); err != nil {
 		return nil, err
 	}
 	sum := tile.New(x.Len(), x.Dim)

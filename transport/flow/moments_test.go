@@ -164,3 +164,17 @@ func TestEmbedding(t *testing.T) {
 		t.Errorf("MMD² went from %v to %v", before, after)
 	}
 }
+
+// What was not released is not handed out: the mean would be exact.
+func TestNoEmbeddingWithoutItsRelease(t *testing.T) {
+	x := sphere(8, 50, 1)
+	s, err := EmbeddingSensitivity(x.Len())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Value /= 2
+	plan := calibrated(t, privacy.Plan{Sensitivity: s, Records: x.Len(), Steps: 1, Coordinates: 2 * 10, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-5}})
+	if e, err := NewEmbedding(x, 10, 1, noise.Seeded(1), plan.Releaser(noise.Seeded(2))); err == nil || e != nil {
+		t.Errorf("a plan for half of the sensitivity released %v, %v", e, err)
+	}
+}

@@ -240,8 +240,8 @@ func (t *Released) check() error {
 }
 
 // NewPresampled makes the release of DPSWflow (003 Algorithm 2, C.3): all
-// directions are drawn once, the noisy projections of every record are released
-// once, and each step takes perStep = M_θ of the directions. (The public code
+// directions are drawn once, the noisy projections of the records that the plan
+// draws (all, or a sample) are released once, and each step takes perStep = M_θ of the directions. (The public code
 // adds fresh noise to the same projections at every step, and so spends the
 // budget at every step.)
 func NewPresampled(records transport.Points, directions Directions, perStep int, diameter float64, release *privacy.Releaser) (*Released, error) {
@@ -263,7 +263,7 @@ func NewPresampled(records transport.Points, directions Directions, perStep int,
 
 // NewSketched releases a quantile sketch (sliced.Sketch) on stacked orthonormal
 // bases and repairs it (sliced.Sketch.Quantiles). Each step takes whole bases,
-// perStep directions in all. Independent directions would do with more noise, for
+// perStep directions in all. It is of the records that the plan draws. Independent directions would do with more noise, for
 // a record can move their sketch up to 1.5 times as far.
 func NewSketched(records transport.Points, directions Directions, bins, perStep int, diameter float64, release *privacy.Releaser) (*Released, error) {
 	directions.Stack = true

@@ -150,6 +150,20 @@ func TestPlan(t *testing.T) {
 	near(t, "transport", r.Transport, cost, 1e-10)
 }
 
+// Points of no weight stay where they are.
+func TestMapOfPointsOfNoWeight(t *testing.T) {
+	x := transport.Measure{Points: cloud(4, 3, 1, 0), Weights: []float64{1, 0, 2, 0}}
+	r := solved(t, Solver{Epsilon: 0.5}, Problem{x, transport.Uniform(cloud(5, 3, 2, 1)), SquaredL2})
+	mapped := r.Map()
+	for i, w := range x.Weights {
+		for k, v := range x.Row(i) {
+			if stays := mapped[3*i+k] == float64(v); stays != (w == 0) {
+				t.Errorf("point %d of weight %v: coordinate %d goes from %v to %v", i, w, k, v, mapped[3*i+k])
+			}
+		}
+	}
+}
+
 // A problem whose rows are met before any iteration, and whose columns are not, is solved.
 func TestRowsThatAreMetAtFirstAreNoSolution(t *testing.T) {
 	line := func(x ...float32) transport.Measure { return transport.Uniform(transport.Points{Dim: 1, Data: x}) }

@@ -37,6 +37,11 @@ func (r *Result) Map() []float64 {
 	s := r.solution
 	dim := s.rows.x.Dim
 	mapped := make([]float64, r.kept.n*dim)
+	for _, i := range dropped(r.kept.x, r.kept.n) {
+		for k, v := range r.kept.from.Row(i) {
+			mapped[i*dim+k] = float64(v)
+		}
+	}
 	r.eachRow(func(i int, plan []float64, sum float64) {
 		target := mapped[i*dim : (i+1)*dim]
 		for j, p := range plan {

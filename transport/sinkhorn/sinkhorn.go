@@ -93,8 +93,9 @@ type Result struct {
 // kept are the indices of points that weigh something: more than negligible of
 // all. The others take no part in the iterations.
 type kept struct {
-	x, y []int // nil: all
-	n, m int   // of the problem
+	x, y []int            // nil: all
+	n, m int              // of the problem
+	from transport.Points // x of the problem, [n, dim]
 }
 
 // negligible is the part of a measure's mass that its logarithm would be of no use
@@ -143,7 +144,7 @@ func (s Solver) solve(p Problem, workers int) (*Result, error) {
 	if p, err = p.checked(); err != nil {
 		return nil, err
 	}
-	k := kept{n: p.X.Len(), m: p.Y.Len()}
+	k := kept{n: p.X.Len(), m: p.Y.Len(), from: p.X.Points}
 	same := p.same()
 	x, a, err := s.side("x", p.X, &k.x)
 	if err != nil {

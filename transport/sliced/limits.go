@@ -25,7 +25,8 @@ type Limits struct {
 }
 
 // Frame returns λ = σ_max(U)²/k: how much more than the least, 1/d, the
-// directions agree with one another. It is 1/d for Orthonormal directions.
+// directions agree with one another. For Orthonormal directions it is 1/d but for the last
+// digits: plan with OrthonormalFrame.
 func (u Directions) Frame() float64 {
 	norm := u.SpectralNorm()
 	return min(1, norm*norm/float64(u.Count)*slack(u.Dim))

@@ -6,8 +6,12 @@ import (
 	"molehill/transport"
 )
 
-// ProjectOn writes the coordinates ⟨x_i, direction⟩ of all points to dst, [n].
+// ProjectOn writes the coordinates ⟨x_i, direction⟩ of all points to dst, [n]. It panics for
+// a direction of another dimension than the points', or another number of coordinates.
 func ProjectOn(dst []float32, x transport.Points, direction []float32) {
+	if len(direction) != x.Dim || len(dst) != x.Len() {
+		panic(fmt.Sprintf("sliced: %d coordinates along a direction of dimension %d of %d points of dimension %d", len(dst), len(direction), x.Len(), x.Dim))
+	}
 	if len(direction) == 8 { // the papers' latent dimension: unrolled, twice as fast
 		projectOn8(dst, x.Data, [8]float32(direction))
 		return
