@@ -45,7 +45,7 @@ var secretly sync.Map // of [sha256.Size]byte, *releases
 // Releaser returns the plan's releaser, drawing samples and noise from secret. A key is for
 // one plan on one set of records: releasers of the same plan and key have the same noise,
 // so that what is different (another class, another half) takes a plan and a key of its own, or
-// a step of one plan. In one process other values are refused, and, where they are
+// a step of one plan. In one process other values under a secret key are refused, and, where they are
 // remembered (Remember), in any. The plan's budget is what it was calibrated for: a
 // plan with noise set by hand releases whatever its statement proves. Samples are
 // of secret and the step alone: two plans that sample draw the same rows from one secret,

@@ -98,6 +98,7 @@ func TestSlipsAreErrors(t *testing.T) {
 		{step(flow.Slices{Target: flow.Open{Directions: directions}}), "of dimension 0"},
 		{step(&flow.Labelled{Directions: directions}), "flow: a target without densities"},
 		{at(&flow.Spherical{Directions: directions}), "flow: a target without densities"},
+		{second(noise.Seeded(1).Ahead(-1, 1, 0, "slip", 0)), "noise ahead for -1 values"},
 		{at(&flow.Released{}), "taken 0 together; make the target with"},
 		{at(&flow.Released{Directions: sliced.Uniform(2, 2, rng), PerStep: 1, Together: 1}), "0 quantile functions on 2 directions"},
 		{at(&flow.Normal{Mean: []float64{0, 0}, Directions: directions}), "no covariance"},

@@ -37,6 +37,10 @@ type Later struct {
 // Worlds are gradients of the worst neighbours that are known, through this package's own
 // clipping on a backend. In one dimension they are as far apart as Sensitivity says.
 func (t Training) Worlds(on *backend.Backend) (audit.Worlds, error) {
+	empty := func(s Sizes) bool { return s.A < 1 || s.B < 1 }
+	if len(t.Query.Pairs) == 0 || slices.ContainsFunc(t.Query.Pairs, empty) || t.Outputs < 1 {
+		return audit.Worlds{}, fmt.Errorf("matching: samples of %+v and %d outputs; an attack takes a pair at least, and one of each", t.Query.Pairs, t.Outputs)
+	}
 	return t.gradients(on, t.neighbours())
 }
 

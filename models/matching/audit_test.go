@@ -143,4 +143,10 @@ func TestAuditRefusesOtherStatements(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
+	for _, pairs := range [][]matching.Sizes{nil, {{A: 0, B: 5}}, {{A: 5, B: 0}}} {
+		training.Query.Pairs = pairs
+		if _, err := training.Worlds(b); err == nil || !strings.Contains(err.Error(), "an attack takes a pair") {
+			t.Errorf("an attack on samples of %+v: %v", pairs, err)
+		}
+	}
 }

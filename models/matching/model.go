@@ -72,7 +72,7 @@ type Batch struct {
 // Values is of the records as they are: for whoever may see them.
 type Gradient struct {
 	Values   []float64 // [parameters]
-	Loss     float64   // mean of ℓ
+	Loss     float64   // mean of ℓ over all records; those with a number that is not finite count as 0
 	Distance float64   // mean over pairs of SW²₂ of clipped outputs
 	// Clipped are the shares of records whose output, Jacobian or loss was clipped.
 	ClippedOutput, ClippedJacobian, ClippedLoss float64

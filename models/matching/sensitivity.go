@@ -15,8 +15,8 @@ type Query struct {
 	Pairs   []Sizes // of the samples of its pairs
 	Alpha   float64 // α
 	// Frame is λ of the directions (sliced.Limits.Frame): sliced.OrthonormalFrame for
-	// stacks of orthonormal ones, 0 for any. Gradients refuse directions of a larger one
-	// where they know of it; that a batch has the sizes of the query is the caller's.
+	// stacks of orthonormal ones, 0 for any. Gradients know no query: that a batch has
+	// its sizes, and directions of no larger Frame, is the caller's to see to.
 	Frame float64
 	// AsPublished takes the constants of the paper: true bounds too, and larger.
 	AsPublished bool

@@ -126,6 +126,9 @@ func (s Source) Ahead(n int, sigma, span float64, label string, step int) (*Ahea
 	if err := checkRelease(sigma, nil, nil); err != nil {
 		return nil, err
 	}
+	if n < 0 {
+		return nil, fmt.Errorf("noise: noise ahead for %d values; want at least 0", n)
+	}
 	a := &Ahead{sigma: sigma, grid: Grid(sigma, span), steps: make([]float64, n), drawn: make(chan struct{})}
 	go func() {
 		defer close(a.drawn)

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -35,6 +36,9 @@ type round struct {
 func (r *recurring) at(densities []*harmonic.Density, directions Directions, step int) (now round, err error) {
 	if len(densities) == 0 || slices.Contains(densities, nil) {
 		return now, errors.New("flow: a target without densities; make it with NewSpherical, NewSphericalBeside or NewLabelled")
+	}
+	if step < 0 {
+		return now, fmt.Errorf("flow: step %d; they are numbered from 0", step)
 	}
 	r.Lock()
 	defer r.Unlock()

@@ -107,7 +107,9 @@ const negligible = 1e-250
 var MemoryLimit = int64(4) << 30
 
 // Solve returns the solution, or as near to it as MaxIterations came: look at
-// Converged.
+// Converged. Errors are of settings and points that are not finite or do not agree, of an
+// Epsilon below 10⁻¹² of the costs, of costs that overflow, and of problems that take more
+// than MemoryLimit where Online is not set.
 func (s Solver) Solve(p Problem) (*Result, error) { return s.solve(p, runtime.GOMAXPROCS(0)) }
 
 // SolveAll solves problems of any sizes side by side, one a core.
