@@ -22,6 +22,20 @@ import (
 
 var write = flag.Bool("write", false, "write what tables say now")
 
+// stored are the rows of a table, and the sweep that they are of.
+func stored(t *testing.T, name string) ([]experiment.Row, experiment.Sweep) {
+	t.Helper()
+	rows, err := Rows(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep, err := experiment.Sweeps.Lookup(name[:strings.LastIndex(name, "-")])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows, sweep
+}
+
 // Every table can be read, says where it was computed and nothing of the machine's
 // files, and its sweep draws it, with the text that is there.
 func TestTablesAreComplete(t *testing.T) {
@@ -29,10 +43,7 @@ func TestTablesAreComplete(t *testing.T) {
 		t.Fatal("no tables")
 	}
 	for _, name := range Names() {
-		rows, err := Rows(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows, sweep := stored(t, name)
 		for _, row := range rows {
 			if len(row.Metrics) == 0 || !(row.Seconds > 0) || row.Computed.Go == "" || row.Computed.Backend == "" || row.Computed.Revision == "" || row.Computed.Host != "" {
 				t.Errorf("%s: %s is incomplete, computed by %+v", name, row.Run, row.Computed)
@@ -40,10 +51,6 @@ func TestTablesAreComplete(t *testing.T) {
 			if strings.Contains(string(row.Config), `"/`) || strings.Contains(row.Computed.Data+row.Computed.Paid, "/") {
 				t.Errorf("%s: %s names a path: %s", name, row.Run, row.Config)
 			}
-		}
-		sweep, err := experiment.Sweeps.Lookup(name[:strings.LastIndex(name, "-")])
-		if err != nil {
-			t.Fatal(err)
 		}
 		report, err := sweep.Report(rows, nil)
 		if err != nil || len(report.Tables) == 0 || len(report.Figures) == 0 {
@@ -69,14 +76,7 @@ func TestTablesAreComplete(t *testing.T) {
 func TestFiguresAreOfTheirRows(t *testing.T) {
 	compared := 0
 	for _, name := range Names() {
-		rows, err := Rows(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sweep, err := experiment.Sweeps.Lookup(name[:strings.LastIndex(name, "-")])
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows, sweep := stored(t, name)
 		report, err := sweep.Report(rows, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -156,14 +156,7 @@ func TestStoredRunsAreOfTodaysVersions(t *testing.T) {
 // for any more, as a setting has moved, is to be made again or taken out.
 func TestNoRunIsForgotten(t *testing.T) {
 	for _, name := range Names() {
-		rows, err := Rows(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sweep, err := experiment.Sweeps.Lookup(name[:strings.LastIndex(name, "-")])
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows, sweep := stored(t, name)
 		page := func(rows []experiment.Row) string {
 			report, err := sweep.Report(rows, nil)
 			if err != nil {
