@@ -212,7 +212,7 @@ var guessed = []float64{1, 1. / 4, 1. / 16, 1. / 64}
 // flipping one of them changes one execution. Canaries beyond 1/(20δ) are left
 // out; the theorem's price for them would be a failure probability near 1.
 func guess(trials []trial, delta, confidence float64) (Bound, error) {
-	trials = trials[:min(len(trials), max(1, int(min(1/(20*delta), float64(len(trials))))))]
+	trials = trials[:max(1, int(min(1/(20*delta), float64(len(trials)))))]
 	sure := slices.Clone(trials)
 	slices.SortStableFunc(sure, func(a, b trial) int { return cmp.Compare(math.Abs(b.score), math.Abs(a.score)) })
 	each := 1 - (1-confidence)/float64(len(guessed))
