@@ -100,6 +100,9 @@ func (p Plan) Replay(released ...[]float64) (*Releaser, error) {
 // those who use a release may know of it.
 func (r *Releaser) NoiseStd() float64 { return r.plan.NoiseStd }
 
+// Records is how many records the plan is for, which Draw numbers.
+func (r *Releaser) Records() int { return r.plan.Records }
+
 // Relation is which data sets the plan takes for neighbours.
 func (r *Releaser) Relation() Relation { return r.plan.Sensitivity.Relation }
 

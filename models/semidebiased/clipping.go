@@ -50,6 +50,9 @@ func (c Clipping) Begin(byX []float32, n, dim int, bound float64, release *priva
 	if err != nil {
 		return nil, err
 	}
+	if n < 0 || dim < 1 || len(byX)%dim != 0 || len(byX)/dim < n {
+		return nil, fmt.Errorf("semidebiased: a gradient of %d numbers; want [n + n′, dim] with n = %d and dim = %d, and n′ of 0 or more", len(byX), n, dim)
+	}
 	met, others := byX[:n*dim], byX[n*dim:]
 	for _, rows := range [][]float32{met, others} {
 		if len(rows) == 0 {

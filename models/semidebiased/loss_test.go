@@ -252,6 +252,27 @@ func TestNoiseIsOnTheRowsThatMetRealOnes(t *testing.T) {
 	}
 }
 
+// A gradient of fewer rows than met real ones, or of parts of rows, is refused before it is
+// clipped or released.
+func TestAGradientOfAnotherShapeIsRefused(t *testing.T) {
+	s, err := Whole.Sensitivity(1, 3, privacy.AddRemove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := privacy.Plan{Sensitivity: s, Sampler: sampling.Poisson{Rate: 0.1}, Records: 100, Steps: 10,
+		Budget: privacy.Budget{Epsilon: math.Inf(1)}, Coordinates: 12}.Releaser(noise.Seeded(1))
+	for _, c := range []struct{ numbers, dim int }{{0, 4}, {8, 4}, {13, 4}, {12, 0}, {12, -4}} {
+		byX := slices.Repeat([]float32{7}, c.numbers)
+		err := PerImage.Sanitise(byX, 3, c.dim, 1, open, 0)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%d numbers", c.numbers)) {
+			t.Errorf("%d numbers of dimension %d: %v", c.numbers, c.dim, err)
+		}
+		if slices.ContainsFunc(byX, func(v float32) bool { return v != 7 }) {
+			t.Errorf("%d numbers of dimension %d were changed", c.numbers, c.dim)
+		}
+	}
+}
+
 // Rows that met real ones and rows that did not are clipped alike, each part as a whole or
 // row by row: what is longer than the bound is as long, and points where it did; a row that
 // is no number is 0, and so is all that is clipped with it.

@@ -157,10 +157,8 @@ func draw(x transport.Points, diameter float64, release *privacy.Releaser, step 
 	if err != nil {
 		return x, err
 	}
-	for _, row := range rows {
-		if row >= x.Len() {
-			return x, fmt.Errorf("flow: a plan for more than the %d records there are", x.Len())
-		}
+	if n := release.Records(); n != x.Len() {
+		return x, fmt.Errorf("flow: a plan for %d records, and %d are there; calibrate one for as many", n, x.Len())
 	}
 	if len(rows) == 0 {
 		return x, fmt.Errorf("flow: a sample of no records has no quantiles; draw at least one")
@@ -282,11 +280,15 @@ func NewSketched(records transport.Points, directions Directions, bins, perStep 
 	if err != nil {
 		return nil, err
 	}
+	sensitivity, err := sketch.Sensitivity(diameter)
+	if err != nil {
+		return nil, err
+	}
 	table := make([]float64, 0, u.Count*bins)
 	for _, row := range sketch.Means {
 		table = append(table, row...)
 	}
-	if err := release.Release(table, sketch.Sensitivity(diameter), 0); err != nil {
+	if err := release.Release(table, sensitivity, 0); err != nil {
 		return nil, err
 	}
 	for j, row := range sketch.Means {

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -266,8 +267,11 @@ func TestTheTargetLooksAtWhatThePlanDraws(t *testing.T) {
 	if err != nil || len(target.Quantiles[0].Values) != 10 {
 		t.Errorf("a plan for 10 of 100 records released %d, %v", len(target.Quantiles[0].Values), err)
 	}
-	plan.Records, plan.Sampler = 101, sampling.FixedSize{Size: 101} // the last of them, too
-	if _, err := NewPresampled(records, directions, 8, diameter, plan.Releaser(noise.Seeded(2))); err == nil || !strings.Contains(err.Error(), "100 records") {
-		t.Errorf("a plan for more records than there are: %v", err)
+	for _, n := range []int{99, 101} {
+		plan.Records = n
+		want := fmt.Sprintf("a plan for %d records, and 100 are there", n)
+		if _, err := NewPresampled(records, directions, 8, diameter, plan.Releaser(noise.Seeded(2))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q: %v", want, err)
+		}
 	}
 }

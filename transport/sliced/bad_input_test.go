@@ -130,9 +130,12 @@ func TestReleasesRefuseBadInput(t *testing.T) {
 		if s := ProjectionSensitivity(u, diameter); !math.IsInf(s.Value, 1) {
 			t.Errorf("diameter %v: %+v", diameter, s)
 		}
-		if s := sketch.Sensitivity(diameter); !math.IsInf(s.Value, 1) || s.Relation == 0 {
+		if s, err := sketch.Sensitivity(diameter); err == nil {
 			t.Errorf("diameter %v: %+v", diameter, s)
 		}
+	}
+	if s, err := new(Sketch).Sensitivity(1); err == nil || !strings.Contains(err.Error(), "NewSketch") {
+		t.Errorf("a sketch of nothing: %+v, %v", s, err)
 	}
 	for _, u := range []Directions{{}, {Dim: 2}, {Dim: 1, Count: 1, Data: []float32{nan}}, {Dim: 2, Count: 2, Data: []float32{1, 0}}, {Dim: 1, Count: 1, Data: []float32{3}}} {
 		if s, err := SketchSensitivity(u, 10, 2, 1); err == nil {

@@ -117,7 +117,11 @@ func TestSketchSensitivityByBruteForce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bound := before.Sensitivity(2).Value
+		sensitivity, err := before.Sensitivity(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound := sensitivity.Value
 		copy(x.Row(moved), replacement)
 		after, err := NewSketch(x, u, bins)
 		if err != nil {

@@ -59,15 +59,12 @@ func binMeans(sorted []float32, content []transport.Pair, bins int) []float64 {
 	return transport.SumValues(sums)
 }
 
-// Sensitivity returns SketchSensitivity of this sketch. For a diameter that is not
-// positive and finite there is none, and Value is +Inf, which no plan takes.
-func (s *Sketch) Sensitivity(diameter float64) privacy.Sensitivity {
-	sensitivity, err := SketchSensitivity(s.Directions, s.Records, len(s.Means[0]), diameter)
-	if err != nil { // a sketch has a valid shape
-		sensitivity, _ = SketchSensitivity(s.Directions, s.Records, len(s.Means[0]), 1)
-		sensitivity.Value = math.Inf(1)
+// Sensitivity returns SketchSensitivity of this sketch.
+func (s *Sketch) Sensitivity(diameter float64) (privacy.Sensitivity, error) {
+	if len(s.Means) == 0 {
+		return privacy.Sensitivity{}, fmt.Errorf("sliced: a sketch without bin means; make it with NewSketch")
 	}
-	return sensitivity
+	return SketchSensitivity(s.Directions, s.Records, len(s.Means[0]), diameter)
 }
 
 // SketchSensitivity returns the ℓ₂-sensitivity of a whole sketch table of n

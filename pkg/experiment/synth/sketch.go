@@ -137,11 +137,15 @@ func (m *bySketch) Learn(_ context.Context, _ *run.Run, t *table.Table, release 
 	if err != nil {
 		return err
 	}
+	sensitivity, err := sketch.Sensitivity(m.diameter())
+	if err != nil {
+		return err
+	}
 	m.released = make([]float64, 0, len(sketch.Means)*m.config.Bins)
 	for _, means := range sketch.Means {
 		m.released = append(m.released, means...)
 	}
-	return release.Release(m.released, sketch.Sensitivity(m.diameter()), 0)
+	return release.Release(m.released, sensitivity, 0)
 }
 
 func (*bySketch) Close() {}
