@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/checkout"
 	"molehill/pkg/kernel"
 	"molehill/pkg/kernel/lessons"
-	"molehill/pkg/run"
 )
 
 // repository is the folder of Molehill's go.mod around the working folder.
@@ -20,7 +20,7 @@ func repository() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, ok := run.ModuleRoot(here)
+	root, ok := checkout.Root(here)
 	if !ok {
 		return "", fmt.Errorf("%s is not in a checkout of molehill; change into one, its notebooks and kernel are there", here)
 	}

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 
+	"molehill/pkg/checkout"
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
-	"molehill/pkg/run"
 )
 
 // skeleton are the files of a new module, as templates.
@@ -135,7 +135,7 @@ func (p *newModule) findMolehill() error {
 		}
 	}
 	for _, place := range places {
-		root, ok := run.ModuleRoot(place)
+		root, ok := checkout.Root(place)
 		if !ok {
 			continue
 		}

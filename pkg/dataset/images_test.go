@@ -201,18 +201,6 @@ func TestSearchOrderAndNotFound(t *testing.T) {
 	}
 }
 
-func TestModuleRootIsFoundFromBelow(t *testing.T) {
-	root := t.TempDir()
-	write(t, filepath.Join(root, "go.mod"), []byte("// ours\nmodule \"molehill\"\n\ngo 1.26\n"))
-	write(t, filepath.Join(root, "notebooks", "other", "go.mod"), []byte("module somebody/else\n"))
-	if got, ok := moduleRoot(filepath.Join(root, "notebooks", "other")); !ok || got != root {
-		t.Errorf("%q, %v; want %q", got, ok, root)
-	}
-	if got, ok := moduleRoot(t.TempDir()); ok {
-		t.Errorf("found %q where there is none", got)
-	}
-}
-
 // The label counts of the training rows are known from the data sets' papers
 // and many reports; Fashion-MNIST is balanced.
 func TestRealData(t *testing.T) {

@@ -1,13 +1,13 @@
 package dataset
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
+
+	"molehill/pkg/checkout"
 )
 
 // FolderVariable is the environment variable that names the data folder.
@@ -58,7 +58,7 @@ func Folders(dir string) []string {
 		add(named)
 	}
 	if here, err := os.Getwd(); err == nil {
-		if root, ok := moduleRoot(here); ok {
+		if root, ok := checkout.Root(here); ok {
 			add(filepath.Join(root, "..", "shared", "data"))
 		}
 		add(filepath.Join(here, "..", "shared", "data"))
@@ -108,33 +108,4 @@ func find(f File, folder string) (path string, ok bool) {
 func exists(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()
-}
-
-// moduleRoot returns the nearest folder at or above start whose go.mod is
-// this module's.
-func moduleRoot(start string) (string, bool) {
-	module := strings.TrimSuffix(reflect.TypeFor[Dataset]().PkgPath(), "/pkg/dataset")
-	for folder := start; ; folder = filepath.Dir(folder) {
-		if moduleOf(filepath.Join(folder, "go.mod")) == module {
-			return folder, true
-		}
-		if folder == filepath.Dir(folder) {
-			return "", false
-		}
-	}
-}
-
-// moduleOf returns the module path that a go.mod states, or "".
-func moduleOf(path string) string {
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if words := strings.Fields(lines.Text()); len(words) > 1 && words[0] == "module" {
-			return strings.Trim(words[1], "\"`")
-		}
-	}
-	return ""
 }

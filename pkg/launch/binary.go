@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"molehill/pkg/run"
+	"molehill/pkg/checkout"
 )
 
 // command is the name of the molehill command's file.
@@ -33,9 +33,9 @@ func FindBinary(ctx context.Context) (string, error) {
 		}
 		return found, nil
 	}
-	root, ok := run.ModuleRoot(".")
+	root, ok := checkout.Root(".")
 	if !ok {
-		root, ok = run.ModuleRoot(os.Getenv("MOLEHILL_ROOT")) // set for notebooks kept elsewhere
+		root, ok = checkout.Root(os.Getenv("MOLEHILL_ROOT")) // set for notebooks kept elsewhere
 	}
 	if ok {
 		return Build(ctx, root)

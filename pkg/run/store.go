@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/modfile"
-
+	"molehill/pkg/checkout"
 	"molehill/pkg/plugin"
 )
 
@@ -31,7 +30,7 @@ func DefaultStore() (Store, error) {
 		return Store{}, fmt.Errorf("run: MOLEHILL_RUNS is %q, which is another folder in each that runs are asked for in, and the same run would pay in each; expected a path that begins with a slash", dir)
 	}
 	if dir == "" {
-		if root, ok := ModuleRoot("."); ok {
+		if root, ok := checkout.Root("."); ok {
 			dir = filepath.Join(root, "runs")
 		} else if cache, err := os.UserCacheDir(); err == nil {
 			dir = filepath.Join(cache, "molehill", "runs")
@@ -41,26 +40,6 @@ func DefaultStore() (Store, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	return Store{Dir: dir}, err
-}
-
-// ModuleRoot returns the nearest folder at or above dir whose go.mod says
-// "module molehill".
-func ModuleRoot(dir string) (root string, ok bool) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", false
-	}
-	for {
-		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && modfile.ModulePath(text) == "molehill" {
-			return dir, true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", false
-		}
-		dir = parent
-	}
 }
 
 // Create returns the run that spec determines, making its directory if there is

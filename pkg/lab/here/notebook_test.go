@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/pkg/checkout"
 	"molehill/pkg/experiment"
 	"molehill/pkg/kernel"
 	"molehill/pkg/run"
@@ -18,7 +19,7 @@ func TestNotebookDeclaresAnExperiment(t *testing.T) {
 	if os.Getenv("MOLEHILL_THOROUGH") == "" {
 		t.Skip("executes a notebook; set MOLEHILL_THOROUGH=1")
 	}
-	root, ok := run.ModuleRoot(".")
+	root, ok := checkout.Root(".")
 	if !ok {
 		t.Fatal("not in Molehill's module")
 	}
