@@ -46,9 +46,9 @@ func asPublished(c *Config, settings ...setting) error {
 		c.Epsilon, c.Dataset, strings.Join(all, ", "), strings.Join(set, " "))
 }
 
-// checkResampled asks for the paper's settings of DPSWflow-r and DPSWgen. A quick
-// run may stop early.
-func checkResampled(c *Config, preset experiment.Preset) error {
+// CheckClaimed implements Claimed with the paper's settings of DPSWflow-r and DPSWgen. A
+// quick run may stop early.
+func (resampled) CheckClaimed(c *Config) error {
 	f, n, err := publishedFlow(c)
 	if err != nil {
 		return err
@@ -56,12 +56,12 @@ func checkResampled(c *Config, preset experiment.Preset) error {
 	steps := f.Steps(n.Epochs)
 	return asPublished(c, setting{name: "stack", paper: false, mine: c.Stack}, setting{name: "directions", paper: f.Resampled, mine: c.Directions},
 		setting{name: "batch", paper: f.Batch, mine: c.Batch}, setting{name: "delta", paper: f.Delta, mine: c.Delta},
-		setting{name: "steps", paper: steps, mine: c.Steps, free: preset == experiment.Quick && c.Steps < steps})
+		setting{name: "steps", paper: steps, mine: c.Steps, free: c.preset == experiment.Quick && c.Steps < steps})
 }
 
-// checkPresampled asks for the paper's settings of DPSWflow. Its steps follow the
-// one release, which they have no part in.
-func checkPresampled(c *Config) error {
+// CheckClaimed implements Claimed with the paper's settings of DPSWflow. Its steps follow
+// the one release, which they have no part in.
+func (presampled) CheckClaimed(c *Config) error {
 	f, _, err := publishedFlow(c)
 	if err != nil {
 		return err

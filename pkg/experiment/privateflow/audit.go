@@ -25,7 +25,7 @@ type Auditable interface {
 // Game implements experiment.Auditable. The plan is made anew from the run's
 // settings and must be the one that the run's statement tells of.
 func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
-	auditable, ok := source(e.Estimator).(Auditable)
+	auditable, ok := as[Auditable](e.Estimator)
 	if !ok {
 		return audit.Game{}, fmt.Errorf("the estimator %s does not offer its mechanism to audits", e.Describe().Name)
 	}

@@ -278,7 +278,7 @@ func TestEveryEstimatorIsAuditable(t *testing.T) {
 		if _, none := e.(open); none || e.Describe().Name == "centre-flow" { // of a test
 			continue
 		}
-		if _, ok := source(e).(Auditable); !ok {
+		if _, ok := as[Auditable](e); !ok {
 			t.Errorf("%s offers no game", e.Describe().Name)
 		}
 	}

@@ -20,14 +20,6 @@ func once(c *Config, n, coordinates int, s privacy.Sensitivity, err error) (priv
 	return plan, nil, err
 }
 
-// unpublished refuses a paper's noise for a method that has none.
-func unpublished(c *Config) error {
-	if c.Published {
-		return fmt.Errorf("003 has no noise for this method; leave published=false")
-	}
-	return nil
-}
-
 // normal is the baseline of two moments.
 type normal struct{}
 
@@ -72,13 +64,15 @@ func (embedded) Config(preset experiment.Preset) *Config {
 	// On the unit sphere most points are √2 apart. A length scale of that order is
 	// the usual choice, and it is public.
 	c.Features, c.Scale, c.OnSphere, c.StepSize, c.Steps = 400, 0.7, true, 1, 150
-	c.check = func(c *Config) error {
-		if c.Features < 1 || !(c.Scale > 0) {
-			return fmt.Errorf("features is %d and scale %v; take at least 1 feature, and a scale above 0", c.Features, c.Scale)
-		}
-		return unpublished(c)
-	}
 	return &c
+}
+
+// Check implements Checker.
+func (embedded) Check(c *Config) error {
+	if c.Features < 1 || !(c.Scale > 0) {
+		return fmt.Errorf("features is %d and scale %v; take at least 1 feature, and a scale above 0", c.Features, c.Scale)
+	}
+	return nil
 }
 
 func (embedded) Plan(c *Config, n, _ int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {

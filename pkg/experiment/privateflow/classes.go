@@ -23,13 +23,15 @@ func (classes) Describe() plugin.Info {
 func (classes) Config(preset experiment.Preset) *Config {
 	c := ofAverages(preset, 48)
 	c.Classes = 10
-	c.check = func(c *Config) error {
-		if c.Classes < 2 {
-			return fmt.Errorf("classes is %d; take the number of classes that the data set has, at least 2", c.Classes)
-		}
-		return unpublished(c)
-	}
 	return &c
+}
+
+// Check implements Checker.
+func (classes) Check(c *Config) error {
+	if c.Classes < 2 {
+		return fmt.Errorf("classes is %d; take the number of classes that the data set has, at least 2", c.Classes)
+	}
+	return nil
 }
 
 // degree returns the highest degree to release.

@@ -18,7 +18,7 @@ import (
 
 func TestLabelsMustBeThere(t *testing.T) {
 	d := &latent.Data{Classes: []string{"left", "right"}, Private: transport.NewPoints(2, 4), Labels: latent.Labels{Private: []int{0, 1}, Public: []int{1}, Test: []int{0}}}
-	c := classes{}.Config(experiment.Quick)
+	c := Experiment{classes{}}.Config(experiment.Quick).(*Config)
 	if _, err := c.records(d); err == nil || !strings.Contains(err.Error(), "labels of 2 classes") {
 		t.Errorf("10 classes of 2: %v", err)
 	}

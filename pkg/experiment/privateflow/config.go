@@ -72,8 +72,6 @@ type Config struct {
 	// live. The papers do not.
 	OnSphere bool `json:"on_sphere"`
 
-	check     func(*Config) error // what the estimator asks for beyond; nil for nothing
-	ask       func(*Config) error // and of new runs with Published, which older ones may not have
 	estimator Estimator
 	preset    experiment.Preset // whose settings were changed
 }
@@ -123,8 +121,11 @@ func (c *Config) Check() error {
 	case c.Label == "" && chooses && c.Classes > 0:
 		return fmt.Errorf("label is not set; rows of %s get their classes from an attribute, such as --set label=Male --set classes=2", c.Dataset)
 	}
-	if c.check != nil {
-		return c.check(c)
+	if _, ok := as[Claimed](c.estimator); c.Published && c.estimator != nil && !ok {
+		return fmt.Errorf("003 has no noise for this method; leave published=false")
+	}
+	if checker, ok := as[Checker](c.estimator); ok {
+		return checker.Check(c)
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func (c *Config) Check() error {
 // least is the least that a setting can be: 1 where the estimator reads it. Elsewhere
 // older runs may have 0.
 func (c *Config) least(name string) int {
-	if r, tells := c.estimator.(Reader); tells && slices.Contains(r.Reads(), name) {
+	if r, tells := as[Reader](c.estimator); tells && slices.Contains(r.Reads(), name) {
 		return 1
 	}
 	return 0
@@ -140,8 +141,8 @@ func (c *Config) least(name string) int {
 
 // Pin implements experiment.Pinner.
 func (c *Config) Pin() error {
-	if c.Published && c.ask != nil {
-		if err := c.ask(c); err != nil {
+	if claimed, ok := as[Claimed](c.estimator); ok && c.Published {
+		if err := claimed.CheckClaimed(c); err != nil {
 			return err
 		}
 	}

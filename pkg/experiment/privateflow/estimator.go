@@ -31,6 +31,27 @@ type Estimator interface {
 	Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error)
 }
 
+// Checker is an estimator that asks for more of its settings than Config.Check does.
+type Checker interface {
+	Estimator
+	Check(*Config) error
+}
+
+// Claimed is an estimator that a paper has noise of its own for (Config.Published).
+type Claimed interface {
+	Estimator
+	// CheckClaimed checks that the settings of a new run are those that the paper claims its
+	// ε for.
+	CheckClaimed(*Config) error
+}
+
+// Suited is an estimator with other settings for some data sets than for MNIST.
+type Suited interface {
+	Estimator
+	// Suit changes settings that nobody has changed yet to those for c.Dataset.
+	Suit(c *Config)
+}
+
 // Reader is an estimator that says which it reads of the settings that are for some
 // estimators only: batch, per_step, bins, degree, features and scale. A new run that changes
 // another of these is refused.
@@ -46,11 +67,21 @@ type Informed interface {
 }
 
 func needsPublic(e Estimator) bool {
-	if g, ok := e.(generated); ok {
-		e = g.Estimator
-	}
-	i, ok := e.(Informed)
+	i, ok := as[Informed](e)
 	return ok && i.NeedsPublic()
+}
+
+// as is the estimator as one of the interfaces above, if it is one: a generator is what
+// the estimator is that it follows.
+func as[T Estimator](e Estimator) (T, bool) {
+	if t, ok := e.(T); ok {
+		return t, true
+	}
+	if g, ok := e.(generated); ok {
+		return as[T](g.Estimator)
+	}
+	var none T
+	return none, false
 }
 
 // Records are the private rows.
@@ -104,7 +135,6 @@ func ofAverages(preset experiment.Preset, directions int) Config {
 	if preset == experiment.Paper {
 		c.Steps = 400
 	}
-	c.check = unpublished
 	return c
 }
 
@@ -119,17 +149,19 @@ func (open) Describe() plugin.Info {
 func (open) Config(preset experiment.Preset) *Config {
 	c := base(preset)
 	c.Epsilon = privacy.Epsilon(math.Inf(1))
-	c.check = func(c *Config) error {
-		if c.budget().Private() {
-			return fmt.Errorf("swflow keeps no privacy, ε = %v cannot be; use dpswflow-r, dpswflow or sketch-flow, or --epsilon inf", c.Epsilon)
-		}
-		return nil
-	}
 	c.Steps = 400 // of all records: no batch has to be averaged away
 	if preset == experiment.Quick {
 		c.Steps = 100
 	}
 	return &c
+}
+
+// Check implements Checker.
+func (open) Check(c *Config) error {
+	if c.budget().Private() {
+		return fmt.Errorf("swflow keeps no privacy, ε = %v cannot be; use dpswflow-r, dpswflow or sketch-flow, or --epsilon inf", c.Epsilon)
+	}
+	return nil
 }
 
 func (open) Plan(c *Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {
@@ -152,13 +184,6 @@ func (resampled) Describe() plugin.Info {
 func (resampled) Config(preset experiment.Preset) *Config {
 	c := base(preset)
 	c.SmoothParticles = true
-	c.check = func(c *Config) error {
-		if c.Batch < 1 {
-			return fmt.Errorf("batch is %d; a release needs at least 1 record", c.Batch)
-		}
-		return nil
-	}
-	c.ask = func(c *Config) error { return checkResampled(c, preset) }
 	if preset == experiment.Quick {
 		c.StepSize = 1 // with few steps, small ones average more noise away
 	}
@@ -239,7 +264,6 @@ func (presampled) Config(preset experiment.Preset) *Config {
 	c := base(preset)
 	c.SmoothParticles = true
 	c.Directions, c.PerStep = 32, 24 // the paper's 31 and 25, stacked
-	c.ask = checkPresampled
 	if preset == experiment.Paper {
 		c.Steps = 1500
 	} else {
@@ -304,12 +328,6 @@ func (sketched) Describe() plugin.Info {
 func (sketched) Config(preset experiment.Preset) *Config {
 	c := ofAverages(preset, 720)
 	c.PerStep = 144
-	c.check = func(c *Config) error {
-		if c.Bins < 1 {
-			return fmt.Errorf("bins is %d; a sketch has at least 1", c.Bins)
-		}
-		return unpublished(c)
-	}
 	return &c
 }
 

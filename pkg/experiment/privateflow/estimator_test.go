@@ -167,30 +167,32 @@ func TestPublishedNoiseIsForThePapersSettings(t *testing.T) {
 		{presampled{}, []func(*Config){fixed, func(c *Config) { c.Epsilon = 7 }}, "only for inf, 10 and 5"},
 		{presampled{}, []func(*Config){fixed, func(c *Config) { c.Dataset = "celeba" }}, "add --set directions=250 --set per_step=220 --set delta=1e-06"},
 	} {
-		c := test.e.Config(experiment.Paper)
+		c := Experiment{test.e}.Config(experiment.Paper).(*Config)
 		c.Published = true
 		for _, change := range test.changes {
 			change(c)
 		}
 		err := c.Check()
 		if err == nil {
-			err = c.ask(c)
+			claimed, _ := as[Claimed](test.e)
+			err = claimed.CheckClaimed(c)
 		}
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s on %s, ε = %v: error %v, want it to say %q", test.e.Describe().Name, c.Dataset, c.Epsilon, err, test.want)
 		}
 	}
 	// A quick run stops early, and is told the paper's steps all the same.
-	c := resampled{}.Config(experiment.Quick)
+	c := Experiment{resampled{}}.Config(experiment.Quick).(*Config)
 	c.Published = true
 	mnist(c)
-	if err := c.ask(c); err != nil {
+	if err := (resampled{}).CheckClaimed(c); err != nil {
 		t.Error(err)
 	}
-	if c.Batch = 300; c.ask(c) == nil || !strings.Contains(c.ask(c).Error(), "steps=4200; add --set batch=250, or") {
-		t.Error(c.ask(c))
+	c.Batch = 300
+	if err := (resampled{}).CheckClaimed(c); err == nil || !strings.Contains(err.Error(), "steps=4200; add --set batch=250, or") {
+		t.Error(err)
 	}
-	if c.Batch, c.Steps = 250, 4201; c.ask(c) == nil {
+	if c.Batch, c.Steps = 250, 4201; (resampled{}).CheckClaimed(c) == nil {
 		t.Error("more steps than the paper's have its noise")
 	}
 	c = resampled{}.Config(experiment.Paper)

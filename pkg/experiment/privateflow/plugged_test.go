@@ -2,6 +2,7 @@ package privateflow_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -39,6 +40,21 @@ func (centre) Describe() plugin.Info {
 func (centre) Config(experiment.Preset) *privateflow.Config {
 	return &privateflow.Config{Dataset: "tiles", Weights: "corners", Epsilon: 5, Delta: 1e-5,
 		Particles: 20, Steps: 10, StepSize: 0.5, Directions: 4, OnSphere: true, Learner: privateflow.Particles}
+}
+
+// Check implements privateflow.Checker.
+func (centre) Check(c *privateflow.Config) error {
+	if c.Diffusion > 0 {
+		return fmt.Errorf("diffusion is %v; all flow to one place, so set it to 0", c.Diffusion)
+	}
+	return nil
+}
+
+// Suit implements privateflow.Suited.
+func (centre) Suit(c *privateflow.Config) {
+	if c.Dataset == "many-tiles" {
+		c.Steps = 15
+	}
 }
 
 func (centre) Plan(c *privateflow.Config, n, dim int, _ noise.Source) (privacy.Plan, []privacy.Claim, error) {
@@ -175,6 +191,15 @@ func TestPluggedIn(t *testing.T) {
 	}
 	if !strings.Contains(string(r.Spec.Config), "version 3") {
 		t.Errorf("the model's version is not among what determines the run: %s", r.Spec.Config)
+	}
+	if _, err := (experiment.Request{Experiment: "centre-flow", Settings: map[string]string{"diffusion": "0.5"}}).Spec(); err == nil || !strings.Contains(err.Error(), "diffusion is 0.5; all flow to one place") {
+		t.Errorf("settings that it refuses: %v", err)
+	}
+	if _, err := (experiment.Request{Experiment: "centre-flow", Settings: map[string]string{"published": "true"}}).Spec(); err == nil || !strings.Contains(err.Error(), "no noise for this method") {
+		t.Errorf("noise of a paper that has none for it: %v", err)
+	}
+	if suited := experiment.SuitedTo("centre-flow", "many-tiles"); string(suited["quick"]["steps"]) != "15" {
+		t.Errorf("its settings for a data set: %s", suited)
 	}
 	bad := experimenttest.Acquired(t, experiment.Request{Experiment: "centre-flow", Settings: map[string]string{"weights": "lopsided"}})
 	if err := experiment.Compute(t.Context(), bad); err == nil || !strings.Contains(err.Error(), `model "lopsided": its Encode returns 799 values for 200 rows`) {

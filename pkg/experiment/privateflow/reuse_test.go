@@ -53,9 +53,9 @@ func TestAGuideIsMadeOfItsReleaseAlone(t *testing.T) {
 	tested := 0
 	for _, e := range Estimators.All() {
 		for _, epsilon := range []privacy.Epsilon{2, privacy.Epsilon(math.Inf(1))} {
-			c := e.Config(experiment.Quick)
+			c := Experiment{e}.Config(experiment.Quick).(*Config)
 			c.Epsilon, c.Degree = epsilon, 3 // higher harmonics take time and show no more
-			if c.check != nil && c.check(c) != nil {
+			if c.Check() != nil {
 				continue
 			}
 			public := noise.Seeded(1)

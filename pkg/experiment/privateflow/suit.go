@@ -13,40 +13,76 @@ func (c *Config) usual() *Config {
 	return u
 }
 
-// Suit implements experiment.Suited, for CelebA, whose latents have 48 dimensions. Of the
-// papers' methods its settings are the paper's (published.FlowOn): δ, 30 epochs of 326
-// batches at every ε, 2,000 steps of DPSWflow, and the numbers of directions rounded down
-// to whole bases of 48, in all and at each step (300 to 288, 250 to 240, 220 to 192). The
-// epochs are those of the paper's 81,385 private records: a smaller copy of CelebA is
-// passed as many times more often, which its ε then pays for. The step size 5 is the
-// public code's. A flow without privacy has DPSWflow-r's directions, sw-generator
-// DPSWflow's release, and ours a step of three quarters of the way, as with 8 dimensions.
-// The quick preset keeps its numbers of steps.
+// Suit implements experiment.Suited. Estimators have settings for MNIST, and 003 the same
+// for Fashion-MNIST; ours have others for CelebA, whose δ is the paper's.
 func (c *Config) Suit() {
-	if c.Dataset != "celeba" {
-		return // estimators have those for MNIST, and 003 the same for Fashion-MNIST
+	if c.ofFaces() {
+		c.Delta = faces.Delta
 	}
-	paper, _ := published.FlowOn(c.Dataset)
-	c.Delta = paper.Delta
-	whole := func(directions int) int { return directions / paper.Dim * paper.Dim }
-	steps := c.Steps
-	switch source(c.estimator).(type) {
-	case open:
-		c.Directions, c.StepSize = whole(paper.Resampled), 5
-	case resampled:
-		c.Directions, c.StepSize = whole(paper.Resampled), 5
-		steps = paper.Steps(paper.Noise[0].Epochs)
-	case presampled:
-		c.Directions, c.PerStep, c.StepSize = whole(paper.Fixed), whole(paper.FixedPerStep), 5
-		if c.Learner == Particles {
-			steps = paper.FixedSteps
-		}
-	case spherical, classes, sketched, normal:
-		if c.Learner == Particles {
-			c.StepSize = 0.75 * float64(paper.Dim)
-		}
-	}
-	if c.preset == experiment.Paper {
-		c.Steps = steps
+	if s, ok := as[Suited](c.estimator); ok {
+		s.Suit(c)
 	}
 }
+
+// faces is the paper's CelebA. Its latents have 48 dimensions, and numbers of directions
+// are rounded down to whole bases of these, in all and at each step (300 to 288, 250 to
+// 240, 220 to 192). The quick preset keeps its numbers of steps.
+var faces, _ = published.FlowOn("celeba")
+
+func (c *Config) ofFaces() bool { return c.Dataset == "celeba" }
+
+func wholeBases(directions int) int { return directions / faces.Dim * faces.Dim }
+
+// facesStep is the step size of the public code.
+const facesStep = 5
+
+// Suit implements Suited: the directions are those of DPSWflow-r.
+func (open) Suit(c *Config) {
+	if c.ofFaces() {
+		c.Directions, c.StepSize = wholeBases(faces.Resampled), facesStep
+	}
+}
+
+// Suit implements Suited: 30 epochs of 326 batches at every ε. They are those of the paper's
+// 81,385 private records: a smaller copy of CelebA is passed as many times more often, which
+// its ε then pays for.
+func (resampled) Suit(c *Config) {
+	if !c.ofFaces() {
+		return
+	}
+	c.Directions, c.StepSize = wholeBases(faces.Resampled), facesStep
+	if c.preset == experiment.Paper {
+		c.Steps = faces.Steps(faces.Noise[0].Epochs)
+	}
+}
+
+// Suit implements Suited; a generator has steps of its own.
+func (presampled) Suit(c *Config) {
+	if !c.ofFaces() {
+		return
+	}
+	c.Directions, c.PerStep, c.StepSize = wholeBases(faces.Fixed), wholeBases(faces.FixedPerStep), facesStep
+	if c.preset == experiment.Paper && c.Learner == Particles {
+		c.Steps = faces.FixedSteps
+	}
+}
+
+// threeQuarters makes a step of particles on faces three quarters of the way, as with 8
+// dimensions.
+func threeQuarters(c *Config) {
+	if c.ofFaces() && c.Learner == Particles {
+		c.StepSize = 0.75 * float64(faces.Dim)
+	}
+}
+
+// Suit implements Suited.
+func (sketched) Suit(c *Config) { threeQuarters(c) }
+
+// Suit implements Suited.
+func (spherical) Suit(c *Config) { threeQuarters(c) }
+
+// Suit implements Suited.
+func (classes) Suit(c *Config) { threeQuarters(c) }
+
+// Suit implements Suited.
+func (normal) Suit(c *Config) { threeQuarters(c) }

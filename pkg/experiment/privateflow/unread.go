@@ -11,18 +11,15 @@ func (embedded) Reads() []string   { return []string{"features", "scale"} }
 func (spherical) Reads() []string  { return []string{"degree"} }
 func (classes) Reads() []string    { return []string{"degree"} }
 
-// Reads implements Reader.
-func (g generated) Reads() []string { return g.Estimator.(Reader).Reads() }
-
 // CheckUnread implements experiment.Sparing.
 func (c *Config) CheckUnread() error {
-	if _, tells := c.estimator.(Reader); !tells {
+	if _, tells := as[Reader](c.estimator); !tells {
 		return nil
 	}
 	own := c.estimator.Describe().Name
 	of := map[string][]string{}
 	for _, e := range Estimators.All() {
-		reader, tells := e.(Reader)
+		reader, tells := as[Reader](e)
 		if !tells {
 			continue
 		}

@@ -31,7 +31,7 @@ func TestEstimatorsReadWhatTheySay(t *testing.T) {
 		"scale":    func(c *Config) { c.Scale++ },
 	}
 	for _, e := range Estimators.All() {
-		reader, tells := e.(Reader)
+		reader, tells := as[Reader](e)
 		if !tells {
 			continue
 		}
