@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/viz"
 )
@@ -18,7 +20,7 @@ import (
 type Comparison struct {
 	Runs   []*Result
 	Labels []string // what tells them apart, for legends and columns
-	where  map[string]string
+	states []string // how each stood when they were last looked at
 }
 
 // Compare puts runs side by side:
@@ -40,7 +42,7 @@ func Compare(runs ...*Result) Comparison {
 func CompareRuns(runs []*run.Run) (Comparison, error) {
 	var c Comparison
 	runs = once(runs)
-	c.where, _ = standing(runs)
+	c.states, _ = launch.Standing(context.Background(), runs...)
 	names, err := namesOf(runs)
 	if err != nil {
 		return c, err
@@ -135,7 +137,7 @@ func (c Comparison) columns(metrics []string) []column {
 	for _, name := range varied(c.plain()) {
 		add(strings.Replace(strings.ReplaceAll(name, "_", " "), "epsilon", "ε asked for", 1), func(i int) any { return settings[i][name] })
 	}
-	add("state", func(i int) any { return c.where[c.Runs[i].ID] })
+	add("state", func(i int) any { return c.states[i] })
 	shown := make([]any, n)
 	private := false
 	results := make([]run.Result, n)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,37 +12,6 @@ import (
 	"molehill/pkg/run"
 	"molehill/viz"
 )
-
-// standing says how each run stands, by its ID: "finished", "running, 45 %", or
-// where it waits; and how many are in the hands of a cluster.
-func standing(runs []*run.Run) (where map[string]string, queued int) {
-	// A cluster that does not answer is no reason not to say what is known.
-	waiting, queueErr := launch.Queued(context.Background(), runs...)
-	where = map[string]string{}
-	for _, r := range runs {
-		state, err := r.State()
-		if err != nil {
-			where[r.ID] = "unreadable"
-			if errors.Is(err, run.ErrDeleted) {
-				where[r.ID] = "deleted"
-			}
-			continue
-		}
-		if where[r.ID] = waiting[r.ID]; where[r.ID] != "" {
-			continue
-		}
-		where[r.ID] = string(state)
-		if state == run.Running || state == run.Interrupted || state == run.Failed {
-			if e, ok := r.Last(); ok {
-				where[r.ID] += fmt.Sprintf(", %d %%", 100*e.Step/e.Total)
-			}
-		}
-		if _, given, _ := r.Job(); given && queueErr != nil && state != run.Finished && state != run.Running {
-			where[r.ID] += " (Slurm does not answer)"
-		}
-	}
-	return where, len(waiting)
-}
 
 // List is runs, newest first.
 type List []*Result
@@ -98,15 +66,15 @@ func ListTable(runs []*run.Run) (viz.Table, error) {
 	if err != nil {
 		return t, err
 	}
-	where, _ := standing(runs)
+	states, _ := launch.Standing(context.Background(), runs...)
 	now := time.Now()
-	for _, r := range runs {
+	for i, r := range runs {
 		settings := settingsOf(r)[0]
 		data, ok := settings["dataset"]
 		if !ok {
 			data = ownData(r)
 		}
-		t.Add(r.ID, strings.Join(names[r.ID], ", "), where[r.ID], data, settings["epsilon"], provedText(r), settings["seed"], ago(r.Created, now))
+		t.Add(r.ID, strings.Join(names[r.ID], ", "), states[i], data, settings["epsilon"], provedText(r), settings["seed"], ago(r.Created, now))
 	}
 	return withoutEmpty(t), nil
 }

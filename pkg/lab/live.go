@@ -142,7 +142,7 @@ func (c *Comparison) watch(ctx context.Context, working func() bool) error {
 // many of them are computed here, or in the hands of a cluster.
 func (c *Comparison) look() (steps, running, queued int) {
 	plain := c.plain()
-	c.where, queued = standing(plain)
+	c.states, queued = launch.Standing(context.Background(), plain...)
 	for _, r := range plain {
 		switch state, _ := r.State(); state { // one that cannot be read is at rest
 		case run.Running:
@@ -161,7 +161,7 @@ func (c *Comparison) look() (steps, running, queued int) {
 func (c *Comparison) board() viz.Table {
 	t := viz.Table{Header: []string{"", "state", "step", "rate", "left", "now"}}
 	for i, r := range c.Runs {
-		row := []any{c.Labels[i], c.where[r.ID]}
+		row := []any{c.Labels[i], c.states[i]}
 		if e, ok := r.Last(); ok {
 			row = append(row, fmt.Sprintf("%d of %d", e.Step, e.Total))
 			if state, _ := r.State(); state == run.Running && e.Rate > 0 {
