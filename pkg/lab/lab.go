@@ -31,6 +31,7 @@ import (
 	"syscall"
 	"time"
 
+	"molehill/pkg/follow"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/viz"
@@ -218,7 +219,7 @@ func wait(r *run.Run) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	return settled(ctx, r, Follow(ctx, r))
+	return settled(ctx, r, follow.Run(ctx, r, nil))
 }
 
 // settled says how a run has ended that was watched until done, or that it has

@@ -12,6 +12,7 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui"
 
+	"molehill/pkg/follow"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/viz"
@@ -53,7 +54,7 @@ func (r *Result) Watch() *Result {
 			}
 		}
 	}
-	err := settled(ctx, r.Run, follow(ctx, r.Run, look))
+	err := settled(ctx, r.Run, follow.Run(ctx, r.Run, look))
 	look()
 	picture.Done()
 	return finished(r.Run, err)
@@ -180,7 +181,7 @@ func (c *Comparison) board() viz.Table {
 // newest is the newest value of the run's first curve, "sliced W₂ 0.012".
 func (r *Result) newest() string {
 	for _, e := range slices.Backward(r.Recent()) {
-		if text := note(e); text != "" {
+		if text := follow.Note(e); text != "" {
 			return text
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/follow"
 	"molehill/pkg/lab"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
@@ -24,7 +25,7 @@ func watch() *cobra.Command {
 			}
 			ctx := cmd.Context()
 			if len(runs) == 1 && len(sweeps) == 0 {
-				err = lab.Follow(ctx, runs[0])
+				err = follow.Run(ctx, runs[0], nil)
 			} else {
 				var compared lab.Comparison
 				if compared, err = lab.CompareRuns(runs); err == nil {
@@ -61,7 +62,7 @@ func watch() *cobra.Command {
 // Watch shows a run's progress until it ends. When the command is interrupted,
 // it interrupts the run too: who wants to leave it running says --detach.
 func Watch(cmd *cobra.Command, r *run.Run) error {
-	if err := lab.Follow(cmd.Context(), r); err != nil && cmd.Context().Err() == nil {
+	if err := follow.Run(cmd.Context(), r, nil); err != nil && cmd.Context().Err() == nil {
 		return err
 	}
 	if err := cmd.Context().Err(); err != nil {
