@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
+	"molehill/pkg/run/draw"
 	"molehill/viz"
 )
 
@@ -108,7 +110,7 @@ func (c Comparison) measured(metrics ...string) error {
 	known := c.Metrics()
 	for _, name := range metrics {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("no run measured %s; there is %s", name, listed(known))
+			return fmt.Errorf("no run measured %s; there is %s", name, cmp.Or(strings.Join(known, ", "), "none yet"))
 		}
 	}
 	return nil
@@ -191,16 +193,17 @@ func (c Comparison) Table(metrics ...string) viz.Table {
 func (c Comparison) Curve(name string) viz.Curves {
 	figure := viz.Curves{Title: name, X: viz.Axis{Label: "step"}, Y: viz.Axis{Label: name, Log: true}}
 	for i, r := range c.Runs {
-		line, err := r.line(name)
+		drawn, err := draw.Curve(r.Run, name)
 		if err != nil {
 			continue
 		}
+		line := drawn.Lines[0]
 		line.Name = c.Labels[i]
-		figure.Y.Log = figure.Y.Log && positive(line.Y)
+		figure.Y.Log = figure.Y.Log && drawn.Y.Log
 		figure.Lines = append(figure.Lines, line)
 	}
 	if len(figure.Lines) == 0 {
-		figure.Title = fmt.Sprintf("none of the runs told of %s; there is %s", name, listed(c.Curves()))
+		figure.Title = fmt.Sprintf("none of the runs told of %s; there is %s", name, cmp.Or(strings.Join(c.Curves(), ", "), "none yet"))
 	}
 	return figure
 }
@@ -210,14 +213,8 @@ func (c Comparison) Curve(name string) viz.Curves {
 func (c Comparison) Curves() []string {
 	count := map[string]int{}
 	for _, r := range c.Runs {
-		names := map[string]bool{}
-		events, _ := r.Events() // those that can be read
-		for _, e := range events {
-			for name := range e.Values {
-				names[name] = true
-			}
-		}
-		for name := range names {
+		names, _ := r.Run.Curves() // those that can be read
+		for _, name := range names {
 			count[name]++
 		}
 	}
@@ -245,7 +242,7 @@ func (c Comparison) Samples(n int) viz.Figure {
 	var panels viz.Panels
 	panels.Columns = min(3, len(c.Runs))
 	for i, r := range c.Runs {
-		grid, err := r.images("samples.npy", n)
+		grid, err := draw.Images(r.Run, "samples.npy", n)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"molehill/pkg/follow"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
+	"molehill/pkg/run/draw"
 	"molehill/viz"
 )
 
@@ -69,7 +70,7 @@ func (r *Result) soFar() viz.Figure {
 	if curve := (Comparison{Runs: []*Result{r}, Labels: []string{""}}).Figure(); len(curve.Lines) > 0 && len(curve.Lines[0].Y) > 1 {
 		cells, heads = append(cells, curve), append(heads, curve.Title)
 	}
-	if grid, err := r.images("samples.npy", shown); err == nil {
+	if grid, err := draw.Images(r.Run, "samples.npy", shown); err == nil {
 		cells, heads = append(cells, grid), append(heads, "generated so far")
 	}
 	switch len(cells) {

@@ -10,8 +10,8 @@ import (
 	"molehill/pkg/run"
 )
 
-// underWay is a run that this process computes, with the artefact and the curve of a
-// flow.
+// underWay is a run that this process computes, with two images of 4 pixels
+// each.
 func underWay(t *testing.T) *Result {
 	t.Helper()
 	store := run.Store{Dir: t.TempDir()}
@@ -28,18 +28,6 @@ func underWay(t *testing.T) *Result {
 	return &Result{r}
 }
 
-func TestImagesAreAskedForByTheirNumber(t *testing.T) {
-	r := underWay(t)
-	if grid, err := r.images("samples.npy", 9); err != nil || len(grid.X) != 8 {
-		t.Errorf("%d numbers of two images with 4 each, %v", len(grid.X), err)
-	}
-	for _, n := range []int{0, -1} {
-		if _, err := r.images("samples.npy", n); err == nil || !strings.Contains(err.Error(), "one or more") {
-			t.Errorf("%d images: %v", n, err)
-		}
-	}
-}
-
 // A name that no run knows is answered with those that there are.
 func TestUnknownNamesAreAnsweredWithKnownOnes(t *testing.T) {
 	r := underWay(t)
@@ -53,15 +41,10 @@ func TestUnknownNamesAreAnsweredWithKnownOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if line, err := r.line("sliced W₂"); err != nil || line.Y[0] != 2 {
-		t.Errorf("%v, %v", line, err)
-	}
-	_, unknown := r.line("sliced W2")
 	for what, c := range map[string]struct {
 		err  error
 		want string
 	}{
-		"a line":   {unknown, "told of no sliced W2; there is loss, sliced W₂"},
 		"a figure": {c.Curve("sliced W2").PNG(io.Discard), "none of the runs told of sliced W2; there is loss, sliced W₂"},
 		"a metric": {c.measured("accuracy", "sliced W2"), "no run measured sliced W2; there is accuracy, sliced W₂"},
 	} {

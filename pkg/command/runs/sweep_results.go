@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/lab"
 	"molehill/pkg/run"
+	"molehill/pkg/run/draw"
 	"molehill/pkg/whole"
 	"molehill/viz"
 )
@@ -77,11 +79,7 @@ func samplesIn(store run.Store) experiment.Samples {
 		if err != nil {
 			return viz.Images{}, false
 		}
-		pixels, columns, err := r.Table("samples.npy")
-		if err != nil {
-			return viz.Images{}, false
-		}
-		grid, err := viz.SquareImages(pixels, columns)
+		grid, err := draw.Images(r, "samples.npy", math.MaxInt)
 		return grid, err == nil
 	}
 }
