@@ -19,10 +19,7 @@ type Result struct{ *run.Run }
 
 // Metric returns a measured number by its name, "sliced W₂" for example.
 func (r *Result) Metric(name string) float64 {
-	result, err := r.Run.Result()
-	if err != nil {
-		fail(err)
-	}
+	result := must(r.Run.Result())
 	value, ok := result.Metrics[name]
 	if !ok {
 		fail(fmt.Errorf("%s measured no %s; there is %s", r.ID, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(result.Metrics)), ", "), "none yet")))
@@ -45,13 +42,7 @@ func (r *Result) Samples(n int) viz.Images {
 }
 
 // Images returns up to n of the square images of an artefact as a figure.
-func (r *Result) Images(name string, n int) viz.Images {
-	images, err := draw.Images(r.Run, name, n)
-	if err != nil {
-		fail(err)
-	}
-	return images
-}
+func (r *Result) Images(name string, n int) viz.Images { return must(draw.Images(r.Run, name, n)) }
 
 // Measure measures the run further: its FID ("fid") by as many generated images,
 // or whether it copies ("copies"). What was measured before is there at once.
@@ -68,13 +59,7 @@ func (r *Result) Measure(name string, rows int) map[string]float64 {
 }
 
 // Curve returns a curve of the run, "sliced W₂" for example, as a figure.
-func (r *Result) Curve(name string) viz.Curves {
-	figure, err := draw.Curve(r.Run, name)
-	if err != nil {
-		fail(err)
-	}
-	return figure
-}
+func (r *Result) Curve(name string) viz.Curves { return must(draw.Curve(r.Run, name)) }
 
 // Line returns a curve of the run as a line, to be drawn beside others.
 func (r *Result) Line(name string) viz.Line { return r.Curve(name).Lines[0] }
@@ -93,13 +78,7 @@ func (r *Result) String() string {
 }
 
 // Statement returns what the run may say about its privacy.
-func (r *Result) Statement() privacy.Statement {
-	s, err := r.Run.Statement()
-	if err != nil {
-		fail(err)
-	}
-	return s
-}
+func (r *Result) Statement() privacy.Statement { return must(r.Run.Statement()) }
 
 // Privacy returns the statement as a table.
 func (r *Result) Privacy() viz.Table {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/compare"
 	"molehill/pkg/follow"
-	"molehill/pkg/lab"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 )
@@ -27,8 +27,8 @@ func watch() *cobra.Command {
 			if len(runs) == 1 && len(sweeps) == 0 {
 				err = follow.Run(ctx, runs[0], nil)
 			} else {
-				var compared lab.Comparison
-				if compared, err = lab.CompareRuns(runs); err == nil {
+				var compared compare.Comparison
+				if compared, err = compare.Runs(runs); err == nil {
 					attention := attention{runs: runs, labels: compared.Labels, working: func() bool { return working(sweeps) }}
 					_, err = attention.pay(ctx, cmd.ErrOrStderr())
 				}
@@ -49,11 +49,15 @@ func watch() *cobra.Command {
 				}
 				return nil
 			}
-			compared, err := lab.CompareRuns(runs)
+			compared, err := compare.Runs(runs)
 			if err != nil {
 				return err
 			}
-			fmt.Fprint(cmd.OutOrStdout(), compared.Table())
+			table, err := compared.Table()
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), table)
 			return nil
 		},
 	}
