@@ -32,11 +32,7 @@ func Budget(dataset string) viz.Annotated {
 	if err := ask(&h, "budget", "history", dataset, "--json"); err != nil {
 		fail(err)
 	}
-	figure, err := h.figure()
-	if err != nil {
-		fail(err)
-	}
-	return figure
+	return must(h.figure())
 }
 
 // figure draws what is spent after each reservation.

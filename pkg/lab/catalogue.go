@@ -17,11 +17,7 @@ func Catalogue(words ...string) viz.Table {
 	if err := ask(&kinds, "list", "--json"); err != nil {
 		fail(err)
 	}
-	table, err := catalogue(withHere(kinds, plugin.Catalogue()), words)
-	if err != nil {
-		fail(err)
-	}
-	return table
+	return must(catalogue(withHere(kinds, plugin.Catalogue()), words))
 }
 
 // withHere adds what only this process has to what the program has.

@@ -31,6 +31,7 @@ import (
 	"syscall"
 	"time"
 
+	"molehill/pkg/follow"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 	"molehill/viz"
@@ -107,35 +108,20 @@ func Run(experiment string, options ...Option) *Result {
 // Start starts an experiment, or attaches to the run that there is, and does
 // not wait; Result.Wait does.
 func Start(experiment string, options ...Option) *Result {
-	r, err := start(experiment, options)
-	if err != nil {
-		fail(err)
-	}
-	return &Result{r}
+	return &Result{must(start(experiment, options))}
 }
 
 // Open returns a run by its ID, a name that it was given (Name), "experiment@digits"
 // with some of the first digits of its ID, or the beginning of its ID.
 func Open(id string) *Result {
-	store, err := run.DefaultStore()
-	if err != nil {
-		fail(err)
-	}
-	r, err := store.Open(id)
-	if err != nil {
-		fail(err)
-	}
-	return &Result{r}
+	return &Result{must(must(run.DefaultStore()).Open(id))}
 }
 
 // Wait shows the run's progress and returns it when it is finished.
 func (r *Result) Wait() *Result { return finished(r.Run, wait(r.Run)) }
 
 func finished(r *run.Run, err error) *Result {
-	if err != nil {
-		fail(err)
-	}
-	return &Result{r}
+	return &Result{must(r, err)}
 }
 
 // fail shows an error and ends the cell. Outside a notebook, where Show is
@@ -149,6 +135,14 @@ func fail(err error) {
 	fmt.Fprintln(os.Stderr, "lab:", err)
 	viz.Show(err)
 	os.Exit(1)
+}
+
+// must is a value for a cell; an error instead of it ends the cell.
+func must[T any](value T, err error) T {
+	if err != nil {
+		fail(err)
+	}
+	return value
 }
 
 // start asks the molehill program for the run.
@@ -218,7 +212,7 @@ func wait(r *run.Run) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	return settled(ctx, r, Follow(ctx, r))
+	return settled(ctx, r, follow.Run(ctx, r, nil))
 }
 
 // settled says how a run has ended that was watched until done, or that it has

@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 		command.Main()
 		return
 	}
-	if os.Getenv("MOLEHILL_TEST_CELL") != "" {
-		aCell()
+	if which := os.Getenv("MOLEHILL_TEST_CELL"); which != "" {
+		aCell(which)
 		return
 	}
 	self, err := os.Executable()

@@ -1,49 +1,14 @@
 package lab
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
-	"time"
 
-	"molehill/pkg/launch"
+	"molehill/pkg/compare"
 	"molehill/pkg/run"
 	"molehill/viz"
 )
-
-// standing says how each run stands, by its ID: "finished", "running, 45 %", or
-// where it waits; and how many are in the hands of a cluster.
-func standing(runs []*run.Run) (where map[string]string, queued int) {
-	// A cluster that does not answer is no reason not to say what is known.
-	waiting, queueErr := launch.Queued(context.Background(), runs...)
-	where = map[string]string{}
-	for _, r := range runs {
-		state, err := r.State()
-		if err != nil {
-			where[r.ID] = "unreadable"
-			if errors.Is(err, run.ErrDeleted) {
-				where[r.ID] = "deleted"
-			}
-			continue
-		}
-		if where[r.ID] = waiting[r.ID]; where[r.ID] != "" {
-			continue
-		}
-		where[r.ID] = string(state)
-		if state == run.Running || state == run.Interrupted || state == run.Failed {
-			if e, ok := r.Last(); ok {
-				where[r.ID] += fmt.Sprintf(", %d %%", 100*e.Step/e.Total)
-			}
-		}
-		if _, given, _ := r.Job(); given && queueErr != nil && state != run.Finished && state != run.Running {
-			where[r.ID] += " (Slurm does not answer)"
-		}
-	}
-	return where, len(waiting)
-}
 
 // List is runs, newest first.
 type List []*Result
@@ -51,16 +16,8 @@ type List []*Result
 // Runs lists the runs that there are, in whatever notebook or terminal they were
 // started: all, or those of some experiments.
 func Runs(experiments ...string) List {
-	store, err := run.DefaultStore()
-	if err != nil {
-		fail(err)
-	}
-	entries, err := store.List()
-	if err != nil {
-		fail(err)
-	}
 	var list List
-	for _, entry := range entries {
+	for _, entry := range must(must(run.DefaultStore()).List()) {
 		if entry.Err != nil {
 			fmt.Fprintf(os.Stderr, "%s cannot be read: %v\n", entry.ID, entry.Err)
 		}
@@ -80,68 +37,4 @@ func (l List) plain() []*run.Run {
 }
 
 // Table shows how each run stands.
-func (l List) Table() viz.Table {
-	t, err := ListTable(l.plain())
-	if err != nil {
-		fail(err)
-	}
-	return t
-}
-
-// ListTable is the table of a list of runs.
-func ListTable(runs []*run.Run) (viz.Table, error) {
-	t := viz.Table{Header: []string{"run", "name", "state", "data set", "ε asked for", "ε as proved", "seed", "begun"}}
-	if len(runs) == 0 {
-		return viz.Table{Header: []string{"no runs yet"}}, nil
-	}
-	names, err := namesOf(runs)
-	if err != nil {
-		return t, err
-	}
-	where, _ := standing(runs)
-	now := time.Now()
-	for _, r := range runs {
-		settings := settingsOf(r)[0]
-		data, ok := settings["dataset"]
-		if !ok {
-			data = ownData(r)
-		}
-		t.Add(r.ID, strings.Join(names[r.ID], ", "), where[r.ID], data, settings["epsilon"], provedText(r), settings["seed"], ago(r.Created, now))
-	}
-	return withoutEmpty(t), nil
-}
-
-// ownData is how the ledger calls the data of somebody's own that a run has read, "" if it
-// has not begun.
-func ownData(r *run.Run) string {
-	computed, err := r.Provenance()
-	if err != nil || len(computed) == 0 {
-		return ""
-	}
-	if data := computed[len(computed)-1].Data; strings.HasPrefix(data, "own/") {
-		return data
-	}
-	return ""
-}
-
-// withoutEmpty leaves out columns in which no row says anything.
-func withoutEmpty(t viz.Table) viz.Table {
-	var kept []int
-	for j := range t.Header {
-		if slices.ContainsFunc(t.Rows, func(row []any) bool { return j < len(row) && row[j] != nil && row[j] != "" }) {
-			kept = append(kept, j)
-		}
-	}
-	out := viz.Table{Title: t.Title, Caption: t.Caption}
-	for _, j := range kept {
-		out.Header = append(out.Header, t.Header[j])
-	}
-	for _, row := range t.Rows {
-		var cells []any
-		for _, j := range kept {
-			cells = append(cells, row[j])
-		}
-		out.Rows = append(out.Rows, cells)
-	}
-	return out
-}
+func (l List) Table() viz.Table { return must(compare.List(l.plain())) }

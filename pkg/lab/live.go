@@ -12,8 +12,11 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui"
 
+	"molehill/pkg/compare"
+	"molehill/pkg/follow"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
+	"molehill/pkg/run/draw"
 	"molehill/viz"
 )
 
@@ -27,9 +30,7 @@ func (r *Result) Cancel() {
 
 // Name gives the run a name to open it by; a name that another run has moves.
 func (r *Result) Name(name string) *Result {
-	if _, err := r.Run.Store().Name(r.Run, name); err != nil {
-		fail(err)
-	}
+	must(r.Run.Store().Name(r.Run, name))
 	return r
 }
 
@@ -53,7 +54,7 @@ func (r *Result) Watch() *Result {
 			}
 		}
 	}
-	err := settled(ctx, r.Run, follow(ctx, r.Run, look))
+	err := settled(ctx, r.Run, follow.Run(ctx, r.Run, look))
 	look()
 	picture.Done()
 	return finished(r.Run, err)
@@ -65,10 +66,10 @@ func (r *Result) soFar() viz.Figure {
 	var cells []viz.Figure
 	var heads []string
 	// The curve comes first: a row of panels has its scale at the left.
-	if curve := (Comparison{Runs: []*Result{r}, Labels: []string{""}}).Figure(); len(curve.Lines) > 0 && len(curve.Lines[0].Y) > 1 {
+	if curve := (compare.Comparison{Runs: []*run.Run{r.Run}, Labels: []string{""}}).Figure(); len(curve.Lines) > 0 && len(curve.Lines[0].Y) > 1 {
 		cells, heads = append(cells, curve), append(heads, curve.Title)
 	}
-	if grid, err := r.images("samples.npy", shown); err == nil {
+	if grid, err := draw.Images(r.Run, "samples.npy", shown); err == nil {
 		cells, heads = append(cells, grid), append(heads, "generated so far")
 	}
 	switch len(cells) {
@@ -141,9 +142,8 @@ func (c *Comparison) watch(ctx context.Context, working func() bool) error {
 // look sees how the runs stand: a number that changes with their steps, and how
 // many of them are computed here, or in the hands of a cluster.
 func (c *Comparison) look() (steps, running, queued int) {
-	plain := c.plain()
-	c.where, queued = standing(plain)
-	for _, r := range plain {
+	c.States, queued = launch.Standing(context.Background(), c.Comparison.Runs...)
+	for _, r := range c.Runs {
 		switch state, _ := r.State(); state { // one that cannot be read is at rest
 		case run.Running:
 			running++
@@ -161,7 +161,7 @@ func (c *Comparison) look() (steps, running, queued int) {
 func (c *Comparison) board() viz.Table {
 	t := viz.Table{Header: []string{"", "state", "step", "rate", "left", "now"}}
 	for i, r := range c.Runs {
-		row := []any{c.Labels[i], c.where[r.ID]}
+		row := []any{c.Labels[i], c.States[i]}
 		if e, ok := r.Last(); ok {
 			row = append(row, fmt.Sprintf("%d of %d", e.Step, e.Total))
 			if state, _ := r.State(); state == run.Running && e.Rate > 0 {
@@ -180,7 +180,7 @@ func (c *Comparison) board() viz.Table {
 // newest is the newest value of the run's first curve, "sliced W₂ 0.012".
 func (r *Result) newest() string {
 	for _, e := range slices.Backward(r.Recent()) {
-		if text := note(e); text != "" {
+		if text := follow.Note(e); text != "" {
 			return text
 		}
 	}

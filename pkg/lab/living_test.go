@@ -13,10 +13,16 @@ import (
 
 	"molehill/pkg/lab"
 	"molehill/pkg/run"
+	"molehill/viz"
 )
 
 // aCell is what a cell does in a kernel's process of its own; see TestMain.
-func aCell() {
+func aCell(which string) {
+	if which == "mistaken" {
+		viz.Show(lab.Compare(lab.Open("short")).Against("colour", "sliced W₂"))
+		fmt.Println("the cell went on")
+		return
+	}
 	r := lab.Run("five-gaussians", long...)
 	fmt.Println("the cell has", r.Metric("sliced W₂") > 0)
 }
@@ -26,10 +32,13 @@ func aCell() {
 var long = []lab.Option{lab.Set("steps", 500), lab.Set("particles", 100), lab.Set("points", 200), lab.Set("directions", 50), lab.Name("long")}
 
 // kernel starts a cell as a notebook's kernel does, in a process group.
-func kernel(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
+func kernel(t *testing.T) (*exec.Cmd, *bytes.Buffer) { return kernelOf(t, "long") }
+
+// kernelOf is kernel for one of the cells.
+func kernelOf(t *testing.T, which string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "MOLEHILL_TEST_CELL=1")
+	cmd.Env = append(os.Environ(), "MOLEHILL_TEST_CELL="+which)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -143,6 +152,17 @@ func TestARunsFolderThatIsNoneIsSaid(t *testing.T) {
 	cmd, said := kernel(t)
 	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), file) {
 		t.Errorf("the cell ended with %v and said\n%s", err, said)
+	}
+}
+
+// What nobody can compare is said, and ends the cell.
+func TestAMistakenComparisonEndsTheCell(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	lab.Run("five-gaussians", lab.Set("steps", 4), lab.Set("particles", 40), lab.Set("directions", 8), lab.Name("short"))
+	cmd, said := kernelOf(t, "mistaken")
+	err := cmd.Wait()
+	if text := said.String(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text, "lab: no run has a setting colour") || strings.Contains(text, "went on") {
+		t.Errorf("the cell ended with %v and said\n%s", err, text)
 	}
 }
 

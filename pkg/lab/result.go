@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"molehill/pkg/run"
+	"molehill/pkg/run/draw"
 	"molehill/privacy"
 	"molehill/viz"
 )
@@ -17,13 +19,10 @@ type Result struct{ *run.Run }
 
 // Metric returns a measured number by its name, "sliced W₂" for example.
 func (r *Result) Metric(name string) float64 {
-	result, err := r.Run.Result()
-	if err != nil {
-		fail(err)
-	}
+	result := must(r.Run.Result())
 	value, ok := result.Metrics[name]
 	if !ok {
-		fail(fmt.Errorf("%s measured no %s; there is %s", r.ID, name, listed(slices.Sorted(maps.Keys(result.Metrics)))))
+		fail(fmt.Errorf("%s measured no %s; there is %s", r.ID, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(result.Metrics)), ", "), "none yet")))
 	}
 	return value
 }
@@ -43,29 +42,7 @@ func (r *Result) Samples(n int) viz.Images {
 }
 
 // Images returns up to n of the square images of an artefact as a figure.
-func (r *Result) Images(name string, n int) viz.Images {
-	images, err := r.images(name, n)
-	if err != nil {
-		fail(err)
-	}
-	return images
-}
-
-func (r *Result) images(name string, n int) (viz.Images, error) {
-	pixels, columns, err := r.Run.Table(name)
-	switch {
-	case err != nil:
-		return viz.Images{}, err
-	case n < 1:
-		return viz.Images{}, fmt.Errorf("%s: asked for %d images; ask for one or more", name, n)
-	}
-	n = min(n, len(pixels)/max(columns, 1))
-	images, err := viz.SquareImages(pixels[:n*columns], columns)
-	if err != nil {
-		return images, fmt.Errorf("%s: %w", name, err)
-	}
-	return images, nil
-}
+func (r *Result) Images(name string, n int) viz.Images { return must(draw.Images(r.Run, name, n)) }
 
 // Measure measures the run further: its FID ("fid") by as many generated images,
 // or whether it copies ("copies"). What was measured before is there at once.
@@ -82,48 +59,10 @@ func (r *Result) Measure(name string, rows int) map[string]float64 {
 }
 
 // Curve returns a curve of the run, "sliced W₂" for example, as a figure.
-func (r *Result) Curve(name string) viz.Curves {
-	line := r.Line(name)
-	return viz.Curves{Title: r.Spec.Experiment + ": " + name, X: viz.Axis{Label: "step"}, Y: viz.Axis{Label: name, Log: positive(line.Y)}, Lines: []viz.Line{line}}
-}
-
-// positive reports whether values can stand on a logarithmic axis.
-func positive(values []float64) bool {
-	return !slices.ContainsFunc(values, func(v float64) bool { return v <= 0 })
-}
+func (r *Result) Curve(name string) viz.Curves { return must(draw.Curve(r.Run, name)) }
 
 // Line returns a curve of the run as a line, to be drawn beside others.
-func (r *Result) Line(name string) viz.Line {
-	line, err := r.line(name)
-	if err != nil {
-		fail(err)
-	}
-	return line
-}
-
-func (r *Result) line(name string) (viz.Line, error) {
-	steps, values, err := r.Run.Curve(name)
-	switch {
-	case len(steps) > 0: // those that can be read
-	case err != nil:
-		return viz.Line{}, err
-	default:
-		return viz.Line{}, fmt.Errorf("%s told of no %s; there is %s", r.ID, name, listed(Comparison{Runs: []*Result{r}}.Curves()))
-	}
-	line := viz.Line{Name: name, Y: values}
-	for _, step := range steps {
-		line.X = append(line.X, float64(step))
-	}
-	return line, nil
-}
-
-// listed writes names for people.
-func listed(names []string) string {
-	if len(names) == 0 {
-		return "none yet"
-	}
-	return strings.Join(names, ", ")
-}
+func (r *Result) Line(name string) viz.Line { return r.Curve(name).Lines[0] }
 
 // String says which run it is and what it came to: what `viz.Show(r)` shows.
 func (r *Result) String() string {
@@ -139,13 +78,7 @@ func (r *Result) String() string {
 }
 
 // Statement returns what the run may say about its privacy.
-func (r *Result) Statement() privacy.Statement {
-	s, err := r.Run.Statement()
-	if err != nil {
-		fail(err)
-	}
-	return s
-}
+func (r *Result) Statement() privacy.Statement { return must(r.Run.Statement()) }
 
 // Privacy returns the statement as a table.
 func (r *Result) Privacy() viz.Table {

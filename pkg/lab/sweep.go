@@ -66,23 +66,12 @@ func StartSweep(experiment string, options ...Option) *Swept {
 
 // OpenSweep returns a sweep by its ID, or the beginning of one.
 func OpenSweep(id string) *Swept {
-	store, err := run.DefaultStore()
-	if err != nil {
-		fail(err)
-	}
-	w, err := store.OpenSweep(id)
-	if err != nil {
-		fail(err)
-	}
+	w := must(must(run.DefaultStore()).OpenSweep(id))
 	runs, _ := w.Open() // a deleted one is none of it any more
 	if len(runs) == 0 {
 		fail(fmt.Errorf("all runs of the sweep %s were deleted", w.ID))
 	}
-	c, err := CompareRuns(runs)
-	if err != nil {
-		fail(err)
-	}
-	return &Swept{c, w.ID, w}
+	return &Swept{compared(runs), w.ID, w}
 }
 
 // Wait shows how the runs stand until all have come to rest, and says which of
@@ -119,7 +108,7 @@ func (s *Swept) working() bool {
 // Cancel interrupts the runs that are computed, and starts no others. The same
 // sweep again goes on.
 func (s *Swept) Cancel() {
-	if err := launch.CancelSweep(context.Background(), s.sweep, s.plain()); err != nil && !errors.Is(err, run.ErrIdle) {
+	if err := launch.CancelSweep(context.Background(), s.sweep, s.Comparison.Comparison.Runs); err != nil && !errors.Is(err, run.ErrIdle) {
 		fail(err)
 	}
 }

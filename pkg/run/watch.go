@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -183,6 +184,19 @@ func (r *Run) Curve(name string) (steps []int, values []float64, err error) {
 		}
 	}
 	return steps, values, err
+}
+
+// Curves returns the names of the run's curves, sorted. With an error there may still be
+// some: those that can be read.
+func (r *Run) Curves() (names []string, err error) {
+	events, err := r.Events()
+	told := map[string]bool{}
+	for _, e := range events {
+		for name := range e.Values {
+			told[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(told)), err
 }
 
 // Recent returns the newest events, those of the last 64 KB of them: how far the

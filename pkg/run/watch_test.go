@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,9 @@ func TestEmitKeepsValuesAndThinsProgress(t *testing.T) {
 	}
 	if _, bad, _ := r.Curve("bad"); len(bad) != n/10 || !math.IsNaN(bad[0]) {
 		t.Errorf("NaN does not survive: %v", bad)
+	}
+	if names, err := r.Curves(); err != nil || !slices.Equal(names, []string{"bad", "loss"}) {
+		t.Errorf("curves: %q, %v", names, err)
 	}
 	events, _ := r.Events()
 	if len(events) > n/2 {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"molehill/pkg/lab"
+	"molehill/pkg/compare"
 )
 
-func compare() *cobra.Command {
+func compareCommand() *cobra.Command {
 	var figure, curve string
 	var metrics []string
 	cmd := &cobra.Command{
@@ -22,7 +22,7 @@ func compare() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			compared, err := lab.CompareRuns(runs)
+			compared, err := compare.Runs(runs)
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,11 @@ func compare() *cobra.Command {
 					return fmt.Errorf("--metric %s: none of the runs has measured that; they have %s", name, strings.Join(have, ", "))
 				}
 			}
-			fmt.Fprint(cmd.OutOrStdout(), compared.Table(metrics...))
+			table, err := compared.Table(metrics...)
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), table)
 			if figure == "" {
 				return nil
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/command/internal/cli"
-	"molehill/pkg/lab"
+	"molehill/pkg/compare"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 )
@@ -49,7 +49,7 @@ func list() *cobra.Command {
 				return nil
 			}
 			if readable := readableOf(entries); len(readable) > 0 {
-				t, err := lab.ListTable(readable)
+				t, err := compare.List(readable)
 				if err != nil {
 					return err
 				}

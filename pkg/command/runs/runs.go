@@ -13,7 +13,7 @@ func Commands() []*cobra.Command {
 	return []*cobra.Command{
 		cli.Computes(start()), compute(), cli.Computes(resume()), watch(), cancel(), // one run
 		cli.Computes(sweep()), computeSweep(), // many
-		list(), show(), compare(), name(), remove(), // those that there are
+		list(), show(), compareCommand(), name(), remove(), // those that there are
 		cli.Computes(measure()), cli.Computes(auditCommand()), // what they do not say by themselves
 	}
 }

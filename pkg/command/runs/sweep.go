@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/compare"
 	"molehill/pkg/experiment"
-	"molehill/pkg/lab"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 )
@@ -195,7 +195,7 @@ func chosen(requests []experiment.Request, only []string) ([]experiment.Request,
 // sweepRuns makes the runs, or finds them, here or on a cluster. broken says of each
 // why it is not finished; one that fails is told and does not stop the others.
 func sweepRuns(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.Local, cluster *launch.Slurm, jobs int) (broken []error, err error) {
-	compared, err := lab.CompareRuns(runs)
+	compared, err := compare.Runs(runs)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,9 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/compare"
 	"molehill/pkg/experiment"
-	"molehill/pkg/lab"
 	"molehill/pkg/run"
+	"molehill/pkg/run/draw"
 	"molehill/pkg/whole"
 	"molehill/viz"
 )
@@ -77,11 +79,7 @@ func samplesIn(store run.Store) experiment.Samples {
 		if err != nil {
 			return viz.Images{}, false
 		}
-		pixels, columns, err := r.Table("samples.npy")
-		if err != nil {
-			return viz.Images{}, false
-		}
-		grid, err := viz.SquareImages(pixels, columns)
+		grid, err := draw.Images(r, "samples.npy", math.MaxInt)
 		return grid, err == nil
 	}
 }
@@ -171,11 +169,18 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 
 // writeGrid writes the tables of a grid, and a picture of its first metric.
 func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []experiment.Row, out string) error {
-	c, err := lab.CompareRuns(runs)
+	c, err := compare.Runs(runs)
 	if err != nil {
 		return err
 	}
-	summary, all := c.Summary(), c.Rows()
+	summary, err := c.Summary()
+	if err != nil {
+		return err
+	}
+	all, err := c.Rows()
+	if err != nil {
+		return err
+	}
 	page := fmt.Sprintf("# %s\n\n%s\n## Every run\n\n%s", p.title, summary.Markdown(), all.Markdown())
 	figures := map[string]viz.Figure{}
 	if figure, ok := c.Overview(p.varied); ok {

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"molehill/pkg/lab"
+	"molehill/pkg/compare"
+	"molehill/pkg/follow"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 )
@@ -24,10 +25,10 @@ func watch() *cobra.Command {
 			}
 			ctx := cmd.Context()
 			if len(runs) == 1 && len(sweeps) == 0 {
-				err = lab.Follow(ctx, runs[0])
+				err = follow.Run(ctx, runs[0], nil)
 			} else {
-				var compared lab.Comparison
-				if compared, err = lab.CompareRuns(runs); err == nil {
+				var compared compare.Comparison
+				if compared, err = compare.Runs(runs); err == nil {
 					attention := attention{runs: runs, labels: compared.Labels, working: func() bool { return working(sweeps) }}
 					_, err = attention.pay(ctx, cmd.ErrOrStderr())
 				}
@@ -48,11 +49,15 @@ func watch() *cobra.Command {
 				}
 				return nil
 			}
-			compared, err := lab.CompareRuns(runs)
+			compared, err := compare.Runs(runs)
 			if err != nil {
 				return err
 			}
-			fmt.Fprint(cmd.OutOrStdout(), compared.Table())
+			table, err := compared.Table()
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), table)
 			return nil
 		},
 	}
@@ -61,7 +66,7 @@ func watch() *cobra.Command {
 // Watch shows a run's progress until it ends. When the command is interrupted,
 // it interrupts the run too: who wants to leave it running says --detach.
 func Watch(cmd *cobra.Command, r *run.Run) error {
-	if err := lab.Follow(cmd.Context(), r); err != nil && cmd.Context().Err() == nil {
+	if err := follow.Run(cmd.Context(), r, nil); err != nil && cmd.Context().Err() == nil {
 		return err
 	}
 	if err := cmd.Context().Err(); err != nil {

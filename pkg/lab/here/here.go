@@ -32,6 +32,7 @@ import (
 	"syscall"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/follow"
 	"molehill/pkg/lab"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -196,7 +197,7 @@ func compute(r *run.Run) (ours bool, err error) {
 	go func() { computed <- experiment.Compute(ctx, r) }()
 	// Watching ends with the computation, not with ctx: what is shown last is how
 	// far it came.
-	_ = lab.Follow(context.Background(), r) // the computation's own error says more
+	_ = follow.Run(context.Background(), r, nil) // the computation's own error says more
 	if err := <-computed; !errors.Is(err, context.Canceled) {
 		return true, err
 	}

@@ -1,4 +1,4 @@
-package lab
+package compare
 
 import (
 	"fmt"
@@ -22,13 +22,13 @@ type group struct {
 // groups puts runs together that differ only in their seed, and returns the names
 // of the settings in which the groups differ.
 func (c Comparison) groups() (groups []*group, names []string) {
-	for _, name := range varied(c.plain()) {
+	for _, name := range varied(c.Runs) {
 		if name != "seed" {
 			names = append(names, name)
 		}
 	}
 	byKey := map[string]*group{}
-	all := settingsOf(c.plain()...)
+	all := settingsOf(c.Runs...)
 	for i, r := range c.Runs {
 		settings := all[i]
 		var key strings.Builder
@@ -41,7 +41,7 @@ func (c Comparison) groups() (groups []*group, names []string) {
 			byKey[key.String()] = g
 			groups = append(groups, g)
 		}
-		g.runs = append(g.runs, r.Run)
+		g.runs = append(g.runs, r)
 	}
 	return groups, names
 }
@@ -102,9 +102,9 @@ func (g *group) over(metric string) (mean, deviation float64, n int) {
 
 // Summary is a row for each setting, with the metrics that are named, or all, as
 // mean ± standard deviation over the seeds.
-func (c Comparison) Summary(metrics ...string) viz.Table {
+func (c Comparison) Summary(metrics ...string) (viz.Table, error) {
 	if err := c.measured(metrics...); err != nil {
-		fail(err)
+		return viz.Table{}, err
 	}
 	if len(metrics) == 0 {
 		for _, name := range c.Metrics() {
@@ -150,32 +150,15 @@ func (c Comparison) Summary(metrics ...string) viz.Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t
-}
-
-// Rows is the table with a row for each run, however few there are.
-func (c Comparison) Rows(metrics ...string) viz.Table {
-	var t viz.Table
-	all := c.columns(metrics)
-	for _, column := range all {
-		t.Header = append(t.Header, column.name)
-	}
-	for i := range c.Runs {
-		row := make([]any, len(all))
-		for j, column := range all {
-			row[j] = column.cells[i]
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	return t, nil
 }
 
 // set returns an error unless a run has a setting.
 func (c Comparison) set(setting string) error {
-	if slices.ContainsFunc(settingsOf(c.plain()...), func(of map[string]string) bool { _, ok := of[setting]; return ok }) {
+	if slices.ContainsFunc(settingsOf(c.Runs...), func(of map[string]string) bool { _, ok := of[setting]; return ok }) {
 		return nil
 	}
-	return fmt.Errorf("no run has a setting %s; they differ in %s", setting, strings.Join(varied(c.plain()), ", "))
+	return fmt.Errorf("no run has a setting %s; they differ in %s", setting, strings.Join(varied(c.Runs), ", "))
 }
 
 // spokenAxis is the name of a setting's axis, or column.

@@ -1,4 +1,4 @@
-package lab
+package compare
 
 import (
 	"cmp"
@@ -25,9 +25,9 @@ type place struct{ x, mean, deviation float64 }
 // Against draws a metric against a setting that is a number, such as "epsilon":
 // the mean over the seeds with a band of one standard deviation, and a line for
 // each combination of the other settings.
-func (c Comparison) Against(setting, metric string) viz.Curves {
+func (c Comparison) Against(setting, metric string) (viz.Curves, error) {
 	if err := cmp.Or(c.measured(metric), c.set(setting)); err != nil {
-		fail(err)
+		return viz.Curves{}, err
 	}
 	paths, axis, beyond := c.paths(setting, metric)
 	figure := viz.Curves{Title: metric, Caption: "One run each.", X: viz.Axis{Label: axis}, Y: viz.Axis{Label: metric}}
@@ -44,7 +44,7 @@ func (c Comparison) Against(setting, metric string) viz.Curves {
 	if beyond > 0 {
 		figure.Caption += fmt.Sprintf(" Not drawn: %d settings whose %s is no finite number.", beyond, axis)
 	}
-	return figure
+	return figure, nil
 }
 
 // paths are the lines of Against, in the order of the runs, with the name of the axis that
@@ -136,10 +136,10 @@ func (c Comparison) Overview(settings []string) (viz.Figure, bool) {
 		}
 	}
 	for _, setting := range settings {
-		if c.set(setting) != nil {
-			continue
+		figure, err := c.Against(setting, metric)
+		if err != nil {
+			continue // none of them has it
 		}
-		figure := c.Against(setting, metric)
 		for _, line := range figure.Lines {
 			if len(line.X) > 1 {
 				return figure, true

@@ -1,4 +1,6 @@
-package lab
+// Package follow shows how a run that is computed comes along: a bar for each part of the
+// work, below a notebook's cell or on a terminal, and where it waits for a cluster.
+package follow
 
 import (
 	"context"
@@ -14,13 +16,11 @@ import (
 	"molehill/viz"
 )
 
-// Follow shows a run's progress, in a notebook or on a terminal, until nothing is
+// Run shows a run's progress, in a notebook or on a terminal, until nothing is
 // computed any more or ctx ends. Whoever stops following stops nothing. A run that
-// waits for a cluster is waited for.
-func Follow(ctx context.Context, r *run.Run) error { return follow(ctx, r, func() {}) }
-
-// follow is Follow; look is called now and then while there may be something new.
-func follow(ctx context.Context, r *run.Run, look func()) error {
+// waits for a cluster is waited for. look is called now and then while there may be
+// something new; it may be nil.
+func Run(ctx context.Context, r *run.Run, look func()) error {
 	if err := await(ctx, r); err != nil {
 		return err
 	}
@@ -37,7 +37,9 @@ func follow(ctx context.Context, r *run.Run, look func()) error {
 			fmt.Fprintf(os.Stderr, "%s: %v; what stands there is passed over\n", run.Short(r.ID), u.Err)
 		}
 		t.tell(u.Events)
-		look()
+		if look != nil {
+			look()
+		}
 	}
 	return ctx.Err()
 }
@@ -64,7 +66,7 @@ func (t *teller) tell(events []run.Event) {
 		last := i+1 == len(events)
 		switch {
 		case e.Total > 0 && (last || events[i+1].Total != e.Total):
-			t.show(e, title(t.run, e), note(e))
+			t.show(e, title(t.run, e), Note(e))
 		case e.Total > 0 || e.Message == "" || !last:
 		case t.bar != nil && t.shown.Step < t.shown.Total: // words in the midst of steps
 			t.bar.Set(t.shown.Step, e.Message)
@@ -126,8 +128,9 @@ func title(r *run.Run, e run.Event) string {
 	return fmt.Sprintf("%s, ε = %v", r.Spec.Experiment, *settings.Epsilon)
 }
 
-// note says how a run goes: the first of its values, by name.
-func note(e run.Event) string {
+// Note says how a run goes: the first of an event's values, by name, "sliced W₂ 0.012";
+// "" if it has none.
+func Note(e run.Event) string {
 	first := ""
 	for name := range e.Values {
 		if first == "" || name < first {

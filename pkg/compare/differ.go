@@ -1,4 +1,4 @@
-package lab
+package compare
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package lab
+package follow
 
 import (
 	"encoding/json"
@@ -10,17 +10,24 @@ import (
 	"molehill/privacy"
 )
 
-// A run is called by what its statement proves, not by a setting that may be for a
-// part of what it releases.
-func TestTitleIsOfTheStatement(t *testing.T) {
+// begun is a run that this process computes.
+func begun(t *testing.T) *run.Run {
+	t.Helper()
 	store := run.Store{Dir: t.TempDir()}
 	r, err := store.Create(run.Spec{Experiment: "made-up", Version: "1", Preset: "quick", Config: json.RawMessage(`{"epsilon":1}`)})
+	if err == nil {
+		err = r.Acquire()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Acquire(); err != nil {
-		t.Fatal(err)
-	}
+	return r
+}
+
+// A run is called by what its statement proves, not by a setting that may be for a
+// part of what it releases.
+func TestTitleIsOfTheStatement(t *testing.T) {
+	r := begun(t)
 	if got := title(r, run.Event{}); got != "made-up, ε = 1" {
 		t.Errorf("before it has a statement the run is %q", got)
 	}
@@ -48,7 +55,7 @@ func (b told) Done() { *b.lines = append(*b.lines, "done") }
 // before steps and after them, and between steps are a note on their line.
 func TestWordsOfARunAreShown(t *testing.T) {
 	var lines []string
-	teller := teller{run: underWay(t).Run, open: func(title string, total int) bar {
+	teller := teller{run: begun(t), open: func(title string, total int) bar {
 		lines = append(lines, fmt.Sprint(title, " ", total))
 		return told{&lines}
 	}}

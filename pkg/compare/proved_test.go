@@ -1,4 +1,4 @@
-package lab
+package compare
 
 import (
 	"encoding/json"
@@ -37,20 +37,18 @@ func TestTheEpsilonThatIsShownIsProved(t *testing.T) {
 	for seed := range uint64(2) {
 		runs = append(runs, stated(t, store, "1", seed, `{"epsilon": 1}`, 8.0411, 1), stated(t, store, "1", seed, `{"epsilon": 2}`, 8.05+float64(seed), 2))
 	}
-	list, err := ListTable(runs)
+	list, err := List(runs)
 	if text := list.String(); err != nil || !strings.Contains(text, "ε asked for") || !strings.Contains(text, "ε as proved") || !strings.Contains(text, "8.042") {
 		t.Errorf("%s %v", text, err)
 	}
-	c, err := CompareRuns(runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := compared(t, runs...)
+	summary, err := c.Summary()
 	for _, want := range []string{"ε asked for", "ε as proved", "8.042", "8.05 to 9.05"} {
-		if text := c.Summary().String(); !strings.Contains(text, want) {
-			t.Errorf("the summary lacks %q:\n%s", want, text)
+		if text := summary.String(); err != nil || !strings.Contains(text, want) {
+			t.Errorf("the summary lacks %q: %v\n%s", want, err, text)
 		}
 	}
-	figure := c.Against("epsilon", "loss")
+	figure := drawn(t, c, "epsilon", "loss")
 	if figure.X.Label != "ε as proved" || fmt.Sprint(figure.Lines[0].X) != "[8.0411 9.05]" {
 		t.Errorf("%q, at %v", figure.X.Label, figure.Lines[0].X)
 	}
@@ -65,18 +63,12 @@ func TestTheEpsilonThatIsShownIsProved(t *testing.T) {
 	for _, n := range []int{8, 16, 32} {
 		steps = append(steps, stated(t, store, "1", 7, fmt.Sprintf(`{"epsilon": 1, "steps": %d}`, n), 1+float64(n)/100, 1), stated(t, store, "1", 7, fmt.Sprintf(`{"epsilon": 5, "steps": %d}`, n), 5, 1))
 	}
-	if c, err = CompareRuns(steps); err != nil {
-		t.Fatal(err)
-	}
-	grown := c.Against("steps", "loss")
+	grown := drawn(t, compared(t, steps...), "steps", "loss")
 	if len(grown.Lines) != 2 || len(grown.Lines[0].X) != 3 || grown.Lines[0].Name != "ε = 1 asked for, 1.08 to 1.32 proved" || grown.Lines[1].Name != "ε = 5" {
 		t.Errorf("%+v", grown.Lines)
 	}
 	without := stated(t, store, "1", 5, `{"epsilon": 4}`, 0, 1)
-	if c, err = CompareRuns(append(runs, without)); err != nil {
-		t.Fatal(err)
-	}
-	if figure := c.Against("epsilon", "loss"); figure.X.Label != "ε asked for" {
+	if figure := drawn(t, compared(t, append(runs, without)...), "epsilon", "loss"); figure.X.Label != "ε asked for" {
 		t.Errorf("a run without a statement is drawn at %q", figure.X.Label)
 	}
 }
@@ -95,12 +87,9 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 		"another seed":    {stated(t, store, "1", 2, `{"n": 5}`, 0, 3), "2 ± 1.4"},
 		"a setting which is left out while it is 0": {stated(t, store, "1", 2, `{"n": 5, "passes": 2}`, 0, 3), "1 of 1"},
 	} {
-		compared, err := CompareRuns([]*run.Run{one, c.other})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := compared.Summary("loss").String(); !strings.Contains(text, c.want) {
-			t.Errorf("%s: want %q in\n%s", name, c.want, text)
+		summary, err := compared(t, one, c.other).Summary("loss")
+		if text := summary.String(); err != nil || !strings.Contains(text, c.want) {
+			t.Errorf("%s: want %q in\n%s, %v", name, c.want, text, err)
 		}
 	}
 	large := []*run.Run{stated(t, store, "1", 1, `{"n": 9007199254740992}`, 0, 1), stated(t, store, "1", 1, `{"n": 9007199254740993}`, 0, 3)}
@@ -110,11 +99,8 @@ func TestOnlySeedsAreAveraged(t *testing.T) {
 	if a, b := settingsOf(&run.Run{Spec: run.Spec{Config: json.RawMessage(`{"x": 0.5}`)}})[0]["x"], settingsOf(&run.Run{Spec: run.Spec{Config: json.RawMessage(`{"x": 5e-1}`)}})[0]["x"]; a != b {
 		t.Errorf("%s and %s are two settings", a, b)
 	}
-	alone, err := CompareRuns(large)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if figure := alone.Against("n", "loss"); figure.Lines[0].Low != nil || strings.Contains(figure.Caption, "deviation") {
+	alone := compared(t, large...)
+	if figure := drawn(t, alone, "n", "loss"); figure.Lines[0].Low != nil || strings.Contains(figure.Caption, "deviation") {
 		t.Errorf("one run each has a band: %+v", figure)
 	}
 	if err := alone.set("m"); err == nil || !strings.Contains(err.Error(), "they differ in n") || alone.set("n") != nil {
