@@ -189,13 +189,23 @@ func ask(answer any, arguments ...string) error {
 		return errors.New("interrupted; what was begun goes on, and the same cell again comes back to it (`molehill runs` lists it, `molehill cancel RUN` stops it)")
 	}
 	if err != nil {
-		said := strings.TrimSpace(strings.TrimPrefix(complaint.String(), "molehill: "))
+		said := mistake(complaint.String())
 		if said == "" {
 			said = err.Error()
 		}
 		return errors.New(said)
 	}
 	return json.Unmarshal(text, answer)
+}
+
+// mistake is what the program ended with, of all that it said: notices, such as that it is
+// slow here, go before.
+func mistake(said string) string {
+	const speaker = "molehill: "
+	if at := strings.LastIndex("\n"+said, "\n"+speaker); at >= 0 {
+		said = said[at+len(speaker):]
+	}
+	return strings.TrimSpace(said)
 }
 
 // leftError says that a cell was interrupted while it watched.

@@ -67,6 +67,17 @@ func TestMistakesComeBackAsMolehillSaysThem(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "no experiment is called") {
 		t.Errorf("error %v", err)
 	}
+	for said, want := range map[string]string{
+		"molehill: ε is 0\n": "ε is 0",
+		"molehill: slow here\nmolehill: other\nmolehill: ε is 0\nδ too\n": "ε is 0\nδ too",
+		"a tool of another: molehill: no\n":                               "a tool of another: molehill: no",
+		"panic":                                                           "panic",
+		"":                                                                "",
+	} {
+		if got := lab.Mistake(said); got != want {
+			t.Errorf("%q is told as %q, want %q", said, got, want)
+		}
+	}
 }
 
 func TestPrivateRunsShowTheirPromise(t *testing.T) {
