@@ -64,6 +64,33 @@ func Calibrate(p Plan) (Plan, error) {
 	}
 }
 
+// WithinBudget returns the plan with as many of its first releases as the sound accountant
+// proves the budget for at the plan's own noise: all Steps where they fit, or where the
+// budget is ε = ∞. It is an error where one release alone spends more, as it does without
+// noise.
+func (p Plan) WithinBudget() (Plan, error) {
+	if err := p.check(); err != nil || !p.Budget.Private() {
+		return p, err
+	}
+	first := func(steps int) Plan {
+		q := p
+		if q.Steps = steps; q.Each != nil {
+			q.Each = q.Each[:steps]
+		}
+		return q
+	}
+	steps, err := accountant.CalibrateSteps(p.Budget.Epsilon, p.Budget.Delta, p.Steps, func(steps int) accountant.Event {
+		return first(steps).Event()
+	}, p.Sensitivity.Relation, accountant.Tightest{})
+	if err != nil {
+		return p, fmt.Errorf("privacy: how many of %d releases ε = %v, δ = %v pays for: %w", p.Steps, p.Budget.Epsilon, p.Budget.Delta, err)
+	}
+	if steps == 0 {
+		return p, fmt.Errorf("privacy: one step alone spends more than ε = %v at noise of %.3g times its sensitivity; take more noise, smaller batches, or the least that proves ε (Calibrate, or noise=0 of a run)", p.Budget.Epsilon, p.NoiseMultiplier())
+	}
+	return first(steps), nil
+}
+
 // proved widens the noise until the accountant proves the budget of the very plan: the
 // grid has moved it by some of its last digits, and at the end of an accountant's range,
 // of a δ near 0 or 1, a little more noise may come to a little more ε.

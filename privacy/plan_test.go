@@ -103,6 +103,61 @@ func TestCalibratedPlansKeepTheirBudget(t *testing.T) {
 	}
 }
 
+// With noise of its own a plan ends at the last release for which its budget is proved.
+func TestPlansEndWithinTheirBudget(t *testing.T) {
+	for name, change := range map[string]func(*Plan){
+		"all records": func(*Plan) {},
+		"fixed size":  func(p *Plan) { p.Sampler, p.NoiseStd = sampling.FixedSize{Size: 20}, 0.5 },
+		"poisson":     func(p *Plan) { p.Sampler, p.Sensitivity.Relation = sampling.Poisson{Rate: 0.2}, AddRemove },
+		"unequal": func(p *Plan) {
+			p.Each = slices.Repeat([]float64{0.5, 0.1}, p.Steps/2)
+		},
+	} {
+		p := example()
+		p.Steps, p.NoiseStd = 10_000, 2
+		change(&p)
+		epsilon := func(p Plan) float64 {
+			s, err := p.Statement(noise.Seeded(1), nil)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return float64(s.Epsilon())
+		}
+		q, err := p.WithinBudget()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		more := q
+		if more.Steps++; p.Each != nil {
+			more.Each = p.Each[:more.Steps]
+		}
+		if !(q.Steps >= 3 && q.Steps < p.Steps && epsilon(q) <= 2 && epsilon(more) > 2) || q.NoiseStd != p.NoiseStd {
+			t.Errorf("%s: %d releases with noise %v come to ε = %v, one more to %v; the budget is 2", name, q.Steps, q.NoiseStd, epsilon(q), epsilon(more))
+		}
+		if again, err := q.WithinBudget(); err != nil || again.Steps != q.Steps || len(again.Each) != len(q.Each) {
+			t.Errorf("%s: of %d releases that fit %d are left, %v", name, q.Steps, again.Steps, err)
+		}
+		q.Budget.Epsilon, q.Steps, q.Each = math.Inf(1), p.Steps, p.Each
+		if all, err := q.WithinBudget(); err != nil || all.Steps != p.Steps {
+			t.Errorf("%s: without a budget %d releases of %d are left, %v", name, all.Steps, p.Steps, err)
+		}
+	}
+	for want, change := range map[string]func(*Plan){
+		"one step alone spends more than ε = 2 at noise of 0.2 ": func(p *Plan) { p.NoiseStd = 0.1 },
+		"at noise of 0 times":  func(p *Plan) { p.NoiseStd = 0 },
+		"0 releases":           func(p *Plan) { p.Steps = 0 },
+		"pays for: accountant": func(p *Plan) { p.Sampler = sampling.FixedSize{Size: 20}; p.Sensitivity.Relation = AddRemove },
+	} {
+		p := example()
+		p.NoiseStd = 2
+		change(&p)
+		if _, err := p.WithinBudget(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want it to say %q", err, want)
+		}
+	}
+}
+
 func TestNoiseIsThatOfTheAnalyticGaussian(t *testing.T) {
 	p, err := Calibrate(example())
 	if err != nil {

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"math"
-	"slices"
 )
 
 // Quantile is a piecewise linear quantile function u ↦ F⁻¹(u) through evenly
@@ -56,20 +55,6 @@ func (q Quantile) beside(u float64) (lower, upper float32, part float64) {
 	return q.Values[i], q.Values[i+1], position - float64(i)
 }
 
-// CDF returns F(z) of the sorted sample: the inverse of SampleQuantile, in
-// [0, 1]. Among equal values it takes the middle of the jump, which of a sample
-// of one value is 0.5. Of an empty sample it is NaN.
-func CDF(sorted []float32, z float32) float64 {
-	last := len(sorted) - 1
-	// sorted[below-1] < z ≤ sorted[below], and above counts the values ≤ z.
-	below, _ := slices.BinarySearch(sorted, z)
-	above := below
-	for above <= last && sorted[above] == z {
-		above++
-	}
-	return level(sorted, below, above, z)
-}
-
 // level turns the numbers of values below z and not above z into F(z).
 func level(sorted []float32, below, notAbove int, z float32) float64 {
 	last := len(sorted) - 1
@@ -89,8 +74,11 @@ func level(sorted []float32, below, notAbove int, z float32) float64 {
 	return (float64(below-1) + (float64(z)-lower)/(upper-lower)) / float64(last)
 }
 
-// CDFs writes F(z) to levels for every z of the ascending queries, in one walk
-// through both (values that are equal to a query are counted for each such query): levels[i] = CDF(sorted, queries[i]).
+// CDFs writes F(z) of the sorted sample, the inverse of SampleQuantile, to levels for every
+// z of the ascending queries, in one walk through both (values that are equal to a query are
+// counted for each such query): levels[i] = F(queries[i]), in [0, 1]. Among equal values it
+// takes the middle of the jump, which of a sample of one value is 0.5. Of an empty sample it
+// is NaN.
 func CDFs(levels []float64, sorted, queries []float32) {
 	below := 0
 	for i, z := range queries {

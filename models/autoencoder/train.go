@@ -1,7 +1,6 @@
 package autoencoder
 
 import (
-	"context"
 	"embed"
 	"fmt"
 	"math"
@@ -64,31 +63,6 @@ type Step struct {
 	Loss  float64 `json:"loss"`  // mean squared error of the batch, before the step
 }
 
-// Train trains the autoencoder on images [n, Side·Side·Channels], which must be
-// public, and calls progress, if not nil, after each step. On success the
-// autoencoder has the new weights and Meta describes how it got them; on error
-// it is unchanged. Whoever wants to stop and continue drives a Training.
-func (a *Autoencoder) Train(ctx context.Context, b *backend.Backend, images []float32, c TrainConfig, progress func(Step)) error {
-	t, err := NewTraining(a, b, images, c)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	for !t.Done() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		s, err := t.Step()
-		if err != nil {
-			return err
-		}
-		if progress != nil {
-			progress(s)
-		}
-	}
-	return t.Commit()
-}
-
 // Training is a training in progress: weights and Adam's moments live on the
 // backend, and one compiled graph makes a step. Save and Restore carry it over
 // the end of a process; it then continues as if nothing had happened.
@@ -111,7 +85,8 @@ type Training struct {
 }
 
 // NewTraining prepares to train a, from the weights it has, on images
-// [n, Side·Side·Channels]. The caller must not change images until Close.
+// [n, Side·Side·Channels], which must be public. The caller must not change images
+// until Close. a keeps the weights it has until Commit.
 func NewTraining(a *Autoencoder, b *backend.Backend, images []float32, c TrainConfig) (*Training, error) {
 	n, err := a.Config.countImages(images)
 	if err != nil {

@@ -2,7 +2,6 @@ package autoencoder_test
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"testing"
 
@@ -30,13 +29,26 @@ func TestTrainingLearnsAndResumesExactly(t *testing.T) {
 		images := discs(10, 1)
 		whole := fresh(t)
 		var losses []float64
-		err := whole.Train(context.Background(), b, images, small, func(s autoencoder.Step) {
+		before := saved(t, whole)
+		undisturbed, err := autoencoder.NewTraining(whole, b, images, small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer undisturbed.Close()
+		for !undisturbed.Done() {
+			s, err := undisturbed.Step()
+			if err != nil {
+				t.Fatal(err)
+			}
 			losses = append(losses, s.Loss)
 			if s.Step != len(losses) || s.Total != 4 {
 				t.Errorf("step %d of %d after %d", s.Step, s.Total, len(losses))
 			}
-		})
-		if err != nil {
+		}
+		if !bytes.Equal(saved(t, whole), before) {
+			t.Error("the autoencoder has changed before Commit")
+		}
+		if err := undisturbed.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		if len(losses) != 4 || !(losses[3] < losses[0]) {

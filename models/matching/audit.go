@@ -8,6 +8,7 @@ import (
 	"molehill/models/backend"
 	"molehill/privacy"
 	"molehill/privacy/audit"
+	"molehill/transport/sliced"
 )
 
 // Training is what an attack needs to know of one that follows noisy gradients. The
@@ -37,7 +38,7 @@ type Later struct {
 // Worlds are gradients of the worst neighbours that are known, through this package's own
 // clipping on a backend. In one dimension they are as far apart as Sensitivity says.
 func (t Training) Worlds(on *backend.Backend) (audit.Worlds, error) {
-	empty := func(s Sizes) bool { return s.A < 1 || s.B < 1 }
+	empty := func(s sliced.Sizes) bool { return s.A < 1 || s.B < 1 }
 	if len(t.Query.Pairs) == 0 || slices.ContainsFunc(t.Query.Pairs, empty) || t.Outputs < 1 {
 		return audit.Worlds{}, fmt.Errorf("matching: samples of %+v and %d outputs; an attack takes a pair at least, and one of each", t.Query.Pairs, t.Outputs)
 	}

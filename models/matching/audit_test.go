@@ -15,6 +15,7 @@ import (
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
+	"molehill/transport/sliced"
 )
 
 // trainings are of each kind that is made, a few records a batch.
@@ -24,13 +25,13 @@ var trainings = []struct {
 	takes    []int
 	least    int // records in a sample of a pair
 }{
-	{"one number and public points", matching.Training{Outputs: 1, Query: matching.Query{Records: 6, Alpha: 0.4, Pairs: []matching.Sizes{{A: 6, B: 6, Public: true}}}}, []int{6}, 6},
-	{"codes of six numbers", matching.Training{Outputs: 6, Query: matching.Query{Records: 60, Alpha: 0.1, Frame: 1. / 6, Pairs: []matching.Sizes{{A: 60, B: 60, Public: true}}}}, []int{60}, 60},
-	{"two groups", matching.Training{Outputs: 1, Query: matching.Query{Records: 13, Alpha: 0.5, Pairs: []matching.Sizes{{A: 8, B: 5}}}}, []int{8, 5}, 5},
-	{"two groups in the plane", matching.Training{Outputs: 2, Query: matching.Query{Records: 20, Alpha: 0.5, Frame: 0.5, Pairs: []matching.Sizes{{A: 8, B: 12}}}}, []int{8, 12}, 8},
-	{"groups of two labels", matching.Training{Outputs: 1, Query: matching.Query{Records: 20, Alpha: 0.7, Pairs: []matching.Sizes{{A: 5, B: 6}, {A: 5, B: 4}}}}, []int{5, 6, 5, 4}, 4},
-	{"a loss alone", matching.Training{Outputs: 3, Query: matching.Query{Records: 7, Pairs: []matching.Sizes{{A: 3, B: 4}}}}, []int{3, 4}, 3},
-	{"fixed points", matching.Training{Outputs: 2, Query: matching.Query{Records: 9, Alpha: 1, Frame: 0.5, Pairs: []matching.Sizes{{A: 9, B: 9, Fixed: true}}}}, []int{9, 9}, 9},
+	{"one number and public points", matching.Training{Outputs: 1, Query: matching.Query{Records: 6, Alpha: 0.4, Pairs: []sliced.Sizes{{A: 6, B: 6, Public: true}}}}, []int{6}, 6},
+	{"codes of six numbers", matching.Training{Outputs: 6, Query: matching.Query{Records: 60, Alpha: 0.1, Frame: 1. / 6, Pairs: []sliced.Sizes{{A: 60, B: 60, Public: true}}}}, []int{60}, 60},
+	{"two groups", matching.Training{Outputs: 1, Query: matching.Query{Records: 13, Alpha: 0.5, Pairs: []sliced.Sizes{{A: 8, B: 5}}}}, []int{8, 5}, 5},
+	{"two groups in the plane", matching.Training{Outputs: 2, Query: matching.Query{Records: 20, Alpha: 0.5, Frame: 0.5, Pairs: []sliced.Sizes{{A: 8, B: 12}}}}, []int{8, 12}, 8},
+	{"groups of two labels", matching.Training{Outputs: 1, Query: matching.Query{Records: 20, Alpha: 0.7, Pairs: []sliced.Sizes{{A: 5, B: 6}, {A: 5, B: 4}}}}, []int{5, 6, 5, 4}, 4},
+	{"a loss alone", matching.Training{Outputs: 3, Query: matching.Query{Records: 7, Pairs: []sliced.Sizes{{A: 3, B: 4}}}}, []int{3, 4}, 3},
+	{"fixed points", matching.Training{Outputs: 2, Query: matching.Query{Records: 9, Alpha: 1, Frame: 0.5, Pairs: []sliced.Sizes{{A: 9, B: 9, Fixed: true}}}}, []int{9, 9}, 9},
 }
 
 // share is what their attack should come to of the sensitivity: all of the losses' part,
@@ -143,7 +144,7 @@ func TestAuditRefusesOtherStatements(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
-	for _, pairs := range [][]matching.Sizes{nil, {{A: 0, B: 5}}, {{A: 5, B: 0}}} {
+	for _, pairs := range [][]sliced.Sizes{nil, {{A: 0, B: 5}}, {{A: 5, B: 0}}} {
 		training.Query.Pairs = pairs
 		if _, err := training.Worlds(b); err == nil || !strings.Contains(err.Error(), "an attack takes a pair") {
 			t.Errorf("an attack on samples of %+v: %v", pairs, err)

@@ -111,7 +111,7 @@ func (b *Batch) add(records []form) (rows []int) {
 }
 
 // forms are the records of a sample.
-func (t Training) forms(s sample, sizes Sizes, world int) []form {
+func (t Training) forms(s sample, sizes sliced.Sizes, world int) []form {
 	differs, c, d := t.differs(), t.Clipping, t.Outputs
 	flat := float32(c.Output / math.Sqrt(float64(d)))
 	own, opposite := sizes.A, sizes.B

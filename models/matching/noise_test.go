@@ -12,6 +12,7 @@ import (
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
+	"molehill/transport/sliced"
 )
 
 // Corollary 4.2 of 004 by hand: r = 100 and δ = e⁻⁴ give 100 + 2·√400 + 2·4 = 148.
@@ -94,7 +95,7 @@ func TestNoiseNormRefuses(t *testing.T) {
 
 // A plan without a sampler is of all records, to 004's accounting too.
 func TestPublishedOfAllRecords(t *testing.T) {
-	s, err := (matching.Clipping{Output: 1, Jacobian: 1, Loss: 1}).Sensitivity(matching.Query{Records: 100, Pairs: []matching.Sizes{{A: 100, B: 100, Public: true}}, Alpha: 0.5, AsPublished: true})
+	s, err := (matching.Clipping{Output: 1, Jacobian: 1, Loss: 1}).Sensitivity(matching.Query{Records: 100, Pairs: []sliced.Sizes{{A: 100, B: 100, Public: true}}, Alpha: 0.5, AsPublished: true})
 	if err != nil {
 		t.Fatal(err)
 	}

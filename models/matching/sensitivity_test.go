@@ -13,6 +13,7 @@ import (
 	"molehill/models/matching"
 	"molehill/models/train"
 	"molehill/privacy"
+	"molehill/transport/sliced"
 )
 
 // As published the sensitivity is what 004 prints: Section 6.2, Equations 10 and 11
@@ -27,13 +28,13 @@ func TestSensitivityIsThatOfThePaper(t *testing.T) {
 		loss, rest float64
 		relation   privacy.Relation
 	}{
-		{"autoencoder", matching.Query{Records: 600, Alpha: 0.1, Pairs: []matching.Sizes{{A: 600, B: 600, Public: true}}},
+		{"autoencoder", matching.Query{Records: 600, Alpha: 0.1, Pairs: []sliced.Sizes{{A: 600, B: 600, Public: true}}},
 			0.9 * 2 / 600, 0.1 * 12 * m * l / 600, privacy.ReplaceOne},
-		{"parity", matching.Query{Records: 2950, Alpha: 0.4, Pairs: []matching.Sizes{{A: 1500, B: 1450}}},
+		{"parity", matching.Query{Records: 2950, Alpha: 0.4, Pairs: []sliced.Sizes{{A: 1500, B: 1450}}},
 			0.6 * 2 / 2950, 0.4 * 16 * m * l / 1450, privacy.KEnd},
-		{"odds", matching.Query{Records: 2900, Alpha: 0.4, Pairs: []matching.Sizes{{A: 1050, B: 400}, {A: 450, B: 1000}}},
+		{"odds", matching.Query{Records: 2900, Alpha: 0.4, Pairs: []sliced.Sizes{{A: 1050, B: 400}, {A: 450, B: 1000}}},
 			0.6 * 2 / 2900, 0.2 * 16 * m * l / 400, privacy.KEnd},
-		{"circle", matching.Query{Records: 10_000, Alpha: 1, Pairs: []matching.Sizes{{A: 10_000, B: 10_000, Fixed: true}}},
+		{"circle", matching.Query{Records: 10_000, Alpha: 1, Pairs: []sliced.Sizes{{A: 10_000, B: 10_000, Fixed: true}}},
 			0, 12 * m * l / 10_000, privacy.KEnd},
 		{"loss alone", matching.Query{Records: 100}, 2. / 100, 0, privacy.ReplaceOne},
 	} {
@@ -69,7 +70,7 @@ func TestFewFixedPointsStayWithinSensitivity(t *testing.T) {
 		} {
 			training.Points, training.Clipping = true, matching.Clipping{Output: 1.5, Jacobian: 0.8, Loss: 2}
 			training.Query.Records, training.Query.Alpha = 40, 0.9
-			training.Query.Pairs = []matching.Sizes{{A: 40, B: 4, Fixed: true}}
+			training.Query.Pairs = []sliced.Sizes{{A: 40, B: 4, Fixed: true}}
 			s, err := training.Clipping.Sensitivity(training.Query)
 			if err != nil {
 				t.Fatal(err)
@@ -128,16 +129,16 @@ func TestNeighboursStayWithinSensitivity(t *testing.T) {
 			for trial := range 400 {
 				c.Exact = trial%2 == 1
 				of := matching.Batch{Alpha: model.alpha, Directions: directions(model.model.Outputs), Pairs: []matching.Pair{{A: []int{0, 2}, B: []int{1, 3, 4}}}}
-				sizes := matching.Sizes{A: 2, B: 3}
+				sizes := sliced.Sizes{A: 2, B: 3}
 				if trial%4 >= 2 {
 					of.Pairs[0] = matching.Pair{A: []int{0, 2, 1, 3, 4}, Points: normals(rng, 3*model.model.Outputs, 1)}
-					sizes = matching.Sizes{A: 5, B: 3, Public: true}
+					sizes = sliced.Sizes{A: 5, B: 3, Public: true}
 				}
 				for range 5 {
 					x, target := model.draw(rng)
 					of.X, of.Target = append(of.X, x...), append(of.Target, target...)
 				}
-				s, err := c.Sensitivity(matching.Query{Records: 5, Pairs: []matching.Sizes{sizes}, Alpha: of.Alpha, Frame: of.Directions.Frame()})
+				s, err := c.Sensitivity(matching.Query{Records: 5, Pairs: []sliced.Sizes{sizes}, Alpha: of.Alpha, Frame: of.Directions.Frame()})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -216,7 +217,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 	for _, q := range []matching.Query{
 		{Records: 10, Alpha: 0.5}, {Records: 0}, {Records: 10, Alpha: -1},
-		{Records: 10, Alpha: 0.5, Pairs: []matching.Sizes{{A: 5}}},
+		{Records: 10, Alpha: 0.5, Pairs: []sliced.Sizes{{A: 5}}},
 	} {
 		if s, err := good.Sensitivity(q); err == nil {
 			t.Errorf("%+v has sensitivity %v", q, s.Value)

@@ -68,7 +68,9 @@ func TestDriftIsEquations20And21(t *testing.T) {
 				if f.NoisyEvaluation {
 					at = smooth[i]
 				}
-				potential := float64(at) - float64(quantiles[j].At(transport.CDF(mu, at))) // ψ′(z) = z − F_ν⁻¹(F_μ(z))
+				level := []float64{0}
+				transport.CDFs(level, mu, []float32{at})
+				potential := float64(at) - float64(quantiles[j].At(level[0])) // ψ′(z) = z − F_ν⁻¹(F_μ(z))
 				for c := range dim {
 					want[i*dim+c] -= potential * float64(theta[c]) / count
 				}

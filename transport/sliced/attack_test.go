@@ -1,6 +1,7 @@
 package sliced
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,8 +14,7 @@ import (
 // clips them.
 type game struct {
 	objective Objective
-	sizes     [][2]int // of each pair: source and target records
-	private   int      // sides of a pair that are private, 1 or 2
+	private   int // sides of a pair that are private, 1 or 2
 	dim       int
 	u         Directions
 	// whole has Jacobians clipped by their Frobenius norm, which bounds the
@@ -41,9 +41,9 @@ func (g game) record(rng *rand.Rand) record {
 type data [][2][]record
 
 func (g game) data(rng *rand.Rand) data {
-	d := make(data, len(g.sizes))
-	for k, size := range g.sizes {
-		for side, n := range size {
+	d := make(data, len(g.objective.Pairs))
+	for k, sizes := range g.objective.Pairs {
+		for side, n := range []int{sizes.A, sizes.B} {
 			for range n {
 				d[k][side] = append(d[k][side], g.record(rng))
 			}
@@ -52,38 +52,64 @@ func (g game) data(rng *rand.Rand) data {
 	return d
 }
 
-// query returns the objective's gradient. Private records have losses.
+// query returns the objective's gradient. Private records have losses, points as they are
+// have none.
 func (g game) query(t *testing.T, d data) []float64 {
 	var losses []float64
-	pairs := make([]Pair, len(d))
+	pairs := make([][2]Outputs, len(d))
 	for k, sides := range d {
-		var o [2]Outputs
 		for side, records := range sides {
-			o[side] = Outputs{Dim: g.dim, Parameters: parameters}
+			o := Outputs{Dim: g.dim, Parameters: parameters}
 			for _, r := range records {
-				o[side].Values = append(o[side].Values, r[:g.dim]...)
-				o[side].Jacobians = append(o[side].Jacobians, r[g.dim:g.dim*(1+parameters)]...)
-				if side < g.private {
+				o.Values = append(o.Values, r[:g.dim]...)
+				o.Jacobians = append(o.Jacobians, r[g.dim:g.dim*(1+parameters)]...)
+				if side < g.private && !(side == 1 && g.objective.Pairs[k].Fixed) {
 					losses = append(losses, r[g.dim*(1+parameters):]...)
 				}
 			}
+			pairs[k][side] = o
 		}
-		pairs[k] = Pair{X: o[0], Z: o[1]}
 	}
 	if g.whole {
 		return g.penalty(t, pairs[0])
 	}
-	gradient, err := g.objective.Gradient(losses, pairs, g.u)
+	gradient, err := g.objective.gradient(losses, pairs, g.u)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return gradient
 }
 
-func (g game) penalty(t *testing.T, pair Pair) []float64 {
+// gradient is what an objective's Sensitivity is of, [r]: of the per-example gradients
+// ∇ℓ(x_i), [n, r], and of each pair's two sides, all clipped as the objective says.
+func (o Objective) gradient(losses []float64, pairs [][2]Outputs, u Directions) ([]float64, error) {
+	if len(losses) != o.Records*parameters || len(pairs) != len(o.Pairs) {
+		return nil, fmt.Errorf("%d losses and %d pairs for an objective of %d and %d", len(losses)/parameters, len(pairs), o.Records, len(o.Pairs))
+	}
+	sum, err := clip.Sum(losses, parameters, o.Clip)
+	if err != nil {
+		return nil, err
+	}
+	for p := range sum {
+		sum[p] *= (1 - o.Alpha) / float64(o.Records)
+	}
+	for _, pair := range pairs {
+		penalty, err := o.Limits.Gradient(pair[0], pair[1], u)
+		if err != nil {
+			return nil, err
+		}
+		for p, v := range penalty.Gradient {
+			sum[p] += o.Alpha / float64(len(pairs)) * v
+		}
+	}
+	return sum, nil
+}
+
+func (g game) penalty(t *testing.T, pair [2]Outputs) []float64 {
 	limits := g.objective.Limits
 	steepness := limits.Source
-	for _, o := range []*Outputs{&pair.X, &pair.Z} {
+	for side := range pair {
+		o := &pair[side]
 		if err := clip.Rows(o.Values, o.Dim, limits.Output); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +120,7 @@ func (g game) penalty(t *testing.T, pair Pair) []float64 {
 		}
 		steepness = limits.Target
 	}
-	sum, err := gradient(pair.X, pair.Z, g.u)
+	sum, err := gradient(pair[0], pair[1], g.u)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +135,7 @@ type move struct {
 }
 
 func (g game) move(rng *rand.Rand) move {
-	m := move{data: g.data(rng), pair: rng.IntN(len(g.sizes)), side: rng.IntN(g.private), replacement: g.record(rng)}
+	m := move{data: g.data(rng), pair: rng.IntN(len(g.objective.Pairs)), side: rng.IntN(g.private), replacement: g.record(rng)}
 	records := m.data[m.pair][m.side]
 	m.place = rng.IntN(len(records))
 	switch rng.IntN(5) {

@@ -48,17 +48,6 @@ func (l Limits) side(outputs Outputs, steepness float64) (Outputs, error) {
 	return outputs.Clip(l.Output, steepness)
 }
 
-// checkFrame returns an error if Frame is less than what u needs.
-func (l Limits) checkFrame(u Directions) error {
-	if l.Frame == 0 || l.AsPublished {
-		return nil
-	}
-	if needed := u.Frame(); l.Frame < needed {
-		return fmt.Errorf("sliced: λ = %v is too small for these directions; take %v (Directions.Frame), or 0 for a bound that holds for all", l.Frame, needed)
-	}
-	return nil
-}
-
 // Sensitivity is that of Gradient if the n source records are private and the
 // targets are public.
 //

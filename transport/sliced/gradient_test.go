@@ -182,26 +182,31 @@ func TestGradientRefusesBadInput(t *testing.T) {
 	_, parameters := gradient(x, outputs(rng, 3, 2, 1), u)
 	_, empty := gradient(x, Outputs{Dim: 2}, u)
 	_, radius := x.Clip(0, 1)
-	o := Objective{Alpha: 0.5, Clip: 1, Limits: Limits{Output: 1, Source: 1, Target: 1}}
-	_, none := o.Gradient(make([]float64, 4), nil, u)
-	_, losses := o.Gradient(nil, []Pair{{x, x}}, u)
-	_, source := o.Gradient(make([]float64, 4), []Pair{{Outputs{Dim: 2}, x}}, u)
-	_, target := o.Gradient(make([]float64, 4), []Pair{{x, x}, {x, Outputs{Dim: 2}}}, u)
-	if source == nil || target == nil {
-		t.Errorf("a side of no records: %v, %v", source, target)
+	limits := Limits{Output: 1, Source: 1, Target: 1}
+	for _, sides := range [][2]Outputs{{{Dim: 2}, x}, {x, {Dim: 2}}} {
+		if _, err := limits.Gradient(sides[0], sides[1], u); err == nil {
+			t.Errorf("a side of no records: %+v", sides)
+		}
 	}
-	_, size := o.StatisticalParity(0, 3)
-	_, classes := o.EqualityOfOdds(nil)
+	objective := func(change func(*Objective)) error {
+		o := Objective{Records: 6, Pairs: []Sizes{{A: 3, B: 3}}, Alpha: 0.5, Clip: 1, Limits: limits}
+		change(&o)
+		_, err := o.Sensitivity()
+		return err
+	}
 	_, frame := Limits{Output: 1, Source: 1, Frame: 2}.Sensitivity(3)
 	_, limit := Limits{Output: math.NaN(), Source: 1}.Sensitivity(3)
-	o.Alpha = 1.5
-	_, alpha := o.Autoencoder(3)
-	o.Alpha, o.Clip = 0.5, 0
-	_, clipping := o.Autoencoder(3)
 	for want, err := range map[string]error{
 		"output 1 has NaN": value, "dimension 1": dim, "by 1 parameters": parameters, "at least one record": empty, "norm 0": radius,
-		"no pairs": none, "no losses": losses, "side of 0 records": size, "no classes": classes, "λ = σ_max²/k = 2": frame,
-		"M = NaN": limit, "α = 1.5": alpha, "clipping of losses": clipping,
+		"λ = σ_max²/k = 2": frame, "M = NaN": limit,
+		"no pairs":           objective(func(o *Objective) { o.Pairs = nil }),
+		"side of 0 records":  objective(func(o *Objective) { o.Pairs[0].B = 0 }),
+		"α is 1.5":           objective(func(o *Objective) { o.Alpha = 1.5 }),
+		"α is NaN":           objective(func(o *Objective) { o.Alpha = math.NaN() }),
+		"a batch has 0":      objective(func(o *Objective) { o.Records = 0 }),
+		"clipping of losses": objective(func(o *Objective) { o.Clip = 0 }),
+		"L₁ = -1":            objective(func(o *Objective) { o.Limits.Source = -1 }),
+		"M = 0":              objective(func(o *Objective) { o.Limits.Output = 0 }),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want it to say %q", err, want)

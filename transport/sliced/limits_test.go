@@ -13,7 +13,7 @@ import (
 // Every sensitivity of 004, and ours, against at least 10,000 neighbours each:
 // one and two private sides, one dimension (Theorem 4.1) and several (Theorem
 // A.1), the autoencoder of Section 6.2, statistical parity and equality of odds
-// (Corollary C.1); random, tied, opposite and degenerate records, single
+// (Corollary C.1), private points as they are; random, tied, opposite and degenerate records, single
 // records, and a search for the worst pair. Ours must hold, which makes the
 // published ones hold, too; in one dimension it must be attained.
 func TestGradientSensitivitiesByBruteForce(t *testing.T) {
@@ -21,16 +21,12 @@ func TestGradientSensitivitiesByBruteForce(t *testing.T) {
 	if os.Getenv("MOLEHILL_THOROUGH") != "" {
 		random, climbs, steps = 1200, 6, 2000
 	}
-	type bounds func(o Objective, sizes [][2]int) (privacy.Sensitivity, error)
-	one := func(o Objective, s [][2]int) (privacy.Sensitivity, error) { return o.Limits.Sensitivity(s[0][0]) }
-	both := func(o Objective, s [][2]int) (privacy.Sensitivity, error) {
-		return o.Limits.BothSensitivity(s[0][0], s[0][1])
+	type bounds func(o Objective) (privacy.Sensitivity, error)
+	one := func(o Objective) (privacy.Sensitivity, error) { return o.Limits.Sensitivity(o.Pairs[0].A) }
+	both := func(o Objective) (privacy.Sensitivity, error) {
+		return o.Limits.BothSensitivity(o.Pairs[0].A, o.Pairs[0].B)
 	}
-	autoencoder := func(o Objective, s [][2]int) (privacy.Sensitivity, error) { return o.Autoencoder(s[0][0]) }
-	parity := func(o Objective, s [][2]int) (privacy.Sensitivity, error) {
-		return o.StatisticalParity(s[0][0], s[0][1])
-	}
-	odds := func(o Objective, s [][2]int) (privacy.Sensitivity, error) { return o.EqualityOfOdds(s) }
+	all := Objective.Sensitivity
 	for i, c := range []struct {
 		name    string
 		bound   bounds
@@ -50,12 +46,14 @@ func TestGradientSensitivitiesByBruteForce(t *testing.T) {
 		{"Theorem A.1, both sides, d = 2", both, 2, 2, 1, true, false, 1, false, 0.7},
 		{"whole Jacobians, d = 2", one, 1, 2, 1, false, true, 1, true, 0.9},
 		{"whole Jacobians, d = 3, L₁ = L₂", one, 1, 3, 1, true, false, 1, true, 0.55},
-		{"autoencoder, d = 1", autoencoder, 1, 1, 0.4, false, true, 1, false, 0.99},
-		{"autoencoder, d = 2", autoencoder, 1, 2, 0.4, false, true, 1, false, 0.7},
-		{"statistical parity, d = 1", parity, 2, 1, 0.6, true, false, 1, false, 0.99},
-		{"statistical parity, d = 2", parity, 2, 2, 0.6, true, false, 1, false, 0.7},
-		{"equality of odds, d = 1", odds, 2, 1, 0.6, true, false, 3, false, 0.99},
-		{"equality of odds, d = 2", odds, 2, 2, 0.6, true, false, 2, false, 0.7},
+		{"autoencoder, d = 1", all, 1, 1, 0.4, false, true, 1, false, 0.99},
+		{"autoencoder, d = 2", all, 1, 2, 0.4, false, true, 1, false, 0.7},
+		{"statistical parity, d = 1", all, 2, 1, 0.6, true, false, 1, false, 0.99},
+		{"statistical parity, d = 2", all, 2, 2, 0.6, true, false, 1, false, 0.7},
+		{"equality of odds, d = 1", all, 2, 1, 0.6, true, false, 3, false, 0.99},
+		{"equality of odds, d = 2", all, 2, 2, 0.6, true, false, 2, false, 0.7},
+		{"private points, d = 1", all, 2, 1, 0.4, false, true, 1, false, 0.99},
+		{"private points, d = 2", all, 2, 2, 0.4, false, true, 1, false, 0.65},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +73,12 @@ func TestGradientSensitivitiesByBruteForce(t *testing.T) {
 					case c.whole: // a point for each end of each direction
 						size = [2]int{2 * c.dim, 2 * c.dim}
 					}
-					g.sizes = append(g.sizes, size)
+					sizes := Sizes{A: size[0], B: size[1], Public: c.private == 1, Fixed: c.private == 2 && c.fixed}
+					g.objective.Pairs = append(g.objective.Pairs, sizes)
+					g.objective.Records += sizes.A
+					if !sizes.Public && !sizes.Fixed {
+						g.objective.Records += sizes.B
+					}
 				}
 				l := Limits{Output: 0.5 + rng.Float64(), Source: math.Exp(rng.NormFloat64()), Target: math.Exp(rng.NormFloat64()), Frame: g.u.Frame()}
 				if c.equal {
@@ -84,8 +87,8 @@ func TestGradientSensitivitiesByBruteForce(t *testing.T) {
 				if c.fixed {
 					l.Target = 0
 				}
-				g.objective = Objective{Alpha: c.alpha, Clip: math.Exp(rng.NormFloat64()), Limits: l}
-				bound, err := c.bound(g.objective, g.sizes)
+				g.objective.Alpha, g.objective.Clip, g.objective.Limits = c.alpha, math.Exp(rng.NormFloat64()), l
+				bound, err := c.bound(g.objective)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +96,7 @@ func TestGradientSensitivitiesByBruteForce(t *testing.T) {
 				largest = max(largest, ratio)
 				as := g.objective
 				as.Limits.AsPublished = true
-				loose, err := c.bound(as, g.sizes)
+				loose, err := c.bound(as)
 				if err != nil || !(loose.Value >= bound.Value/(1+1e-6)) {
 					t.Fatalf("published %v, ours %v, %v; ours must not be larger", loose.Value, bound.Value, err)
 				}
@@ -113,26 +116,28 @@ func TestGradientSensitivitiesAsFormulas(t *testing.T) {
 	const m, alpha, c = 1.5, 0.1, 1
 	l := math.Sqrt(6)
 	limits := Limits{Output: m, Source: l, Target: l}
-	fixed := Limits{Output: m, Source: l}
 	six := Limits{Output: m, Source: l, Target: l, Frame: 1. / 6}
-	objective := func(l Limits, published bool) Objective {
-		l.AsPublished = published
-		return Objective{Alpha: alpha, Clip: c, Limits: l}
+	published := func(l Limits, pairs ...Sizes) func() (privacy.Sensitivity, error) {
+		l.AsPublished = true
+		return Objective{Records: 600, Pairs: pairs, Alpha: alpha, Clip: c, Limits: l}.Sensitivity
 	}
-	sizes := [][2]int{{100, 200}, {50, 80}, {70, 100}}
+	classes := []Sizes{{A: 100, B: 200}, {A: 50, B: 80}, {A: 70, B: 100}}
 	mean := (1 - alpha) * 2 * c / 600
 	for _, x := range []struct {
 		name string
 		got  func() (privacy.Sensitivity, error)
 		want float64
 	}{
-		{"A.1, one side", func() (privacy.Sensitivity, error) { return objective(limits, true).Limits.Sensitivity(600) }, 16 * m * l / 600},
+		{"A.1, one side", func() (privacy.Sensitivity, error) {
+			return Limits{Output: m, Source: l, Target: l, AsPublished: true}.Sensitivity(600)
+		}, 16 * m * l / 600},
 		{"A.1, both sides", func() (privacy.Sensitivity, error) {
 			return Limits{Output: m, Source: 1, Target: 5, AsPublished: true}.BothSensitivity(10, 30)
 		}, 4 * m * max((3.+5)/10, (1.+15)/30)},
-		{"autoencoder", func() (privacy.Sensitivity, error) { return objective(fixed, true).Autoencoder(600) }, mean + alpha*12*m*l/600},
-		{"statistical parity", func() (privacy.Sensitivity, error) { return objective(limits, true).StatisticalParity(400, 200) }, mean + alpha*16*m*l/200},
-		{"equality of odds", func() (privacy.Sensitivity, error) { return objective(limits, true).EqualityOfOdds(sizes) }, mean + alpha/3*16*m*l/50},
+		{"autoencoder", published(limits, Sizes{A: 600, B: 600, Public: true}), mean + alpha*12*m*l/600},
+		{"statistical parity", published(limits, Sizes{A: 400, B: 200}), mean + alpha*16*m*l/200},
+		{"equality of odds", published(limits, classes...), mean + alpha/3*16*m*l/50},
+		{"private points", published(limits, Sizes{A: 600, B: 300, Fixed: true}), mean + alpha*4*m*l*max(3./600, 1./300)},
 		{"ours, one side", func() (privacy.Sensitivity, error) { return limits.Sensitivity(600) }, normSlack * 8 * m * l / 600},
 		{"ours, steep targets", func() (privacy.Sensitivity, error) { return Limits{Output: m, Source: 1, Target: 5}.Sensitivity(10) }, normSlack * 4 * m * 6 / 10},
 		{"ours, six dimensions", func() (privacy.Sensitivity, error) { return six.Sensitivity(600) }, normSlack * 4 * m * l * (1 + 2/math.Sqrt(6)) / 600},
@@ -148,6 +153,30 @@ func TestGradientSensitivitiesAsFormulas(t *testing.T) {
 	}
 	if f := Orthonormal(6, 3, rand.New(rand.NewPCG(1, 1))).Frame(); !(math.Abs(f-1./6) <= 1e-5) {
 		t.Errorf("λ of stacked directions: %v, want 1/6", f)
+	}
+}
+
+// What statements store of an objective is compared with what is computed anew, letter by
+// letter.
+func TestObjectiveIsStatedAsItIsStored(t *testing.T) {
+	for _, c := range []struct {
+		alpha  float64
+		public bool
+		source string
+	}{
+		{0, true, "(1−α)·2C/n with n = 13 records a batch"},
+		{0.5, true, "(1−α)·2C/n with n = 13 records a batch, plus α/1·(4M·max{2L₁, L₁+L₂}/n, or less by how the directions spread, which sharpens 004 Theorem A.1)"},
+		{1, false, "α/1·(4M·max{2L₁, L₁+L₂}/n, or less by how the directions spread, which sharpens 004 Theorem A.1)"},
+	} {
+		o := Objective{Records: 13, Pairs: []Sizes{{A: 8, B: 5, Public: c.public}}, Alpha: c.alpha, Clip: 1, Limits: Limits{Output: 1, Source: 1, Target: 1}}
+		relation := privacy.KEnd
+		if c.public {
+			relation = privacy.ReplaceOne
+		}
+		s, err := o.Sensitivity()
+		if err != nil || s.Source != c.source || s.Query != "clipped gradient of a loss and of sliced distances between outputs" || s.Relation != relation {
+			t.Errorf("α = %v: %+v, %v", c.alpha, s, err)
+		}
 	}
 }
 

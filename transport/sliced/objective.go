@@ -2,145 +2,111 @@ package sliced
 
 import (
 	"fmt"
+	"slices"
 
 	"molehill/privacy"
 	"molehill/privacy/clip"
 )
 
-// Objective is a mean loss with sliced Wasserstein penalties between pairs of
-// samples, as 004 trains:
+// Objective is what is known beforehand, all of it public, of a mean loss over a batch
+// with sliced Wasserstein penalties between pairs of samples, as 004 trains:
 //
-//	(1−α)·(1/n)Σ_i ℓ(x_i) + (α/R)·Σ_k SW²₂(X_k, Z_k)
+//	(1−α)·(1/n)Σ_i ℓ(x_i) + (α/R)·Σ_k SW²₂(A_k, B_k)
 //
 // The autoencoder has one pair, the codes and the prior (Eq. 6); statistical
 // parity one, the two groups (Eq. 8); equality of odds R, the two groups of each
 // class 0 … R−1 (Eq. 9, which writes the sum from 1 to R, and Corollary C.1's
 // proof K for R: R is the number of classes).
 //
-// Sizes of groups and classes are public, and a record is replaced by one of its
-// own group and class (004, Remark C.2); with subsampling they are those of the
-// batch.
+// A record is replaced by one of its own group and class (004, Remark C.2).
 type Objective struct {
-	Alpha  float64 // α, in [0, 1]
-	Clip   float64 // C: each ‖∇ℓ(x_i)‖ is clipped to it
-	Limits Limits  // of the penalties, enforced by clipping
+	Records int     // n of a batch
+	Pairs   []Sizes // of the samples of its pairs
+	Alpha   float64 // α, in [0, 1]
+	Clip    float64 // C: each ‖∇ℓ(x_i)‖ is clipped to it
+	// Limits are those of outputs and Jacobians of A, the source, and of B, the target,
+	// whose own limit L₂ counts only where B is made of records by a network.
+	Limits Limits
 }
 
-// Pair is the two sides of a penalty.
-type Pair struct{ X, Z Outputs }
+// Sizes are how many records, or points, the samples of a pair have in a batch.
+type Sizes struct {
+	A, B int
+	// Public says that B are points which tell nothing of any record.
+	Public bool
+	// Fixed says that B are private points as they are, not made of records by a network.
+	Fixed bool
+}
 
-// Gradient returns the gradient of the objective, [r], of the per-example
-// gradients ∇ℓ(x_i), [n, r], and the pairs, all clipped as the objective says.
-// It is the functional whose sensitivities are below.
-func (o Objective) Gradient(losses []float64, pairs []Pair, u Directions) ([]float64, error) {
-	if err := o.check(); err != nil {
-		return nil, err
+// relation is k-end where there are two private samples: in which one a record is tells
+// by their sizes.
+func (o Objective) relation() privacy.Relation {
+	if slices.ContainsFunc(o.Pairs, func(s Sizes) bool { return !s.Public }) {
+		return privacy.KEnd
 	}
-	if len(pairs) == 0 {
-		return nil, fmt.Errorf("sliced: an objective of no pairs; give at least one")
+	return privacy.ReplaceOne
+}
+
+// Sensitivity is that of the objective's clipped gradient when one record is replaced by
+// another, of its sample where samples of private records are matched with each other
+// (k-end):
+//
+//	(1−α)·2C/n + (α/R)·max over samples of what Limits bound
+//
+// as a record is in the first term and in one sample of one pair (004, Section 6.2 and
+// Corollary C.1). With Limits.AsPublished that is the paper's: (1−α)2C/n + α·12ML/n for a
+// prior, (1−α)2C/n + (α/R)·16ML/min n for groups (Eqs. 10 and 11); else of the second term
+// half, or less of many orthonormal directions.
+func (o Objective) Sensitivity() (privacy.Sensitivity, error) {
+	if !(o.Alpha >= 0 && o.Alpha <= 1) || o.Records < 1 {
+		return privacy.Sensitivity{}, fmt.Errorf("sliced: α is %v and a batch has %d records; want α from 0 to 1 and at least one record", o.Alpha, o.Records)
 	}
-	if err := o.Limits.checkFrame(u); err != nil {
-		return nil, err
-	}
-	parameters := max(pairs[0].X.Parameters, pairs[0].Z.Parameters)
-	sum, err := clip.Sum(losses, parameters, o.Clip)
-	if err != nil {
-		return nil, err
-	}
-	if len(losses) == 0 {
-		return nil, fmt.Errorf("sliced: an objective of no losses; give [n, %d] numbers", parameters)
-	}
-	for p := range sum {
-		sum[p] *= (1 - o.Alpha) * float64(parameters) / float64(len(losses))
-	}
-	for _, pair := range pairs {
-		x, err := o.Limits.side(pair.X, o.Limits.Source)
+	s := privacy.Sensitivity{Relation: o.relation(), Query: "clipped gradient of a loss and of sliced distances between outputs"}
+	if o.Alpha < 1 {
+		loss, err := clip.SumSensitivity(o.Clip, s.Relation)
 		if err != nil {
-			return nil, err
+			return privacy.Sensitivity{}, fmt.Errorf("sliced: clipping of losses: %w", err)
 		}
-		z, err := o.Limits.side(pair.Z, o.Limits.Target)
-		if err != nil {
-			return nil, err
-		}
-		penalty, err := gradient(x, z, u)
-		if err != nil {
-			return nil, err
-		}
-		if len(penalty) != parameters {
-			return nil, fmt.Errorf("sliced: penalties by %d and %d parameters; give all by the same", parameters, len(penalty))
-		}
-		for p, v := range penalty {
-			sum[p] += o.Alpha / float64(len(pairs)) * v
-		}
+		s.Value = (1 - o.Alpha) / float64(o.Records) * loss.Value
+		s.Source = fmt.Sprintf("(1−α)·2C/n with n = %d records a batch", o.Records)
 	}
-	return sum, nil
-}
-
-// Autoencoder returns the sensitivity of Gradient under replace-one of n records
-// whose codes are the source of the one penalty:
-//
-//	(1−α)·2C/n + α·Δ, as published with Δ = 12ML/n (004, Section 6.2)
-//
-// where Δ is Limits.Sensitivity; the prior's sample does not depend on θ, so
-// Limits.Target is 0.
-func (o Objective) Autoencoder(n int) (privacy.Sensitivity, error) {
-	penalty, err := o.Limits.Sensitivity(n)
-	return o.sensitivity("sliced Wasserstein autoencoder", n, 1, penalty, err)
-}
-
-// StatisticalParity returns the sensitivity of Gradient under k-end, as a record is
-// replaced within a group, of n₀ and n₁ records:
-//
-//	(1−α)·2C/n + α·Δ, as published with Δ = 16ML/min{n₀, n₁} (004, Eq. 10)
-//
-// where n = n₀+n₁ and Δ is Limits.BothSensitivity. The groups pass through one
-// network, so L₁ = L₂ = L.
-func (o Objective) StatisticalParity(n0, n1 int) (privacy.Sensitivity, error) {
-	penalty, err := o.Limits.BothSensitivity(n0, n1)
-	return o.sensitivity("statistical parity", n0+n1, 1, penalty, err)
-}
-
-// EqualityOfOdds returns the sensitivity of Gradient under k-end, as a record is
-// replaced within a group of a class; sizes are [R][2], n_{0,k} and n_{1,k} of class k:
-//
-//	(1−α)·2C/n + (α/R)·max_k Δ_k, as published with Δ = 16ML/min n_{j,k} (004, Eq. 11)
-func (o Objective) EqualityOfOdds(sizes [][2]int) (privacy.Sensitivity, error) {
-	var n int
-	var worst privacy.Sensitivity
-	if len(sizes) == 0 {
-		return worst, fmt.Errorf("sliced: equality of odds of no classes; give the sizes of at least one")
+	if o.Alpha == 0 {
+		return s, nil
 	}
-	for _, size := range sizes {
-		penalty, err := o.Limits.BothSensitivity(size[0], size[1])
-		if err != nil {
-			return worst, err
-		}
-		if n += size[0] + size[1]; penalty.Value > worst.Value {
-			worst = penalty
-		}
-	}
-	return o.sensitivity("equality of odds", n, len(sizes), worst, nil)
-}
-
-func (o Objective) sensitivity(name string, n, pairs int, penalty privacy.Sensitivity, err error) (privacy.Sensitivity, error) {
-	if err == nil {
-		err = o.check()
-	}
+	most, err := o.penalty()
 	if err != nil {
 		return privacy.Sensitivity{}, err
 	}
-	penalty.Value = (1-o.Alpha)*2*o.Clip/float64(n) + o.Alpha/float64(pairs)*penalty.Value
-	penalty.Query = fmt.Sprintf("gradient of %s, %d records", name, n)
-	penalty.Source = fmt.Sprintf("(1−α)·2C/n + (α/%d)·Δ (004 Section 6.2, Corollary C.1), Δ = %s", pairs, penalty.Source)
-	return penalty, nil
+	if s.Source != "" {
+		s.Source += ", plus "
+	}
+	s.Value += o.Alpha / float64(len(o.Pairs)) * most.Value
+	s.Source += fmt.Sprintf("α/%d·(%s)", len(o.Pairs), most.Source)
+	return s, nil
 }
 
-func (o Objective) check() error {
-	if !(o.Alpha >= 0 && o.Alpha <= 1) {
-		return fmt.Errorf("sliced: α = %v; it weighs the penalty from 0 to 1", o.Alpha)
+// penalty is the largest sensitivity of a pair's gradient.
+func (o Objective) penalty() (most privacy.Sensitivity, err error) {
+	if len(o.Pairs) == 0 {
+		return most, fmt.Errorf("sliced: α is %v and there are no pairs of samples; give at least one, or α = 0", o.Alpha)
 	}
-	if _, err := clip.SumSensitivity(o.Clip, privacy.ReplaceOne); err != nil {
-		return fmt.Errorf("sliced: clipping of losses: %w", err)
+	for _, pair := range o.Pairs {
+		limits := o.Limits
+		if pair.Public || pair.Fixed {
+			limits.Target = 0
+		}
+		var of privacy.Sensitivity
+		if pair.Public {
+			of, err = limits.Sensitivity(pair.A)
+		} else {
+			of, err = limits.BothSensitivity(pair.A, pair.B)
+		}
+		if err != nil {
+			return most, err
+		}
+		if of.Value > most.Value {
+			most = of
+		}
 	}
-	return nil
+	return most, nil
 }

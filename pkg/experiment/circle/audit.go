@@ -27,7 +27,7 @@ func gradientsGame(c *Config, _ uint64, statement privacy.Statement) (audit.Game
 		return audit.Game{}, err
 	}
 	t := matching.Training{Clipping: c.clipping(), Outputs: 2, Steps: c.Steps, Points: c.protected() == ofZ,
-		Query: matching.Query{Records: c.Batch, Alpha: 1, Pairs: []matching.Sizes{{A: c.Batch, B: c.Batch, Fixed: true}}}}
+		Query: matching.Query{Records: c.Batch, Alpha: 1, Pairs: []sliced.Sizes{{A: c.Batch, B: c.Batch, Fixed: true}}}}
 	if t.Sensitivity, err = c.sensitivity(c.protected()); err != nil {
 		return audit.Game{}, err
 	}

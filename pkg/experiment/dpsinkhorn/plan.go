@@ -34,7 +34,7 @@ func (c *Config) Plan(records, coordinates int) (privacy.Plan, []privacy.Claim, 
 	} else {
 		plan.NoiseStd = c.Noise * c.Bound
 		if !c.Published {
-			plan.Steps, err = affordable(plan, rate)
+			plan, err = plan.WithinBudget()
 		}
 	}
 	if err != nil {
@@ -54,17 +54,6 @@ func (c *Config) sensitivity() (privacy.Sensitivity, error) {
 // composed are steps with a noise multiplier on Poisson samples.
 func composed(rate, multiplier float64, steps int) accountant.Event {
 	return accountant.SelfComposed{Count: steps, Event: accountant.PoissonSampled{Rate: rate, Event: accountant.Gaussian{NoiseMultiplier: multiplier}}}
-}
-
-// affordable is how many of a plan's steps its budget pays for.
-func affordable(plan privacy.Plan, rate float64) (int, error) {
-	multiplier := plan.NoiseMultiplier()
-	steps, err := accountant.CalibrateSteps(plan.Budget.Epsilon, plan.Budget.Delta, plan.Steps,
-		func(steps int) accountant.Event { return composed(rate, multiplier, steps) }, privacy.AddRemove, accountant.Tightest{})
-	if err == nil && steps == 0 {
-		err = fmt.Errorf("one step alone spends more than ε = %v at noise of %.3g times its sensitivity; take more noise, smaller batches, or noise=0 for the least that proves ε", plan.Budget.Epsilon, multiplier)
-	}
-	return steps, err
 }
 
 // printed are the trainings of which 001 (D.4) says that they are at ε = 10. For faces it

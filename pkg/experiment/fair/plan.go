@@ -80,7 +80,7 @@ func (c *Config) query(taken []int, outputs int) matching.Query {
 		q.Records += n
 	}
 	for k := 0; k < len(taken); k += 2 {
-		q.Pairs = append(q.Pairs, matching.Sizes{A: taken[k], B: taken[k+1]})
+		q.Pairs = append(q.Pairs, sliced.Sizes{A: taken[k], B: taken[k+1]})
 	}
 	return q
 }

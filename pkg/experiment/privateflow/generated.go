@@ -29,12 +29,6 @@ func (g generated) Config(preset experiment.Preset) *Config {
 	return c
 }
 
-// rate is the learning rate of a generator at a step: it falls as a cosine does,
-// to 0 at the end, so that the noise of the last steps averages out.
-func (c *Config) rate(step int) float64 {
-	return c.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(c.Steps)))
-}
-
 // The generators of 003 and of those that it compares with; and ours, which train on
 // the release that a flow made, or make one like it: what follows a release costs
 // nothing (Config.Release).

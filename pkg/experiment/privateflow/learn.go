@@ -10,6 +10,7 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/generator"
+	"molehill/models/train"
 	"molehill/pkg/experiment"
 	"molehill/privacy/noise"
 	"molehill/transport"
@@ -104,7 +105,7 @@ func (n *generating) step(step int) error {
 	if err != nil {
 		return err
 	}
-	return n.made.Step(z, n.config.rate(step), func(x transport.Points) ([]float32, error) {
+	return n.made.Step(z, train.Cosine.Rate(n.config.LearningRate, step, n.config.Steps), func(x transport.Points) ([]float32, error) {
 		return n.guide.Drift(n.flow, x, step)
 	})
 }

@@ -12,7 +12,7 @@ import (
 // query is what a step asks of its records, with the sensitivity proved for whole
 // bases of directions, or with 004's.
 func (c *Config) query(published bool) matching.Query {
-	q := matching.Query{Records: c.Batch, Pairs: []matching.Sizes{{A: c.Batch, B: c.Batch, Public: true}}, Alpha: c.Alpha, AsPublished: published}
+	q := matching.Query{Records: c.Batch, Pairs: []sliced.Sizes{{A: c.Batch, B: c.Batch, Public: true}}, Alpha: c.Alpha, AsPublished: published}
 	if !published {
 		q.Frame = sliced.OrthonormalFrame(c.Latent)
 	}

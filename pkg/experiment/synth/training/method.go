@@ -12,7 +12,6 @@ import (
 	"molehill/models/semidebiased"
 	"molehill/pkg/run"
 	"molehill/privacy"
-	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
 	"molehill/privacy/sampling"
 	"molehill/transport"
@@ -97,15 +96,7 @@ func (m *Method) Plan(n int) (privacy.Plan, error) {
 		return privacy.Calibrate(plan)
 	}
 	plan.NoiseStd = m.Noise * s.Value
-	multiplier := plan.NoiseMultiplier()
-	steps, err := accountant.CalibrateSteps(plan.Budget.Epsilon, plan.Budget.Delta, plan.Steps, func(steps int) accountant.Event {
-		return accountant.SelfComposed{Count: steps, Event: plan.Sampler.Event(n, accountant.Gaussian{NoiseMultiplier: multiplier})}
-	}, s.Relation, accountant.Tightest{})
-	if err == nil && steps == 0 {
-		err = fmt.Errorf("one step alone spends more than ε = %v at noise of %.3g times its sensitivity; take more noise, smaller batches, or noise=0 for the least that proves ε", plan.Budget.Epsilon, multiplier)
-	}
-	plan.Steps = steps
-	return plan, err
+	return plan.WithinBudget()
 }
 
 // Learn trains the generator, through as many releases as were planned.

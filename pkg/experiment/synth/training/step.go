@@ -1,8 +1,6 @@
 package training
 
 import (
-	"math"
-
 	"molehill/models/backend"
 	"molehill/models/generator"
 	"molehill/models/semidebiased"
@@ -60,8 +58,7 @@ func (t *Training) Step(step int) error {
 		copy(classes[total-extra:], draw(frequencies, extra, rng))
 	}
 	z := t.input(classes, t.public.Stream("generator input", step))
-	rate := t.LearningRate / 2 * (1 + math.Cos(math.Pi*float64(step)/float64(t.steps)))
-	return t.made.Step(z, rate, func(made transport.Points) ([]float32, error) {
+	return t.made.Step(z, train.Cosine.Rate(t.LearningRate, step, t.steps), func(made transport.Points) ([]float32, error) {
 		gradient, counts, err := t.Gradient(step, semidebiased.Batch{Points: t.met(made), Labels: classes})
 		if err != nil {
 			return nil, err
