@@ -14,8 +14,8 @@ import (
 var rooms = map[string][]string{
 	"privacy":   nil,
 	"transport": {"privacy"},
-	"models":    {"privacy", "transport", "pkg/plugin", "pkg/dataset", "pkg/npy", "pkg/whole"},
-	"viz":       {"pkg/whole"},
+	"models":    {"privacy", "transport", "pkg/plugin", "pkg/dataset", "pkg/npy", "pkg/atomicfile"},
+	"viz":       {"pkg/atomicfile"},
 }
 
 // TestDependenciesPointOneWay reads what the packages of each room import, their tests

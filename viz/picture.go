@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // Picture is a figure that was drawn before: the PNG that a figure's PNG or Save
@@ -35,5 +35,5 @@ func (f Picture) Save(path string) error {
 	if strings.ToLower(filepath.Ext(path)) != ".png" {
 		return fmt.Errorf("viz: a Picture is saved as .png, not as %s", path)
 	}
-	return whole.Write(path, 0o644, f.PNG)
+	return atomicfile.Write(path, 0o644, f.PNG)
 }

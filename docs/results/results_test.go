@@ -16,7 +16,7 @@ import (
 	_ "molehill/pkg/experiment/circle"
 	_ "molehill/pkg/experiment/dpsinkhorn/tables"
 	_ "molehill/pkg/experiment/fair/tables"
-	_ "molehill/pkg/experiment/privateflow/table1"
+	_ "molehill/pkg/experiment/privateflow/tables"
 	_ "molehill/pkg/experiment/swae/tables"
 )
 

@@ -15,9 +15,9 @@ import (
 
 	"molehill/models/inception/internal/graphdef"
 	"molehill/models/layer"
+	"molehill/pkg/atomicfile"
 	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/download"
-	"molehill/pkg/whole"
 )
 
 // archive is the archive in which TensorFlow published the network, Apache
@@ -80,7 +80,7 @@ func (f fetch) into(ctx context.Context, dir string) error {
 		// The size was right and the content is not: another try needs another file.
 		return errors.Join(fmt.Errorf("inception: %s: %w", packed, err), os.Remove(packed))
 	}
-	if err := whole.Write(stored, 0o600, func(w io.Writer) error { return write(w, params, provenance) }); err != nil {
+	if err := atomicfile.Write(stored, 0o600, func(w io.Writer) error { return write(w, params, provenance) }); err != nil {
 		return &download.DiskError{Path: stored, Err: err}
 	}
 	return os.Remove(packed)

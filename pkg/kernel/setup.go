@@ -19,7 +19,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // stamp records what a finished set-up was made from. A stage whose inputs are
@@ -324,5 +324,5 @@ func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return whole.Write(path, 0o644, whole.Content(data))
+	return atomicfile.Write(path, 0o644, atomicfile.Content(data))
 }

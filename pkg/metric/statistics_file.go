@@ -11,8 +11,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"molehill/pkg/atomicfile"
 	"molehill/pkg/npy"
-	"molehill/pkg/whole"
 )
 
 const (
@@ -115,5 +115,5 @@ func (s *Statistics) keep(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return whole.Write(path, 0o600, s.Save)
+	return atomicfile.Write(path, 0o600, s.Save)
 }

@@ -10,19 +10,19 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // writeAtomic replaces the file at path by what write writes, or leaves it as
-// it is and says why (whole.Write).
+// it is and says why (atomicfile.Write).
 func writeAtomic(path string, perm fs.FileMode, write func(io.Writer) error) error {
-	return explain(path, whole.Write(path, perm, write))
+	return explain(path, atomicfile.Write(path, perm, write))
 }
 
 // writeNew is writeAtomic for a file that must not exist: of several writers
 // one wins, the others get fs.ErrExist.
 func writeNew(path string, perm fs.FileMode, write func(io.Writer) error) error {
-	return explain(path, whole.New(path, perm, write))
+	return explain(path, atomicfile.New(path, perm, write))
 }
 
 func exists(path string) bool {
@@ -38,7 +38,7 @@ func remove(path string) error {
 	if err := os.Remove(path); err != nil {
 		return explain(path, err)
 	}
-	return whole.SyncFolder(filepath.Dir(path))
+	return atomicfile.SyncFolder(filepath.Dir(path))
 }
 
 // explain adds to a failed write of path what to do about it.
@@ -61,7 +61,7 @@ func explain(path string, err error) error {
 // sweep removes what killed processes left half written below dir.
 func sweep(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && whole.Leftover(entry.Name()) {
+		if err == nil && entry.Type().IsRegular() && atomicfile.Leftover(entry.Name()) {
 			_ = os.Remove(path) // a leftover that stays does no harm
 		}
 		return nil

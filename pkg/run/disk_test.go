@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // The kernel's limit on the size of a file stands in for a full disk: with
@@ -135,7 +135,7 @@ func fillDisk(dir string) error {
 
 func noTemporary(dir string) error {
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if whole.Leftover(filepath.Base(path)) {
+		if atomicfile.Leftover(filepath.Base(path)) {
 			return fmt.Errorf("temporary file %s is left", path)
 		}
 		return err

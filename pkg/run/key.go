@@ -13,7 +13,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // Key returns the 32 bytes that all noise of the run's releases is to be
@@ -75,7 +75,7 @@ func (r *Run) Bind(to []byte) error {
 	mac.Write(to)
 	sum := mac.Sum(nil)
 	path := r.path(keyBound)
-	err = writeNew(path, 0o600, whole.Content(sum))
+	err = writeNew(path, 0o600, atomicfile.Content(sum))
 	if err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -103,7 +103,7 @@ func secureKey(dir string) (key [32]byte, err error) {
 	}
 	if expected == nil {
 		rand.Read(key[:]) // never fails
-		err := writeNew(path, 0o600, whole.Content(key[:]))
+		err := writeNew(path, 0o600, atomicfile.Content(key[:]))
 		if err != nil && !errors.Is(err, fs.ErrExist) { // drawn before, killed before the fingerprint
 			return key, err
 		}
@@ -122,7 +122,7 @@ func secureKey(dir string) (key [32]byte, err error) {
 	}
 	found := fingerprint(key)
 	if expected == nil {
-		err := writeAtomic(check, 0o644, whole.Content(found))
+		err := writeAtomic(check, 0o644, atomicfile.Content(found))
 		return key, err
 	}
 	if !bytes.Equal(found, expected) {
@@ -150,7 +150,7 @@ func eraseKey(dir string) error {
 	}
 	if err == nil {
 		_, err = file.Write(make([]byte, 32))
-		err = errors.Join(err, file.Sync(), file.Close(), os.Remove(path), whole.SyncFolder(dir))
+		err = errors.Join(err, file.Sync(), file.Close(), os.Remove(path), atomicfile.SyncFolder(dir))
 	}
 	if err != nil {
 		return fmt.Errorf("run: erasing the noise key %s: %w; erase it by hand: with it the noise can be subtracted", path, err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 func TestBindHoldsAKeyToOnePurpose(t *testing.T) {
@@ -80,7 +80,7 @@ func TestFinishInAnyFolder(t *testing.T) {
 		r := create(t, Store{Dir: dir}, Spec{Experiment: "a"})
 		reacquire(t, r)
 		_, _, err := r.Restore(nil)
-		ok(t, err, r.Checkpoint(1, whole.Content([]byte("state"))), r.Finish(Result{}))
+		ok(t, err, r.Checkpoint(1, atomicfile.Content([]byte("state"))), r.Finish(Result{}))
 		if left, err := checkpoints(r.Dir); err != nil || len(left) > 0 {
 			t.Errorf("in %s a finished run keeps %v, %v", name, left, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // Keyed returns a hash of data that tells it from other data, under a key of this
@@ -78,8 +78,8 @@ func ownKey(dir string) ([]byte, error) {
 		return nil, err
 	}
 	key = make([]byte, 32)
-	rand.Read(key)                                  // never fails
-	err = writeNew(path, 0o600, whole.Content(key)) // only the first of several processes succeeds
+	rand.Read(key)                                       // never fails
+	err = writeNew(path, 0o600, atomicfile.Content(key)) // only the first of several processes succeeds
 	if errors.Is(err, fs.ErrExist) {
 		return ownKey(dir)
 	}

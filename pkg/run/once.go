@@ -10,7 +10,7 @@ import (
 	"os"
 	"sync"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // marks are what a computation knows of the releases of its run: of each its name and
@@ -86,7 +86,7 @@ func (m *marks) open(r *Run) error {
 	}
 	kept := len(text) / markSize * markSize // what a crash has cut short was not released
 	// A process that was killed may have written what is not on the disk yet.
-	if err := errors.Join(file.Truncate(int64(kept)), file.Sync(), whole.SyncFolder(r.Dir)); err != nil {
+	if err := errors.Join(file.Truncate(int64(kept)), file.Sync(), atomicfile.SyncFolder(r.Dir)); err != nil {
 		return errors.Join(fmt.Errorf("run: %w", err), file.Close())
 	}
 	m.file, m.key, m.size, m.made = file, key, int64(kept), map[[markSize / 2]byte][markSize / 2]byte{}

@@ -40,8 +40,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"molehill/pkg/atomicfile"
 	"molehill/pkg/npy"
-	"molehill/pkg/whole"
 	"molehill/privacy"
 )
 
@@ -181,7 +181,7 @@ func (r *Run) Failure() error {
 // Writable says why nothing can be written to the run's folder, nil if something can. What
 // computes a run on a full disk cannot write down why it ends: it looks as if it had been
 // interrupted.
-func (r *Run) Writable() error { return explain(r.Dir, whole.Writable(r.Dir)) }
+func (r *Run) Writable() error { return explain(r.Dir, atomicfile.Writable(r.Dir)) }
 
 // FailedError says why a run failed.
 type FailedError struct{ ID, Why string }
@@ -288,7 +288,7 @@ func (r *Run) Artefacts() ([]string, error) {
 	var names []string
 	root := r.path(artefactDir)
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && !whole.Leftover(entry.Name()) {
+		if err == nil && entry.Type().IsRegular() && !atomicfile.Leftover(entry.Name()) {
 			name, _ := filepath.Rel(root, path) // path lies below root
 			names = append(names, filepath.ToSlash(name))
 		}

@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/atomicfile"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/run"
-	"molehill/pkg/whole"
 	"molehill/privacy"
 )
 
@@ -67,7 +67,7 @@ func (s *synthesis) export(ctx context.Context, r *run.Run) error {
 	if made := "synthetic" + ending; slices.Contains(left, made) {
 		return copyOut(r, made, s.out, 0o644)
 	}
-	return whole.Write(s.out, 0o644, func(to io.Writer) error {
+	return atomicfile.Write(s.out, 0o644, func(to io.Writer) error {
 		if s.images {
 			return images.Export(ctx, r, to, ending)
 		}
@@ -101,7 +101,7 @@ func copyReport(r *run.Run, artefact, path string, mode fs.FileMode) error {
 
 // copyOut copies an artefact.
 func copyOut(r *run.Run, artefact, path string, mode fs.FileMode) error {
-	return whole.Write(path, mode, func(to io.Writer) error {
+	return atomicfile.Write(path, mode, func(to io.Writer) error {
 		from, err := r.Artefact(artefact)
 		if err != nil {
 			return err

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/atomicfile"
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth"
-	"molehill/pkg/whole"
 	"molehill/viz"
 )
 
@@ -75,7 +75,7 @@ looks at nothing before.`,
 			if err := schema.Check(); err != nil && !nothing {
 				return fmt.Errorf("the draft: %w", err)
 			}
-			if err := whole.Write(out, 0o600, schema.Encode); err != nil {
+			if err := atomicfile.Write(out, 0o600, schema.Encode); err != nil {
 				return err
 			}
 			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "A draft of the schema, in "+out))
@@ -145,7 +145,7 @@ privacy of what is made with it does not hold for it.`,
 			if err := schema.Confirm(args[1:]...); err != nil {
 				return err
 			}
-			if err := whole.Write(args[0], 0o600, schema.Encode); err != nil {
+			if err := atomicfile.Write(args[0], 0o600, schema.Encode); err != nil {
 				return err
 			}
 			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "What is public now, in "+args[0]))

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/atomicfile"
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
-	"molehill/pkg/whole"
 	"molehill/viz"
 )
 
@@ -18,7 +18,7 @@ func draftImages(cmd *cobra.Command, data, out, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := whole.Write(out, 0o600, schema.Encode); err != nil {
+	if err := atomicfile.Write(out, 0o600, schema.Encode); err != nil {
 		return err
 	}
 	describeImages(cmd.OutOrStdout(), schema, "A draft of the schema, in "+out)
@@ -55,7 +55,7 @@ func confirmImages(cmd *cobra.Command, path string, parts []string) error {
 	if err := schema.Confirm(parts...); err != nil {
 		return err
 	}
-	if err := whole.Write(path, 0o600, schema.Encode); err != nil {
+	if err := atomicfile.Write(path, 0o600, schema.Encode); err != nil {
 		return err
 	}
 	describeImages(cmd.OutOrStdout(), schema, "What is public now, in "+path)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/atomicfile"
 	"molehill/pkg/command/runs"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
@@ -19,7 +20,6 @@ import (
 	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
-	"molehill/pkg/whole"
 )
 
 // synthesis is what the flags of synth say.
@@ -152,7 +152,7 @@ func (s *synthesis) check() error {
 	if folder, err := os.Stat(filepath.Dir(s.out)); err != nil || !folder.IsDir() {
 		return errors.Join(fmt.Errorf("no folder for %s", s.out), err)
 	}
-	if err := whole.Writable(filepath.Dir(s.out)); err != nil {
+	if err := atomicfile.Writable(filepath.Dir(s.out)); err != nil {
 		return fmt.Errorf("--out %s: nothing can be written there, and nothing was paid: %w", s.out, err)
 	}
 	for _, path := range []string{s.data, s.schema, s.test} {

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/atomicfile"
 	"molehill/pkg/compare"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/pkg/run/draw"
-	"molehill/pkg/whole"
 	"molehill/viz"
 )
 
@@ -199,7 +199,7 @@ func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []experi
 func writable(out string) error {
 	err := os.MkdirAll(out, 0o755)
 	if err == nil {
-		err = whole.Writable(out)
+		err = atomicfile.Writable(out)
 	}
 	if err != nil {
 		return fmt.Errorf("the results of the sweep: %w; nothing was computed, and nothing paid: --out names another folder", err)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // A cache file is the pixels and the SHA-256 of them. Only the user can read it:
@@ -45,7 +45,7 @@ func WriteCache(path string, pixels []byte) error {
 		return err
 	}
 	sum := sha256.Sum256(pixels)
-	return whole.Write(path, 0o600, func(w io.Writer) error {
+	return atomicfile.Write(path, 0o600, func(w io.Writer) error {
 		if _, err := w.Write(pixels); err != nil {
 			return err
 		}

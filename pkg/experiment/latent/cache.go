@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"molehill/models/backend"
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 func cachePath(b *backend.Backend, model *network, images gallery) string {
@@ -61,7 +61,7 @@ func writeLatents(path string, latents []float32) error {
 		return err
 	}
 	sum := sha256.Sum256(text)
-	return whole.Write(path, 0o600, whole.Content(append(text, sum[:]...)))
+	return atomicfile.Write(path, 0o600, atomicfile.Content(append(text, sum[:]...)))
 }
 
 // bytesOf appends values to text, little endian.

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"molehill/pkg/whole"
+	"molehill/pkg/atomicfile"
 )
 
 // Sheet is a figure ready to be drawn: a title above, the body, and notes below on a white ground.
@@ -97,7 +97,7 @@ func (s *Sheet) Save(path string) error {
 	}
 	// The SVG canvas of gonum calls its PNGs JPEGs, which strict viewers refuse.
 	text := bytes.ReplaceAll(content.Bytes(), []byte("data:image/jpg;base64,iVBORw"), []byte("data:image/png;base64,iVBORw"))
-	if err := whole.Write(path, 0o644, whole.Content(text)); err != nil {
+	if err := atomicfile.Write(path, 0o644, atomicfile.Content(text)); err != nil {
 		return fmt.Errorf("viz: saving %s: %w", path, err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package train
+package autoencoder
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package whole writes files that are there whole or not at all: a reader, and whoever
+// Package atomicfile writes files that are there whole or not at all: a reader, and whoever
 // comes after a crash or a full disk, finds the old file or the new one.
-package whole
+package atomicfile
 
 import (
 	"bufio"

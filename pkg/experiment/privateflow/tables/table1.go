@@ -1,6 +1,6 @@
-// Package table1 compares private flows, generators and baselines on images at equal
+// Package tables compares private flows, generators and baselines on images at equal
 // ε: Table 1 of 000 and 003 with more methods, and curves of what privacy costs.
-package table1
+package tables
 
 import (
 	"maps"

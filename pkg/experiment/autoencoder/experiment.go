@@ -1,6 +1,6 @@
-// Package train makes the networks that other experiments use as given. It
+// Package autoencoder makes the networks that other experiments use as given. It
 // reads public rows only.
-package train
+package autoencoder
 
 import (
 	"context"
@@ -15,19 +15,19 @@ import (
 	"molehill/pkg/run"
 )
 
-func init() { experiment.Registry.Register(Autoencoder{}) }
+func init() { experiment.Registry.Register(Experiment{}) }
 
-// Autoencoder trains the autoencoders of 003 C.2.
-type Autoencoder struct{}
+// Experiment trains the autoencoders of 003 C.2.
+type Experiment struct{}
 
 // Describe implements plugin.Plugin.
-func (Autoencoder) Describe() plugin.Info {
+func (Experiment) Describe() plugin.Info {
 	return plugin.Info{Name: "autoencoder", Version: "3", Source: "003 C.2; Liutkus et al. 2019; Radford et al. 2016",
 		Summary: "train the autoencoder of an image data set on its public half: the convolutional one, or for celeba the one after DCGAN"}
 }
 
 // Config implements experiment.Experiment.
-func (Autoencoder) Config(preset experiment.Preset) experiment.Config {
+func (Experiment) Config(preset experiment.Preset) experiment.Config {
 	c := &Config{Dataset: "mnist", TrainConfig: autoencoder.DefaultTrainConfig, preset: preset}
 	c.Epochs, c.Batch = 0, 0 // what the data set asks for
 	return c
@@ -42,7 +42,7 @@ func (Autoencoder) Config(preset experiment.Preset) experiment.Config {
 // and the curve "loss". The order of images and the initial weights come from
 // the run's seed. Where images show real people, reconstruction.png does, and is
 // not to be shared.
-func (Autoencoder) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
+func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
 	// What is written into the weights is what they learn from, whenever that is.
 	rows, err := experiment.Digest(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, nil)

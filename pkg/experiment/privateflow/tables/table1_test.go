@@ -1,4 +1,4 @@
-package table1
+package tables
 
 import (
 	"encoding/json"
