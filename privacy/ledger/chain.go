@@ -157,12 +157,12 @@ func (l *Ledger) append(ctx context.Context, decide func(*chain) (Entry, error))
 	case err != nil:
 		return Entry{}, err
 	case body == nil: // it was there
-		return e, nil
+		return e.clone(), nil
 	}
 	if e, err = decode(string(body), e.Hash); err == nil {
 		err = l.chain.take(e)
 	}
-	return e, err
+	return e.clone(), err
 }
 
 // look lets see read everything there is.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -127,6 +128,22 @@ type Entry struct {
 	Epsilon *privacy.Epsilon `json:"epsilon,omitempty"`
 
 	Hash string `json:"-"` // SHA-256, hexadecimal
+}
+
+// clone shares no memory with e: what a caller does to an entry is not to change what the
+// ledger goes by.
+func (e Entry) clone() Entry {
+	e.Budget, e.Epsilon = clone(e.Budget), clone(e.Epsilon)
+	e.Event = slices.Clone(e.Event)
+	return e
+}
+
+func clone[T any](of *T) *T {
+	if of == nil {
+		return nil
+	}
+	copied := *of
+	return &copied
 }
 
 // same returns nil if other is the reservation e over again.

@@ -61,7 +61,7 @@ func (l *Ledger) Status(ctx context.Context, datasets ...string) ([]Status, erro
 }
 
 func (a *account) status(name string) (Status, error) {
-	s := Status{Dataset: name, Budget: a.budget}
+	s := Status{Dataset: name, Budget: clone(a.budget)}
 	var last *Entry
 	for at, e := range a.entries {
 		switch {
@@ -117,7 +117,10 @@ func (l *Ledger) History(ctx context.Context, dataset string) (History, error) {
 	h := History{Dataset: dataset}
 	err := l.look(ctx, func(c *chain) error {
 		a := c.account(dataset)
-		h.Budget, h.Entries = a.budget, slices.Clone(a.entries)
+		h.Budget = clone(a.budget)
+		for _, e := range a.entries {
+			h.Entries = append(h.Entries, e.clone())
+		}
 		return nil
 	})
 	return h, err
