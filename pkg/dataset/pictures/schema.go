@@ -20,7 +20,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"unicode"
@@ -104,7 +103,7 @@ const (
 
 // IsSchema reports whether a file is a schema of images: JSON with the field "images".
 func IsSchema(path string) bool {
-	file, err := os.Open(path)
+	file, err := schema.Open(path)
 	if err != nil {
 		return false
 	}
@@ -118,7 +117,7 @@ func IsSchema(path string) bool {
 
 // ReadSchema reads a schema file.
 func ReadSchema(path string) (*Schema, error) {
-	file, err := os.Open(path)
+	file, err := schema.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("pictures: schema: %w; `molehill schema FOLDER` drafts one", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -27,6 +28,21 @@ func CheckName(name string) error {
 		return fmt.Errorf("name %q: expected lower-case letters, digits, '.', '_' or '-', at most 63, the first a letter or digit", name)
 	}
 	return nil
+}
+
+// Open opens the file of a schema or of data. A pipe is an error: opening it stops the
+// program until somebody writes, and it is read once only.
+func Open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder; expected a file", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file that can be read twice; write what it gives to one first", path)
+	}
+	return os.Open(path)
 }
 
 // Decode reads a schema into a pointer to one. Unknown fields are errors: a misspelt

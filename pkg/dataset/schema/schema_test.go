@@ -1,8 +1,12 @@
 package schema
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 type known struct {
@@ -11,6 +15,31 @@ type known struct {
 	Shape struct {
 		Flat bool `json:"flat"`
 	} `json:"shape,omitzero"`
+}
+
+// What cannot be read twice is refused, and stops nobody.
+func TestPipesAreRefused(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip("no pipes here: ", err)
+	}
+	for path, want := range map[string]string{
+		pipe:                "read twice; write what it gives to one first",
+		filepath.Dir(pipe):  "is a folder",
+		os.DevNull:          "read twice",
+		pipe + " of nobody": "no such file",
+	} {
+		done := make(chan error, 1)
+		go func() { _, err := Open(path); done <- err }()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want it to say %q", path, err, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s stops the program", path)
+		}
+	}
 }
 
 func TestASchemaIsReadAsItIsWritten(t *testing.T) {

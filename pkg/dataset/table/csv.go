@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+
+	"molehill/pkg/dataset/schema"
 )
 
 // maxRecord is the most that one row of CSV may have, in bytes: a quote that is
@@ -27,7 +28,7 @@ type csvSource struct {
 }
 
 func openCSV(path, separator string) (Source, error) {
-	file, err := os.Open(path)
+	file, err := schema.Open(path)
 	if err != nil {
 		return nil, err
 	}

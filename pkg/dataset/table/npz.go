@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"molehill/pkg/dataset/schema"
 	"molehill/pkg/npy"
 )
 
@@ -24,8 +26,13 @@ type npzSource struct {
 	columns  []npzColumn
 	rows, at int
 	row      []string
+	size     uint64 // of the archive, in bytes
 	unpacked uint64 // bytes
 }
+
+// tightest is how many bytes deflate makes of one at most (the page of zlib's technical
+// details): an archive that says more is damaged, and what it says is not believed.
+const tightest = 1032
 
 // npzColumn is a column of an array.
 type npzColumn struct {
@@ -46,16 +53,29 @@ func (c npzColumn) at(row int) string {
 }
 
 func openNPZ(path string) (Source, error) {
-	archive, err := zip.OpenReader(path)
+	file, err := schema.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readNPZ(file)
+	return s, errors.Join(err, file.Close())
+}
+
+func readNPZ(file *os.File) (*npzSource, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	archive, err := zip.NewReader(file, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("expected a whole .npz archive: %w", err)
 	}
-	s, err := newNPZ(&archive.Reader)
-	return s, errors.Join(err, archive.Close())
+	return newNPZ(archive, info.Size())
 }
 
-func newNPZ(archive *zip.Reader) (*npzSource, error) {
-	s := &npzSource{}
+// newNPZ reads the arrays of an archive of so many bytes.
+func newNPZ(archive *zip.Reader, size int64) (*npzSource, error) {
+	s := &npzSource{size: uint64(size)}
 	for _, file := range archive.File {
 		name, ok := strings.CutSuffix(file.Name, ".npy")
 		if !ok {
@@ -75,6 +95,9 @@ func newNPZ(archive *zip.Reader) (*npzSource, error) {
 func (s *npzSource) add(name string, file *zip.File) error {
 	if file.UncompressedSize64 > maxNPZ-s.unpacked {
 		return fmt.Errorf("with it the archive unpacks to more than %d bytes; give fewer rows or columns, numbers of fewer bytes, or a Parquet or CSV file, which are read row by row", maxNPZ)
+	}
+	if packed := min(file.CompressedSize64, s.size); file.UncompressedSize64 > tightest*packed {
+		return fmt.Errorf("it is damaged: %d bytes cannot unpack to %d; write the archive again", packed, file.UncompressedSize64)
 	}
 	s.unpacked += file.UncompressedSize64
 	from, err := file.Open()

@@ -3,8 +3,11 @@ package table
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,6 +71,27 @@ func TestSmallArchivesOfMuch(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d rows of %v: %v; expected %q", c.rows, c.names, err, c.want)
 		}
+	}
+}
+
+// What a damaged archive says of its arrays is not made room for.
+func TestSizesThatCannotBeAreNotBelieved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.npz")
+	archive := packed(t, zip.Deflate, bytes.Repeat([]byte{1}, 1000), "a")
+	at := bytes.LastIndex(archive, []byte("PK\x01\x02")) // the directory's entry, which has the size from byte 24 on
+	binary.LittleEndian.PutUint32(archive[at+24:], math.MaxUint32-1)
+	if err := os.WriteFile(path, archive, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Open(path, "")
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "it is damaged") {
+		t.Error(err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 10<<20 {
+		t.Errorf("%d bytes were made room for", took)
 	}
 }
 

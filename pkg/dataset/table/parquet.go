@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"molehill/pkg/dataset/schema"
+
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -28,7 +30,7 @@ type parquetSource struct {
 }
 
 func openParquet(path string) (s Source, err error) {
-	file, err := os.Open(path)
+	file, err := schema.Open(path)
 	if err != nil {
 		return nil, err
 	}

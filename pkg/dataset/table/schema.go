@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -97,7 +96,7 @@ const (
 
 // ReadSchema reads a schema file.
 func ReadSchema(path string) (*Schema, error) {
-	file, err := os.Open(path)
+	file, err := schema.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("table: schema: %w; `molehill schema DATA` drafts one", err)
 	}

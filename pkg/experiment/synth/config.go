@@ -15,9 +15,9 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
+	"molehill/pkg/dataset/schema"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth/training"
@@ -144,7 +144,7 @@ func (c *Config) inputs() (string, error) {
 }
 
 func fileSum(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := schema.Open(path)
 	if err != nil {
 		return nil, err
 	}
