@@ -78,6 +78,9 @@ func TestAgreementOfKnownLabels(t *testing.T) {
 	if v := Agreement([]int{0, 1}, []int{1, 0}); v.Value != 0 || v.StandardError != 0 {
 		t.Errorf("none of two agree by %+v", v)
 	}
+	if a, b := Agreement([]int{1, 2}, []int{1}), Agreement([]int{1}, []int{1, 2}); !math.IsNaN(a.Value) || !math.IsNaN(b.Value) {
+		t.Errorf("of two labels and one they are %v and %v", a, b)
+	}
 	if v := Agreement(nil, nil); !math.IsNaN(v.Value) {
 		t.Errorf("no labels agree by %+v", v)
 	}

@@ -33,13 +33,23 @@ func Count(dim, l int) float64 {
 }
 
 // Size returns the number of harmonics of degrees 1 to degree on the sphere of R^dim, or
-// the largest int32 where there are more.
+// the largest int32 where there are more: all polynomials of that degree on the sphere,
+// C(dim+degree−1, degree) + C(dim+degree−2, degree−1), but for the constant. It is 0 for dim
+// < 2 or degree < 1.
 func Size(dim, degree int) int {
-	var size float64
-	for l := 1; l <= degree; l++ {
-		size += Count(dim, l)
+	if dim < 2 || degree < 1 {
+		return 0
 	}
-	return int(min(size, math.MaxInt32))
+	// C(n+k, k) = C(n+k, n), which is large before the smaller of the two is.
+	choose := func(n, k int) float64 {
+		n, k = max(n, k), min(n, k)
+		b := 1.
+		for i := 1; i <= k && b < math.MaxInt32; i++ {
+			b = b * (float64(n) + float64(i)) / float64(i) // a whole number each time
+		}
+		return b
+	}
+	return int(min(choose(dim-1, degree)+choose(dim-1, degree-1)-1, math.MaxInt32))
 }
 
 func binomial(n, k int) float64 {

@@ -126,3 +126,22 @@ func TestDegree(t *testing.T) {
 		}
 	}
 }
+
+// Size is what Count adds up to, and ends for whatever is asked.
+func TestSizeIsTheSumOfCounts(t *testing.T) {
+	for dim := 2; dim < 60; dim++ {
+		sum := 0.
+		for degree := 1; degree < 40; degree++ {
+			sum += Count(dim, degree)
+			near(t, "size", float64(Size(dim, degree)), min(sum, math.MaxInt32), 0)
+		}
+	}
+	for _, c := range []struct{ dim, degree, want int }{
+		{2, math.MaxInt, math.MaxInt32}, {math.MaxInt, math.MaxInt, math.MaxInt32}, {math.MaxInt, 1, math.MaxInt32},
+		{1, 3, 0}, {-1, math.MaxInt, 0}, {0, 0, 0}, {8, 0, 0}, {8, -3, 0}, {8, math.MinInt, 0},
+	} {
+		if got := Size(c.dim, c.degree); got != c.want {
+			t.Errorf("Size(%d, %d) = %d, want %d", c.dim, c.degree, got, c.want)
+		}
+	}
+}

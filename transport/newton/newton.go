@@ -65,7 +65,7 @@ func (p Problem) Solve(tolerance float64) (*Solution, error) {
 	if !(tolerance > 0) {
 		return nil, errors.New("newton: no tolerance of the marginals; give one, such as 1e-6")
 	}
-	if p.M > p.N { // the Hessian is of the columns
+	if p.M > max(0, p.N) { // the Hessian is of the columns
 		return p.turned(tolerance)
 	}
 	exact, err := assign.Transport(p.Cost, p.N, p.M, p.A, p.B)
@@ -91,8 +91,8 @@ func (p Problem) Solve(tolerance float64) (*Solution, error) {
 
 // turned solves the problem with rows for columns.
 func (p Problem) turned(tolerance float64) (*Solution, error) {
-	if len(p.Cost) != p.N*p.M {
-		return nil, fmt.Errorf("newton: %d costs between %d and %d points; it takes [n, m]", len(p.Cost), p.N, p.M)
+	if p.N < 1 || len(p.Cost)%p.M != 0 || len(p.Cost)/p.M != p.N { // here M > N; their product may be too large
+		return nil, fmt.Errorf("newton: %d costs between %d and %d points; it takes [n, m], of at least one point each", len(p.Cost), p.N, p.M)
 	}
 	other := Problem{Cost: make([]float64, 0, len(p.Cost)), N: p.M, M: p.N, A: p.B, B: p.A, Epsilon: p.Epsilon}
 	for j := range p.M {

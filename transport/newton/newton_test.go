@@ -229,10 +229,13 @@ func TestOneBesideMany(t *testing.T) {
 
 func TestBadProblems(t *testing.T) {
 	for want, p := range map[string]Problem{
-		"ε = 0":               {Cost: []float64{1}, N: 1, M: 1},
-		"costs are finite":    {Cost: []float64{math.NaN()}, N: 1, M: 1, Epsilon: 1},
-		"2 costs for 1 rows":  {Cost: []float64{1, 2}, N: 1, M: 1, Epsilon: 1},
-		"weights are finite ": {Cost: []float64{1}, N: 1, M: 1, A: []float64{-1}, Epsilon: 1},
+		"ε = 0":              {Cost: []float64{1}, N: 1, M: 1},
+		"costs are finite":   {Cost: []float64{math.NaN()}, N: 1, M: 1, Epsilon: 1},
+		"2 costs for 1 rows": {Cost: []float64{1, 2}, N: 1, M: 1, Epsilon: 1},
+		"between 0 and 9223372036854775807 points":                    {N: 0, M: math.MaxInt, Epsilon: 1},
+		"2 costs between 1 and 3 points":                              {Cost: []float64{1, 2}, N: 1, M: 3, Epsilon: 1},
+		"4 costs between 4611686018427387905 and 9223372036854775807": {Cost: make([]float64, 4), N: math.MaxInt/2 + 2, M: math.MaxInt, Epsilon: 1},
+		"weights are finite ":                                         {Cost: []float64{1}, N: 1, M: 1, A: []float64{-1}, Epsilon: 1},
 	} {
 		if _, err := p.Solve(1e-6); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want it to say %q", err, want)

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"molehill/pkg/dataset"
@@ -78,10 +79,14 @@ func Accuracy(m Model, test *dataset.Dataset) (metric.Value, error) {
 }
 
 // Majority is the accuracy on test of always saying the most frequent label of train:
-// what a model has to exceed to have learned anything.
+// what a model has to exceed to have learned anything. Where a label of train is none of
+// its classes it is NaN.
 func Majority(train, test *dataset.Dataset) float64 {
 	counts, best := make([]int, len(train.Classes)), 0
 	for _, label := range train.Labels {
+		if label < 0 || label >= len(counts) {
+			return math.NaN()
+		}
 		if counts[label]++; counts[label] > counts[best] {
 			best = label
 		}

@@ -137,6 +137,12 @@ func TestMajority(t *testing.T) {
 	if got := Majority(train, &dataset.Dataset{Classes: classes}); got != 0 {
 		t.Error("without a row to test on:", got)
 	}
+	for _, label := range []int{-7, 3} {
+		train.Labels[1] = label
+		if got := Majority(train, test); !math.IsNaN(got) {
+			t.Errorf("label %d of three classes: %v", label, got)
+		}
+	}
 }
 
 // guess is a classifier of somebody's own.
