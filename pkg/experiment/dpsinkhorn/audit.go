@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
+	"molehill/privacy/sampling"
 )
 
 // AuditedSteps is how many steps of a training an audit plays, at most: a gradient of
@@ -84,7 +84,11 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 
 // promised is the plan of a statement, of the steps that are audited.
 func (c *Config) promised(statement privacy.Statement) (plan privacy.Plan, rate float64, err error) {
-	if !strings.HasPrefix(statement.Sampler, "Poisson") {
+	drawn, err := audit.Sampling(statement)
+	if err != nil {
+		return plan, 0, err
+	}
+	if drawn.Kind != sampling.KindPoisson {
 		return plan, 0, fmt.Errorf("its statement says %q of samples; only trainings on Poisson batches offer their mechanism to audits, and what follows one release does at the experiment that made it", statement.Sampler)
 	}
 	s, err := c.sensitivity()

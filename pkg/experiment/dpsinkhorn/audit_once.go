@@ -24,9 +24,11 @@ type domain struct {
 // domainOf tells the domain by a run's pictures, its settings and its statement.
 func domainOf(r *run.Run, c *Config, statement privacy.Statement) (of domain, err error) {
 	of.public = noise.Seeded(r.Spec.Seed)
-	if of.records, err = audit.Records(statement); err != nil {
+	drawn, err := audit.Sampling(statement)
+	if err != nil {
 		return of, err
 	}
+	of.records = drawn.Records
 	images, pixels, err := r.Table("samples.npy")
 	if err != nil {
 		return of, err

@@ -29,7 +29,7 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 	if !ok {
 		return audit.Game{}, fmt.Errorf("the estimator %s does not offer its mechanism to audits", e.Describe().Name)
 	}
-	n, err := audit.Records(statement)
+	drawn, err := audit.Sampling(statement)
 	if err != nil {
 		return audit.Game{}, err
 	}
@@ -37,7 +37,7 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 	if err != nil {
 		return audit.Game{}, err
 	}
-	c, public := config.(*Config), noise.Seeded(r.Spec.Seed)
+	c, n, public := config.(*Config), drawn.Records, noise.Seeded(r.Spec.Seed)
 	plan, _, err := e.Plan(c, n, dim, public)
 	if err != nil {
 		return audit.Game{}, err

@@ -31,10 +31,11 @@ func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.S
 	if c.Method == Sinkhorn {
 		return newBySinkhorn(c, schema.Names(), dim).Game(statement)
 	}
-	n, err := synth.RecordsOf(statement)
+	drawn, err := audit.Sampling(statement)
 	if err != nil {
 		return audit.Game{}, err
 	}
+	n := drawn.Records
 	what, err := c.sketch(n, dim, len(schema.Names()))
 	if err != nil {
 		return audit.Game{}, err
