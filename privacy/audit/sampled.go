@@ -15,6 +15,9 @@ const (
 	Executions = 2000
 )
 
+// OnceExecutions is how often an audit plays a plan of a single release of all records (Once).
+const OnceExecutions = 4000
+
 // Sampled returns the neighbours of a plan whose releases look at samples: each sees the
 // record that the worlds differ in, the first, where the plan's own sampler draws it,
 // with probability rate. There is a pair of worlds for each step, and the last is that of all
@@ -78,17 +81,4 @@ func Sampling(statement privacy.Statement) (sampling.Scheme, error) {
 		return s, fmt.Errorf("its statement says %q of samples in words alone, and audits read values; audit it with the version that made it", statement.Sampler)
 	}
 	return s, nil
-}
-
-// NotTested is what an audit that plays some of so many steps of a training does not look
-// at.
-func NotTested(played, steps int) []string {
-	not := []string{
-		"the records themselves, and the run's own noise, whose key is erased",
-		"timing, memory, and what else a machine gives away",
-	}
-	if played < steps {
-		not = append(not, fmt.Sprintf("%d of its %d steps", steps-played, steps))
-	}
-	return not
 }

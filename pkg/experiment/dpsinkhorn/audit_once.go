@@ -88,7 +88,7 @@ func againstEmbedding(c *Config, of domain, statement privacy.Statement) (audit.
 	if err != nil {
 		return audit.Game{}, err
 	}
-	return neighbours.Game(privateflow.AuditedReleases,
+	return neighbours.Game(audit.OnceExecutions,
 		"a record that is as all others are and of their class, or of another, seen through the release of all classes' mean embeddings and shares; the attacker knows the frequencies and all other records",
 		append([]string{"what a generator learns from the release"}, audit.NotTested(1, 1)...)...), nil
 }

@@ -17,11 +17,8 @@ func apart(e Estimator, c *Config, plan privacy.Plan, public noise.Source, world
 		_, err := e.Guide(c, worlds[world], release, public)
 		return err
 	})
-	return neighbours.Game(AuditedReleases, tested, notTested...), err
+	return neighbours.Game(audit.OnceExecutions, tested, notTested...), err
 }
-
-// AuditedReleases is how often an audit plays a single release.
-const AuditedReleases = 4000
 
 // atAngle are two worlds of n records that stand at one point of the sphere, and
 // one that does so too, or stands elsewhere at the given inner product to them.
