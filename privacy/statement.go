@@ -102,7 +102,7 @@ type Statement struct {
 
 // Statement accounts for the plan at its budget's δ. Published claims about the
 // same noise are set beside the proved ones; notCovered lists what the promise
-// leaves out.
+// does not cover.
 func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...string) (Statement, error) {
 	if p.NoiseStd > 0 {
 		if err := p.check(); err != nil {
