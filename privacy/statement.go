@@ -10,6 +10,7 @@ import (
 
 	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // Epsilon is an ε that prints and marshals at +Inf: "∞" for people, "inf" in
@@ -83,24 +84,25 @@ type Claim struct {
 
 // Statement is what a run may say about its privacy.
 type Statement struct {
-	Relation        string      `json:"relation"`
-	Mechanism       string      `json:"mechanism"`
-	NoiseMultiplier float64     `json:"noise_multiplier"` // noise in units of the proved sensitivity
-	NoiseStd        float64     `json:"noise_std"`
-	Sensitivity     Sensitivity `json:"sensitivity"`
-	Sampler         string      `json:"sampler"`
-	Steps           int         `json:"steps"`
-	Delta           float64     `json:"delta"`
-	Asked           Epsilon     `json:"asked,omitempty"` // ε that was asked for, where more is proved than that
-	Claims          []Claim     `json:"claims"`          // sound ones first
-	Randomness      string      `json:"randomness"`
-	Research        bool        `json:"research"` // the noise can be recomputed from a seed: no promise to anybody
-	NotCovered      []string    `json:"not_covered"`
+	Relation        string          `json:"relation"`
+	Mechanism       string          `json:"mechanism"`
+	NoiseMultiplier float64         `json:"noise_multiplier"` // noise in units of the proved sensitivity
+	NoiseStd        float64         `json:"noise_std"`
+	Sensitivity     Sensitivity     `json:"sensitivity"`
+	Sampler         string          `json:"sampler"`           // in words, for people
+	Sampling        sampling.Scheme `json:"sampling,omitzero"` // the same as values, which audits read; none in statements of earlier versions
+	Steps           int             `json:"steps"`
+	Delta           float64         `json:"delta"`
+	Asked           Epsilon         `json:"asked,omitempty"` // ε that was asked for, where more is proved than that
+	Claims          []Claim         `json:"claims"`          // sound ones first
+	Randomness      string          `json:"randomness"`
+	Research        bool            `json:"research"` // the noise can be recomputed from a seed: no promise to anybody
+	NotCovered      []string        `json:"not_covered"`
 }
 
 // Statement accounts for the plan at its budget's δ. Published claims about the
 // same noise are set beside the proved ones; notCovered lists what the promise
-// leaves out.
+// does not cover.
 func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...string) (Statement, error) {
 	if p.NoiseStd > 0 {
 		if err := p.check(); err != nil {
@@ -113,6 +115,7 @@ func (p Plan) Statement(secret noise.Source, published []Claim, notCovered ...st
 		NoiseStd:    p.NoiseStd,
 		Sensitivity: p.Sensitivity,
 		Sampler:     fmt.Sprintf("%v of %d records", p.sampler(), p.Records),
+		Sampling:    sampling.Describe(p.sampler(), p.Records),
 		Steps:       p.Steps,
 		Delta:       p.Budget.Delta,
 		Randomness:  secret.Describe() + "; values and noise rounded to a public grid of " + p.fineness(),

@@ -174,11 +174,15 @@ func TestSamplesOfCategories(t *testing.T) {
 		if err != nil || s.Relation != "k-end" {
 			t.Fatal(s, err)
 		}
-		values := []float64{0}
-		if err := p.Releaser(noise.Seeded(1)).Release(values, p.Sensitivity, 0); err != nil {
+		values, err := json.Marshal(s.Sampling)
+		if err != nil || string(values) != `{"kind":"stratified","records":4,"strata":[{"taken":1,"of":2},{"taken":1,"of":2}]}` {
+			t.Errorf("as values: %s, %v", values, err)
+		}
+		released := []float64{0}
+		if err := p.Releaser(noise.Seeded(1)).Release(released, p.Sensitivity, 0); err != nil {
 			t.Fatal(err)
 		}
-		said[i], noisy[i] = s.String(), fmt.Sprint(values)
+		said[i], noisy[i] = s.String(), fmt.Sprint(released)
 	}
 	if said[0] != said[1] || noisy[0] == noisy[1] {
 		t.Errorf("two divisions of four records:\n%s%s\nnoise %s and %s; want one statement, and two noises", said[0], said[1], noisy[0], noisy[1])

@@ -91,6 +91,21 @@ func (p Points) Check() error {
 	return nil
 }
 
+// WithOutlier returns n points of the unit sphere of R^dim, [n, dim], that stand at the
+// first basis vector, all but the first of them: that has the inner product cos with the
+// others, from −1 to 1, in the plane of the first two coordinates. Audits make neighbours
+// of them.
+func WithOutlier(n, dim int, cos float64) Points {
+	p := NewPoints(n, dim)
+	for i := range n {
+		p.Row(i)[0] = 1
+	}
+	if n > 0 {
+		copy(p.Row(0), []float32{float32(cos), float32(math.Sqrt(max(0, 1-cos*cos)))})
+	}
+	return p
+}
+
 // OnSphere scales every point to unit norm in place, which bounds the distance
 // of any two by 2. A row that has no direction (zero, NaN or infinite) becomes
 // the first basis vector: a defined, bounded value that does not depend on

@@ -191,6 +191,28 @@ func TestOnSphereBoundsEveryRow(t *testing.T) {
 	}
 }
 
+// All stand at one point but the first, on the sphere like them and at the angle asked for.
+func TestAnOutlierStandsAtItsAngle(t *testing.T) {
+	for _, cos := range []float64{-1, -0.5, 0, 0.3, 1} {
+		p := WithOutlier(3, 4, cos)
+		if p.Len() != 3 || p.Dim != 4 {
+			t.Fatalf("%d points of dimension %d", p.Len(), p.Dim)
+		}
+		for i, want := range []float64{cos, 1, 1} { // inner products with the last
+			var norm, inner float64
+			for c, v := range p.Row(i) {
+				norm, inner = math.Hypot(norm, float64(v)), inner+float64(v)*float64(p.Row(2)[c])
+			}
+			if !(math.Abs(norm-1) < 1e-7 && math.Abs(inner-want) < 1e-7) {
+				t.Errorf("cos %v: point %d has norm %v and inner product %v, want 1 and %v", cos, i, norm, inner, want)
+			}
+		}
+	}
+	if none, line := WithOutlier(0, 4, 0.5), WithOutlier(2, 1, -1); none.Len() != 0 || line.Data[0] != -1 || line.Data[1] != 1 {
+		t.Errorf("of nobody %v, on the line %v", none, line)
+	}
+}
+
 func TestWithinBoundsEveryRow(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	p := Points{Dim: 2, Data: []float32{0.3, 0.4, 3, 4, nan, 1, inf, 0, 3e38, 3e38, 0, 0}}

@@ -131,12 +131,16 @@ func TestAuditRefusesOtherStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	draws := func(words string, values sampling.Scheme) func(*privacy.Statement) {
+		return func(s *privacy.Statement) { s.Sampler, s.Sampling = words, values }
+	}
 	training := trainings[2].training
 	for want, change := range map[string]func(*privacy.Statement){
 		"has the sensitivity":  func(s *privacy.Statement) { s.Sensitivity.Value *= 2 },
-		`"all 100 records"`:    func(s *privacy.Statement) { s.Sampler = "all 100 records" },
-		`"FixedSize(5) of 26 `: func(s *privacy.Statement) { s.Sampler = "FixedSize(5) of 26 records" }, // one category, of two
-		`"Stratified(9 of 8, `: func(s *privacy.Statement) { s.Sampler = "Stratified(9 of 8, 9 of 8; categories 0) of 16 records" },
+		`"all 100 records"`:    draws("all 100 records", sampling.Describe(sampling.All{}, 100)),
+		`"FixedSize(5) of 26 `: draws("FixedSize(5) of 26 records", sampling.Describe(sampling.FixedSize{Size: 5}, 26)), // one category, of two
+		`"Stratified(9 of 8, `: draws("Stratified(9 of 8, 9 of 8) of 16 records", sampling.Scheme{Kind: sampling.KindStratified, Records: 16, Strata: []sampling.Stratum{{Taken: 9, Of: 8}, {Taken: 9, Of: 8}}}),
+		"in words alone":       draws("Stratified(8 of 16, 5 of 10) of 26 records", sampling.Scheme{}), // an earlier version's
 	} {
 		s := statement(t, &training, []int{8, 5}, 2, 8)
 		change(&s)

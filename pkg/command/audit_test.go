@@ -15,6 +15,7 @@ import (
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // finished makes a run of 2,000 records that left what an audit reads: its
@@ -72,7 +73,7 @@ func TestAuditOfARun(t *testing.T) {
 		"dpswflow-r":  {"dataset": "glyphs", "steps": "10"},
 		"sketch-flow": {"dataset": "glyphs", "directions": "72", "per_step": "72"},
 	} {
-		id := finished(t, experiment.Request{Experiment: name, Settings: settings}, asItIs)
+		id := finished(t, experiment.Request{Experiment: name, Settings: settings}, func(s *privacy.Statement) { s.Sampler = "a few of many" }) // words, which no audit reads
 		var answer runs.Audited
 		if err := json.Unmarshal([]byte(mustMolehill(t, "audit", id, "--json", "--confidence", "0.9999")), &answer); err != nil {
 			t.Fatal(err)
@@ -160,7 +161,9 @@ func TestAuditRefusesKindly(t *testing.T) {
 	good.Seed = 7
 	other := finished(t, good, func(s *privacy.Statement) { s.NoiseStd *= 2 })
 	good.Seed = 8
-	vague := finished(t, good, func(s *privacy.Statement) { s.Sampler = "some" })
+	earlier := finished(t, good, func(s *privacy.Statement) { s.Sampling = sampling.Scheme{} })
+	good.Seed = 10
+	sampled := finished(t, good, func(s *privacy.Statement) { s.Sampling = sampling.Describe(sampling.FixedSize{Size: 5}, 2000) })
 	good.Seed = 9
 	spec, err := good.Spec()
 	if err != nil {
@@ -180,7 +183,8 @@ func TestAuditRefusesKindly(t *testing.T) {
 		{"is not private (ε = ∞)", []string{open}},
 		{"made no release of private records", []string{toy}},
 		{"another plan", []string{other}},
-		{"not how many records", []string{vague}},
+		{`says "All of 2000 records" of samples in words alone, and audits read values; audit it with the version that made it`, []string{earlier}},
+		{"another plan", []string{sampled}},
 		{"--seeds 0: expected at least 1", []string{id, "--seeds", "0"}},
 		{"--canaries -3", []string{id, "--canaries", "-3"}},
 		{"takes 1 to 1 in an execution", []string{id, "--canaries", "5"}},

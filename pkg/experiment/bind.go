@@ -6,6 +6,7 @@ import (
 
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/sampling"
 )
 
 // Bind ties a run's noise to its settings, to what it promises, and to the records
@@ -17,6 +18,7 @@ func Bind(r *run.Run, statement privacy.Statement, rows []float32, labels []int)
 		return err
 	}
 	statement.Asked, statement.NotCovered = 0, nil // which are said beside what is promised, in words that may change
+	statement.Sampling = sampling.Scheme{}         // the same as Sampler, which is bound to
 	plan, err := json.Marshal(statement)
 	if err != nil {
 		return err

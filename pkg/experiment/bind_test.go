@@ -6,6 +6,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/sampling"
 )
 
 // A run goes on if only the words have changed of what its promise leaves out, and the ε
@@ -33,6 +34,7 @@ func TestARunIsBoundToItsPromiseAndRecords(t *testing.T) {
 	}
 	other, louder := promise, promise
 	other.NotCovered, other.Asked = []string{"how long it takes"}, 2
+	other.Sampling = sampling.Describe(sampling.All{}, 2) // which says as values what is said in words
 	louder.NoiseStd = 2
 	if err := bind(promise, rows, labels); err != nil {
 		t.Fatal(err)

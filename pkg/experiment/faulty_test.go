@@ -152,7 +152,7 @@ func TestPromise(t *testing.T) {
 	}
 	r := acquired(t, nil)
 	promise := func(plan privacy.Plan, rows ...float32) (experiment.Paid, error) {
-		return experiment.Promise{Data: "pebbles", Plan: plan, Rows: rows, LeftOut: experiment.LeftOut("pebbles", "the weather", experiment.RecordsLeftOut(3))}.Make(t.Context(), r)
+		return experiment.Promise{Data: "pebbles", Plan: plan, Rows: rows, NotCovered: experiment.NotCovered("pebbles", "the weather", experiment.RecordsNotCovered(3))}.Make(t.Context(), r)
 	}
 	paid, err := promise(plan, 1, 2, 3)
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 // Promise is what a run promises about private records: a calibrated plan, what its noise
 // is tied to, and what the statement says beside it.
 type Promise struct {
-	Data      string // what the ledger calls the data set; "" for points made for the run, which nobody pays for
-	Plan      privacy.Plan
-	Rows      []float32       // the records,
-	Labels    []int           // and what else they have (Bind)
-	Published []privacy.Claim // claims of others about the same noise
-	LeftOut   []string        // all that the promise leaves out; nil for LeftOut and RecordsLeftOut
+	Data       string // what the ledger calls the data set; "" for points made for the run, which nobody pays for
+	Plan       privacy.Plan
+	Rows       []float32       // the records,
+	Labels     []int           // and what else they have (Bind)
+	Published  []privacy.Claim // claims of others about the same noise
+	NotCovered []string        // all that the promise does not cover; nil for NotCovered and RecordsNotCovered
 
 	Further []accountant.Event       // what the run releases beside the plan
 	Amend   func(*privacy.Statement) // adds what that proves; nil for nothing
@@ -59,10 +59,10 @@ func (p Promise) Later(ctx context.Context, r *run.Run) (pay func() (Paid, error
 		return nil, err
 	}
 	secret := noise.Keyed(key, r.Spec.Research)
-	if p.LeftOut == nil {
-		p.LeftOut = LeftOut(p.Data, RecordsLeftOut(p.Plan.Records))
+	if p.NotCovered == nil {
+		p.NotCovered = NotCovered(p.Data, RecordsNotCovered(p.Plan.Records))
 	}
-	statement, err := p.Plan.Statement(secret, p.Published, p.LeftOut...)
+	statement, err := p.Plan.Statement(secret, p.Published, p.NotCovered...)
 	if err != nil {
 		return nil, err
 	}
@@ -120,39 +120,39 @@ func only(r *run.Run, plan [32]byte) error {
 	return err
 }
 
-// RecordsLeftOut is the line of a promise about how many records there are.
-func RecordsLeftOut(n int) string {
+// RecordsNotCovered is the line of a promise about how many records there are.
+func RecordsNotCovered(n int) string {
 	return fmt.Sprintf("the number of private records, %d, which is public", n)
 }
 
-// ClassesLeftOut is the line of a promise about records with labels: how many classes
+// ClassesNotCovered is the line of a promise about records with labels: how many classes
 // there are is public, and of which one a record is is not.
-func ClassesLeftOut(classes int) string {
+func ClassesNotCovered(classes int) string {
 	return fmt.Sprintf("the number of classes, %d, and their names, which are public; which class a record is of is protected like the rest of it", classes)
 }
 
-// HalfLeftOut is the line of a promise about all images of a data set whose public half
+// HalfNotCovered is the line of a promise about all images of a data set whose public half
 // may have trained an autoencoder: beside that network the half is not protected.
-func HalfLeftOut(name string) string {
+func HalfNotCovered(name string) string {
 	return fmt.Sprintf("what an autoencoder of %s tells, the one that ships or any that is trained on it: it learns from one half of these images without noise, as public ones, and no ledger counts that", name)
 }
 
-// TimeLeftOut is the line of a promise about the clock. Where a training looks at its
+// TimeNotCovered is the line of a promise about the clock. Where a training looks at its
 // records in each step, the speed that it tells of on the way does, too.
-const TimeLeftOut = "how long it took, in all and step by step: times are recorded beside the run, and may depend on the records"
+const TimeNotCovered = "how long it took, in all and step by step: times are recorded beside the run, and may depend on the records"
 
-// SettingsLeftOut is the line of a promise about how its settings came about: presets were
+// SettingsNotCovered is the line of a promise about how its settings came about: presets were
 // tried on the data sets of lessons and papers, private rows included.
-const SettingsLeftOut = "the choice of settings: presets were chosen by runs on the data sets that Molehill knows (MNIST, Fashion-MNIST, CelebA, Adult), and no run pays for a choice that earlier runs on its records have led to"
+const SettingsNotCovered = "the choice of settings: presets were chosen by runs on the data sets that Molehill knows (MNIST, Fashion-MNIST, CelebA, Adult), and no run pays for a choice that earlier runs on its records have led to"
 
-// LeftOut is what a promise about a data set's private records leaves out: these lines,
-// and what every promise leaves out.
-func LeftOut(name string, lines ...string) []string {
+// NotCovered is what a promise about a data set's private records does not
+// cover: these lines, and what no promise covers.
+func NotCovered(name string, lines ...string) []string {
 	all := slices.Clone(lines)
 	if source, err := dataset.Registry.Lookup(name); err == nil && source.Public() {
 		all = slices.Insert(all, 0, fmt.Sprintf("nothing of %s needs protection: it is public by construction, and no ledger counts runs on it", name))
 	} else {
 		all = append(all, fmt.Sprintf("other runs on the same records: `molehill budget status %s` tells what all of them cost together", name))
 	}
-	return append(all, TimeLeftOut, SettingsLeftOut)
+	return append(all, TimeNotCovered, SettingsNotCovered)
 }

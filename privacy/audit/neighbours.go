@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"molehill/privacy"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // Neighbours are two worlds of records that differ in the first of them, seen
@@ -88,19 +90,23 @@ func Once(plan privacy.Plan, mechanism func(world int, release *privacy.Releaser
 // Same returns an error unless the plan that was made anew of a run's settings is the one
 // that its statement tells of.
 func Same(plan privacy.Plan, statement privacy.Statement) error {
+	if _, err := Sampling(statement); err != nil {
+		return err
+	}
 	again, err := plan.Statement(noise.Seeded(0), nil)
 	if err != nil {
 		return err
 	}
 	type promise struct {
-		Relation, Sampler         string
+		Relation                  string
+		Sampling                  sampling.Scheme
 		Steps                     int
 		Noise, Sensitivity, Delta float64
 	}
 	of := func(s privacy.Statement) promise {
-		return promise{s.Relation, s.Sampler, s.Steps, s.NoiseStd, s.Sensitivity.Value, s.Delta}
+		return promise{s.Relation, s.Sampling, s.Steps, s.NoiseStd, s.Sensitivity.Value, s.Delta}
 	}
-	if made, found := of(again), of(statement); made != found {
+	if made, found := of(again), of(statement); !reflect.DeepEqual(made, found) {
 		return fmt.Errorf("this program would make another plan of its settings, %+v, than the run's, %+v; audit it with the version that made it", made, found)
 	}
 	return nil

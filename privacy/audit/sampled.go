@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"molehill/privacy"
 	"molehill/privacy/sampling"
@@ -15,6 +14,9 @@ const (
 	Steps      = 100 // at most
 	Executions = 2000
 )
+
+// OnceExecutions is how often an audit plays a plan of a single release of all records (Once).
+const OnceExecutions = 4000
 
 // Sampled returns the neighbours of a plan whose releases look at samples: each sees the
 // record that the worlds differ in, the first, where the plan's own sampler draws it,
@@ -55,57 +57,28 @@ func Stated(statement privacy.Statement, settings privacy.Sensitivity, steps, ca
 	}
 	plan = privacy.Plan{Sensitivity: settings, Steps: min(steps, statement.Steps), NoiseStd: statement.NoiseStd,
 		Budget: privacy.Budget{Epsilon: float64(statement.Epsilon()), Delta: statement.Delta}}
-	if _, err := fmt.Sscanf(statement.Sampler, "Poisson(%g) of %d records", &rate, &plan.Records); err == nil {
-		plan.Sampler = sampling.Poisson{Rate: rate}
-		return plan, rate, nil
+	s, err := Sampling(statement)
+	if err != nil {
+		return plan, 0, err
 	}
-	taken, sizes, err := drawn(statement.Sampler)
-	if err != nil || category < 0 || category >= len(sizes) || taken[category] < 1 || taken[category] > sizes[category] {
+	if s.Kind == sampling.KindPoisson {
+		plan.Records, plan.Sampler = s.Records, sampling.Poisson{Rate: s.Rate}
+		return plan, s.Rate, nil
+	}
+	if category < 0 || category >= len(s.Strata) || s.Strata[category].Taken < 1 || s.Strata[category].Taken > s.Strata[category].Of {
 		return plan, 0, fmt.Errorf("its statement says %q of samples, which is not what its settings draw; audit it with the version that made it", statement.Sampler)
 	}
-	plan.Records, plan.Sampler = sizes[category], sampling.FixedSize{Size: taken[category]}
-	return plan, float64(taken[category]) / float64(sizes[category]), nil
+	stratum := s.Strata[category]
+	plan.Records, plan.Sampler = stratum.Of, sampling.FixedSize{Size: stratum.Taken}
+	return plan, float64(stratum.Taken) / float64(stratum.Of), nil
 }
 
-// Records is how many records a statement is about.
-func Records(statement privacy.Statement) (n int, err error) {
-	if _, err := fmt.Sscanf(statement.Sampler[max(0, strings.LastIndex(statement.Sampler, " of ")):], " of %d records", &n); err != nil {
-		return 0, fmt.Errorf("its statement says %q, not how many records there were", statement.Sampler)
+// Sampling is what a statement says of samples as values. Its words are not read: one that
+// has nothing else, as those of earlier versions, is refused.
+func Sampling(statement privacy.Statement) (sampling.Scheme, error) {
+	s := statement.Sampling
+	if s.Kind == "" || s.Records < 1 {
+		return s, fmt.Errorf("its statement says %q of samples in words alone, and audits read values; audit it with the version that made it", statement.Sampler)
 	}
-	return n, nil
-}
-
-// Taken is how many records of each category a step of a statement's plan draws.
-func Taken(statement privacy.Statement) ([]int, error) {
-	taken, _, err := drawn(statement.Sampler)
-	return taken, err
-}
-
-// drawn reads how many records of each category a sampler takes, and of how many.
-func drawn(sampler string) (taken, sizes []int, err error) {
-	var size, n int
-	if _, err := fmt.Sscanf(sampler, "FixedSize(%d) of %d records", &size, &n); err == nil {
-		return []int{size}, []int{n}, nil
-	}
-	inside, _, _ := strings.Cut(strings.TrimPrefix(sampler, "Stratified("), ";")
-	for _, part := range strings.Split(inside, ",") {
-		if _, err := fmt.Sscanf(part, "%d of %d", &size, &n); err != nil {
-			return nil, nil, err
-		}
-		taken, sizes = append(taken, size), append(sizes, n)
-	}
-	return taken, sizes, nil
-}
-
-// NotTested is what an audit that plays some of so many steps of a training does not look
-// at.
-func NotTested(played, steps int) []string {
-	not := []string{
-		"the records themselves, and the run's own noise, whose key is erased",
-		"timing, memory, and what else a machine gives away",
-	}
-	if played < steps {
-		not = append(not, fmt.Sprintf("%d of its %d steps", steps-played, steps))
-	}
-	return not
+	return s, nil
 }

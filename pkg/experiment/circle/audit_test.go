@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // Claims survive the audit, which proves much of them where steps look at all points; half
@@ -53,11 +55,12 @@ func TestAuditOfBothWays(t *testing.T) {
 		if !(honest > c.least*claimed && honest <= claimed) || !(twin > claimed) {
 			t.Errorf("%s, both %v: audited ε ≥ %v of %v claimed, with half of the noise ≥ %v", c.name, c.both, honest, claimed, twin)
 		}
+		experimenttest.ReadsValues(t, statement, func(statement privacy.Statement) (audit.Game, error) { return s.kind.game(s, 3, statement) })
 		statement.Sensitivity.Value *= 2
 		if _, err := s.kind.game(s, 3, statement); err == nil {
 			t.Errorf("%s: another sensitivity was taken", c.name)
 		}
-		if _, err := s.kind.game(s, 3, privacy.Statement{Sensitivity: w.promise().Sensitivity, Sampler: "all of them"}); err == nil {
+		if _, err := s.kind.game(s, 3, privacy.Statement{Sensitivity: w.promise().Sensitivity, Sampling: sampling.Describe(sampling.All{}, 30)}); err == nil {
 			t.Errorf("%s: other samples were taken", c.name)
 		}
 	}

@@ -128,7 +128,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	paid, err := experiment.Promise{Plan: w.promise(), Rows: slices.Concat(x.Data, z.Data), Published: claims,
-		LeftOut: append(c.leftOut(last), c.kind.notCovered...)}.Make(ctx, r)
+		NotCovered: append(c.notCovered(last), c.kind.notCovered...)}.Make(ctx, r)
 	if err != nil {
 		return result, err
 	}
@@ -156,8 +156,8 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	return result, nil
 }
 
-// leftOut is what a promise leaves out.
-func (c *Config) leftOut(spent [2]privacy.Epsilon) []string {
+// notCovered is what a promise does not cover.
+func (c *Config) notCovered(spent [2]privacy.Epsilon) []string {
 	lines := []string{"nothing of the points needs protection: they are generated, and public by construction"}
 	if c.budget().Private() {
 		other, whose := spent[ofX], "the sample X that is transformed, for which the same noise proves"
@@ -168,7 +168,7 @@ func (c *Config) leftOut(spent [2]privacy.Epsilon) []string {
 	}
 	return append(lines,
 		"how many records there are, and how many of them a step looks at",
-		experiment.SettingsLeftOut)
+		experiment.SettingsNotCovered)
 }
 
 // learn makes the steps from the last checkpoint on, with pictures between them. Those

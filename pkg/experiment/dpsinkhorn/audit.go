@@ -4,37 +4,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
+	"molehill/models/semidebiased"
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
+	"molehill/privacy/sampling"
 )
-
-// AuditedSteps is how many steps of a training an audit plays, at most: a gradient of
-// few numbers is soon made.
-const AuditedSteps = 500
-
-// NotAudited is what an audit of the first of so many steps of a training does not
-// look at.
-func NotAudited(audited, steps int) []string {
-	return append([]string{"the Sinkhorn loss itself: the worst gradient that a record can turn round stands in its place"}, audit.NotTested(audited, steps)...)
-}
-
-// Turned is the worst gradient that couples records, far beyond what is clipped: the
-// same along all of size numbers, which the record that is looked for turns round.
-func Turned(size int, round bool) []float32 {
-	toward := -1e3 / math.Sqrt(float64(size))
-	if round {
-		toward = -toward
-	}
-	gradient := make([]float32, size)
-	for i := range gradient {
-		gradient[i] = float32(toward)
-	}
-	return gradient
-}
 
 // Game implements experiment.Auditable for trainings on noisy gradients: the worst
 // loss that couples records, whose gradient one of them turns round. The attacker
@@ -65,7 +42,7 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 			if err != nil {
 				return nil, err
 			}
-			gradient := Turned(size, world == 1 && slices.Contains(drawn, 0))
+			gradient := semidebiased.Turned(size, world == 1 && slices.Contains(drawn, 0))
 			if c.Perturbed == ByParameters {
 				err = (&byParameters{byImages{config: c, release: release}}).sanitise(step, gradient)
 			} else {
@@ -79,19 +56,23 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 		}}
 	return n.Game(audit.Executions,
 		fmt.Sprintf("a record that turns the gradient of every step that draws it round, in the data or not, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", plan.Steps),
-		NotAudited(plan.Steps, statement.Steps)...), nil
+		semidebiased.NotAudited(plan.Steps, statement.Steps)...), nil
 }
 
 // promised is the plan of a statement, of the steps that are audited.
 func (c *Config) promised(statement privacy.Statement) (plan privacy.Plan, rate float64, err error) {
-	if !strings.HasPrefix(statement.Sampler, "Poisson") {
+	drawn, err := audit.Sampling(statement)
+	if err != nil {
+		return plan, 0, err
+	}
+	if drawn.Kind != sampling.KindPoisson {
 		return plan, 0, fmt.Errorf("its statement says %q of samples; only trainings on Poisson batches offer their mechanism to audits, and what follows one release does at the experiment that made it", statement.Sampler)
 	}
 	s, err := c.sensitivity()
 	if err != nil {
 		return plan, 0, err
 	}
-	plan, rate, err = audit.Stated(statement, s, AuditedSteps, 0)
+	plan, rate, err = audit.Stated(statement, s, semidebiased.AuditedSteps, 0)
 	if err == nil && rate != float64(c.Batch)/float64(plan.Records) {
 		err = fmt.Errorf("its statement says %q of samples, its settings batches of %d; audit it with the version that made it", statement.Sampler, c.Batch)
 	}

@@ -24,9 +24,11 @@ type domain struct {
 // domainOf tells the domain by a run's pictures, its settings and its statement.
 func domainOf(r *run.Run, c *Config, statement privacy.Statement) (of domain, err error) {
 	of.public = noise.Seeded(r.Spec.Seed)
-	if of.records, err = audit.Records(statement); err != nil {
+	drawn, err := audit.Sampling(statement)
+	if err != nil {
 		return of, err
 	}
+	of.records = drawn.Records
 	images, pixels, err := r.Table("samples.npy")
 	if err != nil {
 		return of, err
@@ -86,7 +88,7 @@ func againstEmbedding(c *Config, of domain, statement privacy.Statement) (audit.
 	if err != nil {
 		return audit.Game{}, err
 	}
-	return neighbours.Game(privateflow.AuditedReleases,
+	return neighbours.Game(audit.OnceExecutions,
 		"a record that is as all others are and of their class, or of another, seen through the release of all classes' mean embeddings and shares; the attacker knows the frequencies and all other records",
 		append([]string{"what a generator learns from the release"}, audit.NotTested(1, 1)...)...), nil
 }

@@ -2,6 +2,8 @@ package dpsinkhorn
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,9 +12,11 @@ import (
 	"molehill/models/semidebiased"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // The claim survives the audit, whose bound is not 0; a twin with half the noise that its
@@ -40,6 +44,9 @@ func TestAuditOfNoisyGradients(t *testing.T) {
 			claimed = float64(s.Epsilon())
 			if twin {
 				s.NoiseStd /= way.twin
+			}
+			if !twin {
+				experimenttest.ReadsValues(t, s, func(s privacy.Statement) (audit.Game, error) { return Experiment{}.Game(nil, c, s) })
 			}
 			game, err := Experiment{}.Game(nil, c, s)
 			if err != nil {
@@ -95,6 +102,11 @@ func TestAuditOfOneRelease(t *testing.T) {
 			t.Errorf("%s: audited ε ≥ %v of %v claimed", name, found, claimed)
 		}
 		k := kinds[slices.IndexFunc(kinds, func(k *kind) bool { return k.Name == name })]
+		c := config(t, name, experiment.Quick)
+		if err := json.Unmarshal(r.Spec.Config, c); err != nil {
+			t.Fatal(err)
+		}
+		experimenttest.ReadsValues(t, s, func(s privacy.Statement) (audit.Game, error) { return Experiment{k}.Game(r, c, s) })
 		of := domain{records: 300, dim: 10, classes: 10, public: noise.Seeded(1)}
 		if _, err := k.game(config(t, name, experiment.Quick), of, s); err == nil || !strings.Contains(err.Error(), "another plan") {
 			t.Errorf("%s: other settings: %v", name, err)
@@ -105,9 +117,23 @@ func TestAuditOfOneRelease(t *testing.T) {
 // What has no Poisson samples, or other settings than its statement, is refused.
 func TestAuditRefusesOtherPlans(t *testing.T) {
 	c := config(t, "dp-sinkhorn", experiment.Quick)
-	for _, s := range []privacy.Statement{{}, {Sampler: "all 100 records"}, {Sampler: "Poisson(0.1) of 100 records"}} {
+	sensitivity, err := c.sensitivity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, sampler := range map[string]sampling.Sampler{
+		"only trainings on Poisson batches":                  sampling.All{},
+		"offer their mechanism to audits":                    sampling.FixedSize{Size: c.Batch},
+		"audit it with the version that made it":             &sampling.All{}, // nothing
+		fmt.Sprintf("batches of %d; audit it with", c.Batch): sampling.Poisson{Rate: 0.1},
+	} {
+		s := privacy.Statement{Sensitivity: sensitivity, Sampling: sampling.Describe(sampler, 100)}
+		if _, err := (Experiment{}).Game(nil, c, s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v, want %q", sampler, err, want)
+		}
+		s.Sensitivity.Value++
 		if _, err := (Experiment{}).Game(nil, c, s); err == nil {
-			t.Errorf("%+v was taken", s)
+			t.Errorf("%T: another sensitivity was taken", sampler)
 		}
 	}
 }

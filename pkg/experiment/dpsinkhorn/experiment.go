@@ -63,7 +63,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	pay, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: rows.Private.Data, Labels: rows.Private.Labels, Published: claims,
-		LeftOut: experiment.LeftOut(c.Dataset, append(slices.Clone(rows.NotCovered), experiment.RecordsLeftOut(plan.Records))...)}.Later(ctx, r)
+		NotCovered: experiment.NotCovered(c.Dataset, append(slices.Clone(rows.NotCovered), experiment.RecordsNotCovered(plan.Records))...)}.Later(ctx, r)
 	if err != nil {
 		return result, err
 	}

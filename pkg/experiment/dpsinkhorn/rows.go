@@ -24,7 +24,7 @@ type Rows struct {
 	Width      int
 	Channels   int
 	Origin     string   // where the records came from
-	NotCovered []string // what the privacy of a training leaves out
+	NotCovered []string // what the privacy of a training does not cover
 	Backend    *backend.Backend
 
 	latents *latent.Data // nil for pixels
@@ -64,7 +64,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 		Private: semidebiased.Batch{Points: signed(train), Labels: train.Labels}, Test: signed(held), Held: held, Classes: train.Classes,
 		Height: train.Height, Width: train.Width, Channels: train.Channels, Origin: train.Origin, Backend: b,
 	}
-	d.NotCovered = []string{fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset), experiment.ClassesLeftOut(len(d.Classes)), experiment.HalfLeftOut(c.Dataset)}
+	d.NotCovered = []string{fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset), experiment.ClassesNotCovered(len(d.Classes)), experiment.HalfNotCovered(c.Dataset)}
 	return d, nil
 }
 
@@ -81,7 +81,7 @@ func loadLatents(ctx context.Context, c *Config, say func(run.Event)) (*Rows, er
 		Private: semidebiased.Batch{Points: latents.Private, Labels: latents.Labels.Private}, Test: latents.Test, Held: held, Classes: latents.Classes,
 		Height: held.Height, Width: held.Width, Channels: held.Channels, Origin: held.Origin, Backend: latents.Backend, latents: latents,
 	}
-	d.NotCovered = append(slices.Clone(latents.NotCovered), experiment.ClassesLeftOut(len(d.Classes)))
+	d.NotCovered = append(slices.Clone(latents.NotCovered), experiment.ClassesNotCovered(len(d.Classes)))
 	return d, nil
 }
 

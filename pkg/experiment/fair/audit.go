@@ -78,8 +78,12 @@ func (c *Config) game(statement privacy.Statement) (audit.Game, error) {
 	if err != nil {
 		return audit.Game{}, err
 	}
-	taken, err := audit.Taken(statement)
-	if err != nil || len(taken) != len(groups(c.Criterion)) {
+	drawn, err := audit.Sampling(statement)
+	if err != nil {
+		return audit.Game{}, err
+	}
+	taken := drawn.Taken()
+	if len(taken) != len(groups(c.Criterion)) {
 		return audit.Game{}, fmt.Errorf("its statement says %q of samples, which are not of %d groups; audit it with the version that made it", statement.Sampler, len(groups(c.Criterion)))
 	}
 	t := matching.Training{Clipping: c.clipping(), Outputs: c.kind.model(c, 1).Outputs, Steps: c.Steps}
@@ -95,8 +99,12 @@ func (c *Config) game(statement privacy.Statement) (audit.Game, error) {
 // second world. Both are made into gradients before the first step.
 func (s Saddle) Game(_ *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
 	c := config.(*SaddleConfig)
-	taken, err := audit.Taken(statement)
-	if err != nil || len(taken) != len(groups(Parity)) {
+	drawn, err := audit.Sampling(statement)
+	if err != nil {
+		return audit.Game{}, err
+	}
+	taken := drawn.Taken()
+	if len(taken) != len(groups(Parity)) {
 		return audit.Game{}, fmt.Errorf("its statement says %q of samples, which are not of two groups; audit it with the version that made it", statement.Sampler)
 	}
 	batch := taken[0] + taken[1]

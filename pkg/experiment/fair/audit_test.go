@@ -12,6 +12,7 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // lower is what an attack on a statement proves of it, with the noise divided by twin.
@@ -47,11 +48,12 @@ func TestAuditOfTrainings(t *testing.T) {
 		if !(honest > claimed/3. && honest <= claimed) || !(twin > claimed) {
 			t.Errorf("%s: audited ε ≥ %v of %v claimed, with half of the noise ≥ %v", name, honest, claimed, twin)
 		}
+		experimenttest.ReadsValues(t, s, game)
 		s.Sensitivity.Value *= 2
 		if _, err := game(s); err == nil || !strings.Contains(err.Error(), "has the sensitivity") {
 			t.Errorf("%s: another sensitivity: %v", name, err)
 		}
-		s.Sampler = "FixedSize(5) of 10 records"
+		s.Sampling = sampling.Describe(sampling.FixedSize{Size: 5}, 10)
 		if _, err := game(s); err == nil || !strings.Contains(err.Error(), "groups") {
 			t.Errorf("%s: other samples: %v", name, err)
 		}

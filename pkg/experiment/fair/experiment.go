@@ -95,7 +95,7 @@ func (c *Config) begin(r *run.Run, tested []group) (t *training, test *Records, 
 
 // promised is what a training promises about the records that it learns from.
 func (t *training) promised() experiment.Promise {
-	return experiment.Promise{Data: t.config.Dataset, Plan: t.Plan, Published: t.claims, LeftOut: t.notCovered,
+	return experiment.Promise{Data: t.config.Dataset, Plan: t.Plan, Published: t.claims, NotCovered: t.notCovered,
 		Rows: slices.Concat(t.records.X, t.target), Labels: slices.Concat(t.records.Group, t.records.Label)}
 }
 

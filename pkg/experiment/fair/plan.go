@@ -40,7 +40,7 @@ func (c *Config) promise(r *Records, parameters, outputs int) (p promise, err er
 		return p, err
 	}
 	p.Plan = privacy.Plan{Sensitivity: s, Sampler: sampler, Records: r.Len(), Steps: c.Steps, Budget: c.budget(), Coordinates: parameters}
-	if p.notCovered, err = c.leftOut(p.groups, sizes); err != nil || !p.Budget.Private() {
+	if p.notCovered, err = c.notCovered(p.groups, sizes); err != nil || !p.Budget.Private() {
 		return p, err
 	}
 	query.AsPublished = true
@@ -85,8 +85,8 @@ func (c *Config) query(taken []int, outputs int) matching.Query {
 	return q
 }
 
-// leftOut is what a promise leaves out.
-func (c *Config) leftOut(of []group, sizes []int) (lines []string, err error) {
+// notCovered is what a promise does not cover.
+func (c *Config) notCovered(of []group, sizes []int) (lines []string, err error) {
 	source, err := dataset.Registry.Lookup(c.Dataset)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (c *Config) leftOut(of []group, sizes []int) (lines []string, err error) {
 	if c.PublicSizes {
 		counts = fmt.Sprintf("how many records each group has (%s), which is declared public (public_sizes)", describe(of, sizes))
 	}
-	lines = experiment.LeftOut(c.Dataset, counts,
+	lines = experiment.NotCovered(c.Dataset, counts,
 		"which of these groups a person is of: neighbours replace a record by one of the same group (004's k-end relation), so that what is hidden is what else the record says",
 		matching.NotCovered,
 		"the records that measure the result, which count as public")

@@ -88,7 +88,7 @@ func TestPlansProveTheirBudget(t *testing.T) {
 		t.Errorf("sizes are not said to be public: %q", p.notCovered)
 	}
 	c.PublicSizes = false // as runs without privacy may have it
-	if lines, err := c.leftOut(groups(Parity), sizes); err != nil || slices.ContainsFunc(lines, func(line string) bool {
+	if lines, err := c.notCovered(groups(Parity), sizes); err != nil || slices.ContainsFunc(lines, func(line string) bool {
 		return strings.Contains(line, "declared public") && !strings.Contains(line, "not declared public") || strings.Contains(line, strconv.Itoa(sizes[0]))
 	}) {
 		t.Errorf("sizes that are not declared public are said to be, or told: %q, %v", lines, err)

@@ -152,7 +152,7 @@ func (s Saddle) Run(ctx context.Context, r *run.Run, config experiment.Config) (
 	if err != nil {
 		return result, err
 	}
-	paid, err := experiment.Promise{Data: c.Dataset, Plan: p.Plan, Published: p.claims, LeftOut: p.notCovered,
+	paid, err := experiment.Promise{Data: c.Dataset, Plan: p.Plan, Published: p.claims, NotCovered: p.notCovered,
 		Rows: train.X, Labels: slices.Concat(train.Group, train.Label)}.Make(ctx, r)
 	if err != nil {
 		return result, err

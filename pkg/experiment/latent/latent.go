@@ -29,7 +29,7 @@ type Data struct {
 	Labels     Labels
 	Pixels     int
 	Origin     string   // where the records came from
-	NotCovered []string // what the privacy of a release leaves out
+	NotCovered []string // what the privacy of a release does not cover
 	Backend    *backend.Backend
 
 	model *network

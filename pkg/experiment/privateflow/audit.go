@@ -29,7 +29,7 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 	if !ok {
 		return audit.Game{}, fmt.Errorf("the estimator %s does not offer its mechanism to audits", e.Describe().Name)
 	}
-	n, err := audit.Records(statement)
+	drawn, err := audit.Sampling(statement)
 	if err != nil {
 		return audit.Game{}, err
 	}
@@ -37,7 +37,7 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 	if err != nil {
 		return audit.Game{}, err
 	}
-	c, public := config.(*Config), noise.Seeded(r.Spec.Seed)
+	c, n, public := config.(*Config), drawn.Records, noise.Seeded(r.Spec.Seed)
 	plan, _, err := e.Plan(c, n, dim, public)
 	if err != nil {
 		return audit.Game{}, err
@@ -49,12 +49,7 @@ func (e Experiment) Game(r *run.Run, config experiment.Config, statement privacy
 }
 
 // notTested is what no audit of a flow looks at.
-var notTested = []string{
-	"the records themselves: an audit plays with records of its own making",
-	"encoding, public split and cache: whether a latent depends on one private record only",
-	"the run's own noise, whose key is erased: the audit draws fresh noise by the same code",
-	"timing, memory, and what else a machine gives away",
-}
+var notTested = audit.NotTestedOfRelease("encoding, public split and cache: whether a latent depends on one private record only")
 
 // canaries returns n unit records: the first ones ±along as their bits say, all
 // others along.

@@ -1,8 +1,6 @@
 package privateflow
 
 import (
-	"math"
-
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
@@ -17,24 +15,11 @@ func apart(e Estimator, c *Config, plan privacy.Plan, public noise.Source, world
 		_, err := e.Guide(c, worlds[world], release, public)
 		return err
 	})
-	return neighbours.Game(AuditedReleases, tested, notTested...), err
+	return neighbours.Game(audit.OnceExecutions, tested, notTested...), err
 }
-
-// AuditedReleases is how often an audit plays a single release.
-const AuditedReleases = 4000
 
 // atAngle are two worlds of n records that stand at one point of the sphere, and
 // one that does so too, or stands elsewhere at the given inner product to them.
-func atAngle(n, dim int, inner float64) (worlds [2]Records) {
-	for world := range worlds {
-		records := transport.NewPoints(n, dim)
-		for i := range n {
-			records.Row(i)[0] = 1
-		}
-		if world == 1 {
-			records.Row(0)[0], records.Row(0)[1] = float32(inner), float32(math.Sqrt(1-inner*inner))
-		}
-		worlds[world] = Records{Points: records}
-	}
-	return worlds
+func atAngle(n, dim int, inner float64) [2]Records {
+	return [2]Records{{Points: transport.WithOutlier(n, dim, 1)}, {Points: transport.WithOutlier(n, dim, inner)}}
 }

@@ -4,19 +4,14 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
-	"molehill/transport"
 )
 
 // Game asks for one bit an execution: which class the first record is of. No
 // neighbours are further apart than those that differ in a label.
 func (e classes) Game(c *Config, n, dim int, plan privacy.Plan, public noise.Source) (audit.Game, error) {
-	records := transport.NewPoints(n, dim)
-	for i := range n {
-		records.Row(i)[0] = 1
-	}
-	var worlds [2]Records
+	worlds := atAngle(n, dim, 1)
 	for world := range worlds {
-		worlds[world] = Records{Points: records, Labels: make([]int, n)}
+		worlds[world].Labels = make([]int, n)
 		worlds[world].Labels[0] = world
 	}
 	return apart(e, c, plan, public, worlds,

@@ -107,7 +107,7 @@ func (e Experiment) promised(ctx context.Context, r *run.Run, c *Config, data *l
 		return nil, plan, paid, err
 	}
 	promised, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: records.Data, Labels: records.Labels, Published: published,
-		LeftOut: experiment.LeftOut(c.Dataset, append(e.notCovered(c, data), experiment.RecordsLeftOut(plan.Records))...)}.Make(ctx, r)
+		NotCovered: experiment.NotCovered(c.Dataset, append(e.notCovered(c, data), experiment.RecordsNotCovered(plan.Records))...)}.Make(ctx, r)
 	if err != nil {
 		return nil, plan, paid, err
 	}

@@ -19,7 +19,7 @@ func (c *Config) records(d *latent.Data) (Records, error) {
 	return Records{Points: d.Private, Labels: d.Labels.Private, Public: d.PublicHalf}, nil
 }
 
-// notCovered is what the privacy of a release leaves out.
+// notCovered is what the privacy of a release does not cover.
 func (e Experiment) notCovered(c *Config, d *latent.Data) []string {
 	open := slices.Clone(d.NotCovered)
 	if needsPublic(e.Estimator) {
@@ -28,7 +28,7 @@ func (e Experiment) notCovered(c *Config, d *latent.Data) []string {
 	if c.Classes == 0 {
 		return open
 	}
-	return append(open, experiment.ClassesLeftOut(c.Classes))
+	return append(open, experiment.ClassesNotCovered(c.Classes))
 }
 
 func readBeside(c *Config) string {

@@ -1,8 +1,6 @@
 package swae
 
 import (
-	"math"
-
 	"molehill/models/backend"
 	"molehill/models/matching"
 	"molehill/pkg/experiment"
@@ -62,16 +60,8 @@ func (c *Config) lawWorlds(s privacy.Sensitivity, statement privacy.Statement) (
 	if err != nil {
 		return worlds, err
 	}
-	codes := transport.NewPoints(c.Batch, c.Latent)
-	for i := range c.Batch {
-		codes.Row(i)[0] = 1
-	}
-	for world := range worlds {
-		if world == 1 {
-			cos := harmonic.Farthest(c.Latent, l.basis.Degree)
-			codes.Row(0)[0], codes.Row(0)[1] = float32(cos), float32(math.Sqrt(1-cos*cos))
-		}
-		if worlds[world], err = l.query(codes.Data); err != nil {
+	for world, cos := range []float64{1, harmonic.Farthest(c.Latent, l.basis.Degree)} {
+		if worlds[world], err = l.query(transport.WithOutlier(c.Batch, c.Latent, cos).Data); err != nil {
 			return worlds, err
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // The claim survives the audit, which proves much of it where steps look at all images; half of the noise that its statement tells of is then refuted. Confidence
@@ -41,6 +43,9 @@ func TestAuditOfATraining(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if twin == 1 {
+				experimenttest.ReadsValues(t, s, func(s privacy.Statement) (audit.Game, error) { return Experiment{}.Game(nil, &c, s) })
+			}
 			s.NoiseStd /= twin
 			game, err := Experiment{}.Game(nil, &c, s)
 			if err != nil {
@@ -63,7 +68,7 @@ func TestAuditOfATraining(t *testing.T) {
 		if !(honest > least && honest <= 8) || !(twin > 8 || least < 0) {
 			t.Errorf("%d numbers a code: audited ε ≥ %v of 8 claimed, with half of the noise ≥ %v", latent, honest, twin)
 		}
-		for _, s := range []privacy.Statement{{}, {Sensitivity: plan.Sensitivity}, {Sensitivity: plan.Sensitivity, Sampler: "all 50 records"}} {
+		for _, s := range []privacy.Statement{{}, {Sensitivity: plan.Sensitivity}, {Sensitivity: plan.Sensitivity, Sampling: sampling.Describe(sampling.All{}, 50)}} {
 			if _, err := (Experiment{}).Game(nil, &c, s); err == nil || !strings.Contains(err.Error(), "the version that made it") {
 				t.Errorf("%+v: %v", s, err)
 			}

@@ -17,7 +17,7 @@ import (
 type data struct {
 	private    *dataset.Dataset // all images for training
 	held       *dataset.Dataset // images for testing
-	notCovered []string         // what the privacy of a training leaves out
+	notCovered []string         // what the privacy of a training does not cover
 	backend    *backend.Backend
 }
 
@@ -34,8 +34,8 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*data, error) {
 	d := &data{private: splits.Train, held: splits.Test, backend: b}
 	d.notCovered = []string{
 		fmt.Sprintf("the held-out images of %s, which measure the result and count as public", c.Dataset),
-		experiment.ClassesLeftOut(len(splits.Train.Classes)),
-		experiment.HalfLeftOut(c.Dataset),
+		experiment.ClassesNotCovered(len(splits.Train.Classes)),
+		experiment.HalfNotCovered(c.Dataset),
 		matching.NotCovered,
 	}
 	return d, nil

@@ -2,7 +2,6 @@ package synth
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -30,10 +29,11 @@ func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.S
 	if err != nil {
 		return audit.Game{}, err
 	}
-	n, err := RecordsOf(statement)
+	drawn, err := audit.Sampling(statement)
 	if err != nil {
 		return audit.Game{}, err
 	}
+	n := drawn.Records
 	// A quantile moves furthest where the row that differs stays in its bin: half a bin
 	// of rows is at the other end.
 	others := n / (2 * c.Bins)
@@ -54,25 +54,14 @@ func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.S
 	return OneRelease(m, statement, worlds, "a row that holds the first value of every column, as the others do, replaced by one that holds the last, seen through the whole release; the attacker knows all other rows")
 }
 
-// RecordsOf is how many records the statement of a single release is about.
-func RecordsOf(statement privacy.Statement) (n int, err error) {
-	if _, err := fmt.Sscanf(statement.Sampler, "All of %d records", &n); err != nil || n < 1 {
-		return 0, fmt.Errorf("its statement says %q, not how many records there were; audit it with the version that made it", statement.Sampler)
-	}
-	return n, nil
-}
-
-// oneReleaseRuns is how often an audit plays a single release.
-const oneReleaseRuns = 4000
-
 // OneRelease is the game of a method that releases once, in which of two worlds the
 // records are. The plan is made anew and must be that of the statement.
 func OneRelease[Private, Made any](m Method[Private, Made], statement privacy.Statement, worlds [2]Private, tested string) (audit.Game, error) {
-	n, err := RecordsOf(statement)
+	drawn, err := audit.Sampling(statement)
 	if err != nil {
 		return audit.Game{}, err
 	}
-	plan, err := m.Plan(n)
+	plan, err := m.Plan(drawn.Records)
 	if err != nil {
 		return audit.Game{}, err
 	}
@@ -82,9 +71,6 @@ func OneRelease[Private, Made any](m Method[Private, Made], statement privacy.St
 	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) error {
 		return m.Learn(context.Background(), nil, worlds[world], release, 1)
 	})
-	return neighbours.Game(oneReleaseRuns, tested,
-		"the records themselves: an audit plays with records of its own making",
-		"what makes numbers of a record, and whether they depend on it alone",
-		"the run's own noise, whose key is erased: the audit draws fresh noise by the same code",
-		"timing, memory, and what else a machine gives away"), err
+	return neighbours.Game(audit.OnceExecutions, tested,
+		audit.NotTestedOfRelease("what makes numbers of a record, and whether they depend on it alone")...), err
 }

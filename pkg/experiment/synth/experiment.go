@@ -174,7 +174,7 @@ func (c *Config) promise(ctx context.Context, r *run.Run, private *table.Table, 
 	if err != nil {
 		return paid, 0, err
 	}
-	paid, err = experiment.Promise{Data: name, Plan: plan, Labels: digest(private), LeftOut: c.notCovered(private, name)}.Make(ctx, r)
+	paid, err = experiment.Promise{Data: name, Plan: plan, Labels: digest(private), NotCovered: c.notCovered(private, name)}.Make(ctx, r)
 	if err == nil && plan.Steps == 1 {
 		KeepRelease(r, paid.Releaser)
 	}
@@ -204,7 +204,7 @@ func digest(t *table.Table) []int {
 	return numbers
 }
 
-// notCovered is what the promise leaves out.
+// notCovered is what the promise does not cover.
 func (c *Config) notCovered(t *table.Table, name string) []string {
 	return []string{
 		fmt.Sprintf("the number of rows, %d, which is public", t.Len()),
@@ -214,7 +214,7 @@ func (c *Config) notCovered(t *table.Table, name string) []string {
 		"that the file is well-formed, with the columns of the schema, and that `molehill synth` has not found most values of a column to disagree with it; single values that do are changed, and stop nothing",
 		fmt.Sprintf("other runs on the same people: `molehill budget status %s` tells what all of them cost together", name),
 		"what the keeper of the rows looks at to judge the result (" + keeperFolder + "): it is not private",
-		experiment.TimeLeftOut,
-		experiment.SettingsLeftOut,
+		experiment.TimeNotCovered,
+		experiment.SettingsNotCovered,
 	}
 }

@@ -1,7 +1,6 @@
 package images
 
 import (
-	"math"
 	"path/filepath"
 
 	"molehill/pkg/dataset/pictures"
@@ -31,33 +30,25 @@ func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.S
 	if c.Method == Sinkhorn {
 		return newBySinkhorn(c, schema.Names(), dim).Game(statement)
 	}
-	n, err := synth.RecordsOf(statement)
+	drawn, err := audit.Sampling(statement)
 	if err != nil {
 		return audit.Game{}, err
 	}
+	n := drawn.Records
 	what, err := c.sketch(n, dim, len(schema.Names()))
 	if err != nil {
 		return audit.Game{}, err
 	}
 	var worlds [2]encoded
 	for world := range worlds {
-		worlds[world] = encoded{points: transport.NewPoints(n, dim), labels: make([]int, n)}
-		for i := range n {
-			worlds[world].points.Row(i)[0] = 1
-		}
+		worlds[world] = encoded{points: transport.WithOutlier(n, dim, 1), labels: make([]int, n)}
 	}
 	tested := "an image whose point is where all others are, and of their class, or of another, seen through the release of all classes' sizes and means; the attacker knows the basis and all other images"
 	if what.labelled() {
 		worlds[1].labels[0] = 1
 	} else {
 		tested = "an image whose point is where all others are, replaced by one that the harmonics tell from it best, seen through the release of all means; the attacker knows the basis and all other images"
-		copy(worlds[1].points.Row(0), atAngle(harmonic.Farthest(dim, what.degree)))
+		worlds[1].points = transport.WithOutlier(n, dim, harmonic.Farthest(dim, what.degree))
 	}
 	return synth.OneRelease(c.method(schema, dim, noise.Seeded(r.Spec.Seed)), statement, worlds, tested)
-}
-
-// atAngle returns the start of a point of the sphere that has this inner product with
-// the first basis vector.
-func atAngle(inner float64) []float32 {
-	return []float32{float32(inner), float32(math.Sqrt(max(0, 1-inner*inner)))}
 }

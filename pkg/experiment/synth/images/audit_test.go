@@ -59,6 +59,7 @@ func TestAuditOfARun(t *testing.T) {
 			if err := experiment.Apply(c, q.Settings); err != nil {
 				t.Fatal(err)
 			}
+			experimenttest.ReadsValues(t, statement, func(s privacy.Statement) (audit.Game, error) { return Experiment{}.Game(r, c, s) })
 			for _, s := range []privacy.Statement{{}, another} {
 				if _, err := (Experiment{}).Game(r, c, s); err == nil || !strings.Contains(err.Error(), "audit it with the version that made it") {
 					t.Errorf("%s: %+v was taken: %v", method, s, err)

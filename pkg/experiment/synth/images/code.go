@@ -21,8 +21,8 @@ type code interface {
 	decode(ctx context.Context, x transport.Points) ([]float32, error)
 	// says is for people.
 	says() string
-	// leavesOut is what a promise about points does not cover.
-	leavesOut() []string
+	// notCovered is what a promise about points does not cover.
+	notCovered() []string
 }
 
 // encode implements code.
@@ -51,8 +51,8 @@ func (c *cosines) says() string {
 	return fmt.Sprintf("the %d lowest frequencies of the cosine transform, a fixed map", len(c.waves))
 }
 
-// leavesOut implements code.
-func (*cosines) leavesOut() []string { return nil }
+// notCovered implements code.
+func (*cosines) notCovered() []string { return nil }
 
 // modelled is the code of a model, in the middle of whose frame an image stands.
 type modelled struct {
@@ -137,8 +137,8 @@ func (m *modelled) says() string {
 	return fmt.Sprintf("the model %s, which has learned from no rows that it names", m.model.Name)
 }
 
-// leavesOut implements code.
-func (m *modelled) leavesOut() []string {
+// notCovered implements code.
+func (m *modelled) notCovered() []string {
 	out := []string{fmt.Sprintf("what the model %s has learned from, which is public: if some of your images were among it, the promise does not hold for them", m.model.Name),
 		fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises, but for the rounding of its place in a batch", m.model.Name)}
 	return out

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"molehill/models"
+	_ "molehill/models/autoencoder" // registers those that ship
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/schema"
 	"molehill/pkg/experiment"

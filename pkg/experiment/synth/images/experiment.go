@@ -134,7 +134,7 @@ func (c *Config) promise(ctx context.Context, r *run.Run, m method, schema *pict
 		return paid, 0, err
 	}
 	paid, err = experiment.Promise{Data: name, Plan: plan, Rows: private.points.Data, Labels: private.labels,
-		LeftOut: experiment.LeftOut(name, append(c.notCovered(schema, with), experiment.RecordsLeftOut(n))...)}.Make(ctx, r)
+		NotCovered: experiment.NotCovered(name, append(c.notCovered(schema, with), experiment.RecordsNotCovered(n))...)}.Make(ctx, r)
 	if err == nil && plan.Steps == 1 {
 		synth.KeepRelease(r, paid.Releaser)
 	}

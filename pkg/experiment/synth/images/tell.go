@@ -12,7 +12,7 @@ import (
 	"molehill/viz"
 )
 
-// notCovered is what the promise leaves out, beyond what experiment.Promise adds.
+// notCovered is what the promise does not cover, beyond what experiment.Promise adds.
 func (c *Config) notCovered(schema *pictures.Schema, with code) []string {
 	out := []string{
 		"the schema: the size of the images, how others are brought to it, and the classes were declared public by whoever confirmed it",
@@ -26,7 +26,7 @@ func (c *Config) notCovered(schema *pictures.Schema, with code) []string {
 	if schema.Classes == nil {
 		out = append(out[:1], out[2:]...)
 	}
-	out = append(out, with.leavesOut()...)
+	out = append(out, with.notCovered()...)
 	return out
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"molehill/pkg/experiment/dpsinkhorn"
+	"molehill/models/semidebiased"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/sampling"
@@ -35,7 +35,7 @@ func (m *Method) Game(statement privacy.Statement) (audit.Game, error) {
 				return nil, err
 			}
 			turned := world == 1 && slices.Contains(rows, 0)
-			gradient, classes := dpsinkhorn.Turned(m.Generated, turned), m.drawn(turned)
+			gradient, classes := semidebiased.Turned(m.Generated, turned), m.drawn(turned)
 			if err := m.sanitise(gradient, 1, classes, release, step); err != nil {
 				return nil, err
 			}
@@ -54,7 +54,7 @@ func (m *Method) Game(statement privacy.Statement) (audit.Game, error) {
 	}
 	return n.Game(audit.Executions,
 		fmt.Sprintf("one of two records, of which the second %s, seen through the releases of the first %d steps; the attacker knows both gradients, and not which steps drew the record", other, plan.Steps),
-		dpsinkhorn.NotAudited(plan.Steps, statement.Steps)...), nil
+		semidebiased.NotAudited(plan.Steps, statement.Steps)...), nil
 }
 
 // drawn are the classes of a batch of records of the first class, with one of another
@@ -76,7 +76,7 @@ func (m *Method) promised(statement privacy.Statement) (plan privacy.Plan, err e
 	if err != nil {
 		return plan, err
 	}
-	plan, _, err = audit.Stated(statement, s, dpsinkhorn.AuditedSteps, 0)
+	plan, _, err = audit.Stated(statement, s, semidebiased.AuditedSteps, 0)
 	if err == nil && plan.Sampler != (sampling.FixedSize{Size: m.Batch}) {
 		err = fmt.Errorf("its statement says %q of samples, its settings batches of %d; audit it with the version that made it", statement.Sampler, m.Batch)
 	}

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/privacy"
 	"molehill/privacy/audit"
 	"molehill/privacy/noise"
+	"molehill/privacy/sampling"
 )
 
 // The claim survives the audit, whose bound is not 0; a twin with an eighth of the
@@ -27,6 +29,9 @@ func TestAuditOfATraining(t *testing.T) {
 			}
 			if twin {
 				s.NoiseStd /= 8
+			}
+			if !twin {
+				experimenttest.ReadsValues(t, s, m.Game)
 			}
 			game, err := m.Game(s)
 			if err != nil {
@@ -49,10 +54,15 @@ func TestAuditOfATraining(t *testing.T) {
 		if found, claimed := lower(true); !(found > claimed) {
 			t.Errorf("%d classes: an eighth of the noise was not caught: ε ≥ %v of %v claimed", classes, found, claimed)
 		}
-		for _, s := range []privacy.Statement{{}, {Sampler: "All of 100 records"}, {Sampler: "FixedSize(3) of 100 records"}, {Sampler: "FixedSize(90) of 100 records"}} {
-			if _, err := m.Game(s); err == nil {
-				t.Errorf("%+v was taken", s)
+		for _, sampler := range []sampling.Sampler{nil, sampling.All{}, sampling.FixedSize{Size: 3}, sampling.Poisson{Rate: 0.9}} {
+			s := privacy.Statement{Sensitivity: plan.Sensitivity, Sampling: sampling.Describe(sampler, 100)}
+			if _, err := m.Game(s); err == nil || !strings.Contains(err.Error(), "audit it with the version that made it") {
+				t.Errorf("%T: %v", sampler, err)
 			}
+		}
+		other := privacy.Statement{Sampling: sampling.Describe(sampling.FixedSize{Size: 90}, 100)}
+		if _, err := m.Game(other); err == nil || !strings.Contains(err.Error(), "has the sensitivity") {
+			t.Errorf("another sensitivity: %v", err)
 		}
 	}
 }
