@@ -357,8 +357,12 @@ func TestPoissonSamplesPayForTheGridOnBothSides(t *testing.T) {
 	}
 }
 
-// A δ that has lost digits is refused: math.Log is wrong there on some processors.
+// An ε or δ that has lost digits is refused: the one is printed as another, and of the other
+// math.Log is wrong on some processors.
 func TestDeltaThatHasLostDigits(t *testing.T) {
+	if err := (Budget{Epsilon: 1e-310, Delta: 0.1}).Check(); err == nil || !strings.Contains(err.Error(), "lost digits") {
+		t.Errorf("ε = 1e-310: %v", err)
+	}
 	if err := (Budget{Epsilon: 1, Delta: 1e-310}).Check(); err == nil || !strings.Contains(err.Error(), "lost digits") {
 		t.Error(err)
 	}

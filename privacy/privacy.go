@@ -41,6 +41,9 @@ func (b Budget) Check() error {
 	if !(b.Delta > 0 && b.Delta < 1) {
 		return fmt.Errorf("privacy: δ = %v; it must lie between 0 and 1, and well below 1/n for n records", b.Delta)
 	}
+	if b.Epsilon < 0x1p-1022 {
+		return fmt.Errorf("privacy: ε = %g has lost digits; take a larger one, as this is as good as none", b.Epsilon)
+	}
 	if b.Delta < 0x1p-1022 { // no accountant reckons with fewer digits than a number has
 		return fmt.Errorf("privacy: δ = %v has lost digits; 1e-300 is the least that makes sense, and as good as none", b.Delta)
 	}

@@ -186,6 +186,9 @@ func testBudgets(t *testing.T, flag, where string) {
 
 func TestBudgetMistakes(t *testing.T) {
 	t.Setenv(ledger.Variable, filepath.Join(t.TempDir(), "ledger.db"))
+	if out, err := molehill(t, "budget", "verify"); err == nil || !strings.Contains(err.Error(), "there is no ledger") {
+		t.Errorf("nothing was verified: %v\n%s", err, out)
+	}
 	for want, arguments := range map[string][]string{
 		"did you mean mnist":          {"create", "mnits", "--epsilon", "1", "--delta", "1e-5"},
 		"--unlisted":                  {"create", "mnits", "--epsilon", "1", "--delta", "1e-5"},
@@ -199,7 +202,6 @@ func TestBudgetMistakes(t *testing.T) {
 		"δ = 1.5":                     {"create", "mnist", "--epsilon", "1", "--delta", "1.5"},
 		"want the relation":           {"create", "mnist", "--epsilon", "1", "--delta", "1e-5", "--relation", "replace"},
 		"none of the others can be":   {"status", "--ledger", "a", "--dsn", "postgres://b"},
-		"there is no ledger":          {"verify"},
 		"expected what verify printe": {"verify", "--head", "7"},
 		"no place for a ledger":       {"status", "--dsn", "mysql://b"},
 		"expected an address such":    {"status", "--dsn", "host=b"},

@@ -54,7 +54,12 @@ func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second interrupt ends the process wherever it is, but not the one that timeout(1)
 	// sends along with the first: the run has to be told to stop.
-	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
+	context.AfterFunc(ctx, func() {
+		time.AfterFunc(time.Second, stop)
+		time.AfterFunc(patience, func() {
+			fmt.Fprintln(os.Stderr, "molehill: told to stop, which it does at its next step; once more ends it at once")
+		})
+	})
 	out := &output{to: os.Stdout}
 	root := New()
 	root.SetOut(out)
@@ -67,16 +72,17 @@ func Main() {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		more, ok := strings.CutPrefix(err.Error(), context.Canceled.Error())
-		if !ok {
-			more = "" // it only tells what was being done then
-		}
-		fmt.Fprintln(os.Stderr, "molehill: interrupted; the same command continues"+more)
+		said := &cli.Interrupted{Next: "the same command continues"}
+		errors.As(err, &said) // else err only tells what was being done then
+		fmt.Fprintln(os.Stderr, "molehill:", said)
 		os.Exit(130)
 	}
 	fmt.Fprintln(os.Stderr, "molehill:", err)
 	os.Exit(1)
 }
+
+// patience is how long a command may take to stop without a word.
+const patience = 3 * time.Second
 
 // output remembers that something could not be written, to a full disk say: what was asked
 // for is not there then, and whoever calls the command has to know.

@@ -302,6 +302,22 @@ func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {
 	}
 }
 
+// What protects nobody is booked as ε = ∞, which is said before.
+func TestSynthTellsWhatNoBudgetTakes(t *testing.T) {
+	data := confirmedTable(t, 200)
+	for i, more := range [][]string{{"--epsilon", "1", "--research"}, {"--epsilon", "inf"}} {
+		said := mustMolehill(t, append([]string{"synth", "--data", data, "--out", filepath.Join(filepath.Dir(data), fmt.Sprint(i, ".csv")),
+			"--no-keeper", "--set", "fit_rows=200", "--set", "sweeps=2"}, more...)...)
+		before, _, _ := strings.Cut(said, "Paid: entry")
+		if !strings.Contains(before, "Booked under own/my-people") || !strings.Contains(before, "protects nobody, and is booked there as ε = ∞") || !strings.Contains(before, "--from-now") {
+			t.Errorf("%v: it is said too late or not at all:\n%s", more, said)
+		}
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "ε = ∞") {
+		t.Error(status)
+	}
+}
+
 // Who pays is told before what was paid before, and under which name.
 func TestSynthTellsWhatWasPaidBefore(t *testing.T) {
 	data := confirmedTable(t, 200)

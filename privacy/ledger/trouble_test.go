@@ -19,16 +19,25 @@ import (
 
 func TestPlacesThatAreNone(t *testing.T) {
 	for want, where := range map[string]string{
-		"found nothing":            "",
-		"mysql:// is no place":     "mysql://host/db",
-		"expected an address such": "postgres://host:port/db",
+		"found nothing":                 "",
+		"mysql:// is no place":          "mysql://host/db",
+		"expected an address such":      "postgres://host:port/db",
+		"is no file, which a ledger is": t.TempDir(),
+		"/null is no file":              os.DevNull,
 	} {
 		_, err := Open(where)
 		wantError(t, err, want)
 	}
 	dir := t.TempDir()
+	dangling := filepath.Join(dir, "link.db")
+	if err := os.Symlink(filepath.Join(dir, "nothing"), dangling); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, dangling).Status(t.Context(), "rows"); err == nil || !strings.Contains(err.Error(), "a link to one") {
+		t.Errorf("a link to nothing is read as a ledger: %v", err)
+	}
 	for want, where := range map[string]string{
-		"it cannot be opened":     dir,
+		"it cannot be opened":     dangling,
 		"it cannot be made there": filepath.Join("/proc", "none", "ledger.db"),
 		"is the server running":   "postgres:///x?host=" + dir,
 	} {
@@ -55,6 +64,31 @@ func TestTheFileIsMadeWhenItIsNeeded(t *testing.T) {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s has mode %v, %v; want %v", name, info.Mode(), err, want)
 		}
+	}
+}
+
+// A ledger that has been cut to nothing is not taken for a new one: its budgets would be
+// gone without a word.
+func TestAnEmptyFileIsNoLedger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	mustCreate(t, open(t, path), ten)
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, path)
+	_, err := l.Status(t.Context(), "rows")
+	wantError(t, err, "what it held is lost; restore a backup")
+	_, err = l.Reserve(t.Context(), gaussian("a", 1))
+	wantError(t, err, path+" is there and has nothing in it")
+	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+		t.Errorf("something was written: %v, %v", info.Size(), err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	mustReserve(t, open(t, path), gaussian("a", 1))
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("beside the ledger something was left: %v, %v", left, err)
 	}
 }
 

@@ -19,10 +19,6 @@ import (
 // booked under, and for the same data, under whatever name. Who only wants more rows, or has
 // another copy of the data, may not mean to pay again.
 func (s *synthesis) tellBefore(ctx context.Context, out io.Writer, store run.Store, spec run.Spec) error {
-	wanted := settingsOf(spec)
-	if !pays(wanted) {
-		return nil
-	}
 	name, err := s.nameOfData()
 	if err == nil {
 		name = synth.Own + name
@@ -31,7 +27,12 @@ func (s *synthesis) tellBefore(ctx context.Context, out io.Writer, store run.Sto
 	if err != nil {
 		return err
 	}
-	return tellEarlier(out, store, name, wanted)
+	wanted := settingsOf(spec)
+	if protects(wanted) {
+		return tellEarlier(out, store, name, wanted)
+	}
+	_, err = fmt.Fprintf(out, "This run protects nobody, and is booked there as ε = ∞: of budgets only one that counts from then on (`molehill budget create %s --from-now …`) leaves it out.\n", name)
+	return err
 }
 
 // tellSpent says what the ledger has of a name.
@@ -81,7 +82,7 @@ func tellEarlier(out io.Writer, store run.Store, name string, wanted map[string]
 			continue
 		}
 		settings := settingsOf(e.Run.Spec)
-		if !sameData(settings, wanted) || !pays(settings) || !paid(e.Run) {
+		if !sameData(settings, wanted) || !protects(settings) || !paid(e.Run) {
 			continue
 		}
 		if told++; told > most {
@@ -150,9 +151,9 @@ func difference(settings, wanted map[string]any) string {
 	return "differs in: " + strings.Join(differ, ", ")
 }
 
-// pays reports whether a run of such settings is booked: one without noise, or with
-// noise from its seed, promises nothing that could be used up.
-func pays(settings map[string]any) bool {
+// protects reports whether a run of such settings promises anything: one without noise, or
+// with noise from its seed, does not.
+func protects(settings map[string]any) bool {
 	return settings["research"] == false && settings["epsilon"] != "inf"
 }
 

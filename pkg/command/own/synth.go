@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/atomicfile"
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/command/runs"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
@@ -108,7 +109,9 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err := runs.Watch(cmd, r); err != nil {
 		return err
 	}
-	if err := s.deliver(cmd, r); err != nil {
+	if err := s.deliver(cmd, r); errors.Is(err, context.Canceled) {
+		return &cli.Interrupted{Next: fmt.Sprintf("what was made is kept as run %s: %s, and spends nothing more", r.ID, s.tryAgain())}
+	} else if err != nil {
 		return fmt.Errorf("%w; what was made is kept as run %s: the same command with another --out, or with --force once that is mended, spends nothing more", err, r.ID)
 	}
 	if s.printJSON {

@@ -69,7 +69,7 @@ is left out, in this order.`,
 			if len(chosen) != 1 {
 				return fmt.Errorf("--accountant all: expected the one to calibrate by; the others are listed with the result")
 			}
-			if err := m.find(find, target, relation, chosen[0]); err != nil {
+			if err := cli.Apart(cmd.Context(), func() error { return m.find(find, target, relation, chosen[0]) }); err != nil {
 				return err
 			}
 			switch find { // what is told keeps to ε, too
@@ -78,8 +78,11 @@ is left out, in this order.`,
 			case "rate":
 				m.rate = roundTo(m.rate, math.Floor)
 			}
-			result, err := account(&m, relation, accounting.All())
-			if err != nil {
+			var result accounted
+			if err := cli.Apart(cmd.Context(), func() (err error) {
+				result, err = account(&m, relation, accounting.All())
+				return err
+			}); err != nil {
 				return err
 			}
 			if m.json {

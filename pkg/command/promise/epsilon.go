@@ -57,8 +57,11 @@ chosen relation: a clipped sum that moves by C when a record is added moves by
 			if err != nil {
 				return err
 			}
-			found, err := account(&m, relation, chosen)
-			if err != nil {
+			var found accounted
+			if err := cli.Apart(cmd.Context(), func() (err error) {
+				found, err = account(&m, relation, chosen)
+				return err
+			}); err != nil {
 				return err
 			}
 			return found.print(cmd.OutOrStdout(), m.json)
@@ -132,7 +135,10 @@ func (a accounted) print(out io.Writer, asJSON bool) error {
 			continue
 		}
 		note := v.Note
-		if !v.Proved {
+		switch {
+		case !v.Proved && note == "":
+			note = "not proved"
+		case !v.Proved:
 			note = "not proved: " + note
 		}
 		fmt.Fprintf(w, "  %s\tε = %v at δ = %g\t%s\n", v.Accountant, *v.Epsilon, a.Delta, note)

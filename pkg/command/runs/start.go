@@ -42,7 +42,7 @@ settings of one and what they mean, for --set.`,
 			if err != nil {
 				return err
 			}
-			if called != "" {
+			if cmd.Flags().Changed("name") {
 				if err := run.CheckName(called); err != nil { // before anything is computed
 					return err
 				}

@@ -44,18 +44,18 @@ var seatBelts = []string{
 // can be copied, and lies safely on network file systems too. EXTRA also syncs
 // the folder after that, without which a power cut can undo a commit.
 func open(path string) (store.Store, error) {
-	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", store.Patience.Milliseconds()), "journal_mode(DELETE)", "synchronous(EXTRA)", "trusted_schema(OFF)"}}
-	name := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", name.String())
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return store.Store{}, fmt.Errorf("ledger: %s is no file, which a ledger is; MOLEHILL_LEDGER names another", path)
+	}
+	db, err := connect(path)
 	if err != nil {
 		return store.Store{}, fmt.Errorf("ledger: %s: %w", path, err)
 	}
-	db.SetMaxOpenConns(1)
 	return store.Store{
-		DB: db, Where: path, Made: made, Make: slices.Concat(store.Tables, seatBelts),
-		Missing: func() bool { _, err := os.Stat(path); return errors.Is(err, fs.ErrNotExist) },
-		Create:  func() error { return createFile(path) },
+		DB: db, Where: path, Made: func(ctx context.Context, tx *sql.Tx) (bool, error) { return made(ctx, tx, path) },
+		// A link to nothing is no place for a new ledger: where it leads a ledger may be missing.
+		Missing: func() bool { _, err := os.Lstat(path); return errors.Is(err, fs.ErrNotExist) },
+		Create:  func() error { return create(path) },
 		Advise:  advise,
 		Refused: func(err error) bool { // readers were in the way for all the store.Patience there is
 			var fault *sqlite.Error
@@ -64,27 +64,110 @@ func open(path string) (store.Store, error) {
 	}, nil
 }
 
-// createFile makes an empty file that only its owner can read: notes and run IDs
-// may tell more than they should.
-func createFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+func connect(path string) (*sql.DB, error) {
+	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", store.Patience.Milliseconds()), "journal_mode(DELETE)", "synchronous(EXTRA)", "trusted_schema(OFF)"}}
+	name := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// create makes a ledger without entries, in a file that only its owner can read: notes and
+// run IDs may tell more than they should. It is made under another name and is whole when
+// it gets its own, so that a ledger that is found empty has lost what it held.
+func create(path string) error {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.CreateTemp(folder, ".new-*-"+filepath.Base(path)) // with 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if err := fill(file.Name()); err != nil {
+		return err
+	}
+	if err := os.Link(file.Name(), path); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil // another process was faster
+		}
+		return copyNew(file.Name(), path) // a file system without links
+	}
+	return syncFolder(folder)
+}
+
+// fill makes the tables in an empty file.
+func fill(path string) (err error) {
+	db, err := connect(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing once committed
+	for _, statement := range slices.Concat(store.Tables, seatBelts) {
+		if _, err := tx.Exec(statement); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// copyNew copies a file to where there is none.
+func copyNew(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil // another process was faster
 	}
 	if err != nil {
 		return err
 	}
-	return file.Close()
+	if _, err = file.Write(text); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return syncFolder(filepath.Dir(to))
 }
 
-func made(ctx context.Context, tx *sql.Tx) (found bool, err error) {
+// syncFolder makes a new name survive a power cut, where the file system can.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = folder.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil
+	}
+	return errors.Join(err, folder.Close())
+}
+
+func made(ctx context.Context, tx *sql.Tx, path string) (found bool, err error) {
 	var all, ours int
 	err = tx.QueryRowContext(ctx, "SELECT count(*), count(CASE name WHEN 'molehill_ledger_head' THEN 1 END) FROM sqlite_master").Scan(&all, &ours)
-	if err == nil && all > 0 && ours == 0 {
-		err = errors.New("this SQLite database is no ledger, it has other tables; nothing was changed: name another file")
+	switch {
+	case err != nil:
+	case all == 0:
+		err = fmt.Errorf("ledger: %s is there and has nothing in it, as no ledger has: what it held is lost; restore a backup, or remove it to begin a new one, which knows of nothing that was spent", path)
+	case ours == 0:
+		err = fmt.Errorf("ledger: the SQLite database %s is no ledger, it has other tables; nothing was changed: name another file", path)
 	}
 	return ours > 0, err
 }
@@ -103,7 +186,7 @@ func advise(err error) string {
 		case codes.SQLITE_FULL, codes.SQLITE_IOERR:
 			return "the disk is full or failing: free space and try again"
 		case codes.SQLITE_CANTOPEN:
-			return "it cannot be opened: it must be a file, in a folder that you may write; MOLEHILL_LEDGER names another"
+			return "it cannot be opened: it must be a file, or a link to one, in a folder that you may write; MOLEHILL_LEDGER names another"
 		}
 		return "SQLite refused"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):

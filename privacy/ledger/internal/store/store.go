@@ -22,7 +22,7 @@ type Store struct {
 	Once    string                                       // executed before making them, to keep others from making them too
 	Make    []string                                     // makes them
 	Missing func() bool                                  // nothing is there at all, not even a database
-	Create  func() error                                 // makes an empty database
+	Create  func() error                                 // makes what is missing
 	Advise  func(error) string                           // what to do about an error of the database's; "" for others
 	Refused func(error) bool                             // whether a commit that ended with the error is known to have written nothing
 }

@@ -1,0 +1,25 @@
+package cli
+
+import "context"
+
+// Interrupted is what a command returns that an interruption has ended, where it is not
+// the same command that goes on.
+type Interrupted struct{ Next string } // what to do
+
+func (i *Interrupted) Error() string { return "interrupted; " + i.Next }
+
+// Unwrap makes it an interruption to those who ask errors.Is.
+func (*Interrupted) Unwrap() error { return context.Canceled }
+
+// Apart computes what knows of no interruption and leaves nothing behind: one ends the
+// command all the same.
+func Apart(ctx context.Context, compute func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- compute() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return &Interrupted{"nothing was found, and nothing is left of it"}
+	}
+}
