@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"molehill/docs/results"
-	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 )
 
 // settings are what runs have, by the names of their configuration. The experiment's name
@@ -225,12 +225,12 @@ func autoencoders(measures []measure) []row {
 var autoencoded = []settings{nil, {"dataset": "mnist", "epsilon": 10}, {"dataset": "mnist", "epsilon": 1}, {"dataset": "fashion-mnist", "epsilon": 10}, {"dataset": "fashion-mnist", "epsilon": 1}}
 
 // mean is that over the seeds of stored runs that have some settings.
-func (m measure) mean(t *testing.T, runs []experiment.Row, with ...settings) float64 {
+func (m measure) mean(t *testing.T, runs []sweep.Row, with ...settings) float64 {
 	t.Helper()
 	name, complement := strings.CutPrefix(m.name, "1 − ")
-	metric := experiment.OwnMetric(name)
+	metric := sweep.OwnMetric(name)
 	if m.of > 0 {
-		metric = experiment.FurtherMetric(m.name, m.of)
+		metric = sweep.FurtherMetric(m.name, m.of)
 	}
 	var sum, n float64
 	for _, r := range runs {

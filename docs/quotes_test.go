@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"molehill/docs/results"
-	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/privacy"
 )
 
@@ -47,7 +47,7 @@ var methods = map[string][]string{
 
 // quotedRun is a stored one, with what tables tell runs apart by.
 type quotedRun struct {
-	experiment.Row
+	sweep.Row
 	dataset, epsilon string
 	published        bool
 }
@@ -79,9 +79,9 @@ func stored(t *testing.T, name string) (runs []quotedRun) {
 
 // mean is that over the seeds of a method at an ε.
 func (c column) mean(runs []quotedRun, method, epsilon string) (mean float64) {
-	metric := experiment.OwnMetric(c.metric)
+	metric := sweep.OwnMetric(c.metric)
 	if c.of > 0 {
-		metric = experiment.FurtherMetric(c.metric, c.of)
+		metric = sweep.FurtherMetric(c.metric, c.of)
 	}
 	var n float64
 	for _, r := range runs {
@@ -170,13 +170,13 @@ func cells(line string) []string {
 // seeds, and their standard deviation.
 func TestFloorsAreThoseOfTheTable(t *testing.T) {
 	for _, dataset := range []string{"mnist", "fashion-mnist"} {
-		seeds := map[uint64]experiment.Row{} // of one seed all runs have the same
+		seeds := map[uint64]sweep.Row{} // of one seed all runs have the same
 		for _, r := range stored(t, "flows-table1-quick") {
 			if r.dataset == dataset {
 				seeds[r.Seed] = r.Row
 			}
 		}
-		mean, deviation := experiment.OverSeeds(slices.Collect(maps.Values(seeds)), experiment.OwnMetric("sliced W₂ floor"))
+		mean, deviation := sweep.OverSeeds(slices.Collect(maps.Values(seeds)), sweep.OwnMetric("sliced W₂ floor"))
 		want := fmt.Sprintf("%.4f ± %.4f", mean, deviation)
 		for _, page := range []string{"../README.md", "numbers.md", "harmonic-sketch.md"} {
 			if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), want) {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/viz"
 )
 
@@ -50,12 +50,12 @@ func picture(name, dataset, of, title string) (viz.Picture, error) {
 }
 
 // Rows returns the runs of a table.
-func Rows(name string) ([]experiment.Row, error) {
+func Rows(name string) ([]sweep.Row, error) {
 	text, err := files.ReadFile(path.Join(name, "results.json"))
 	if err != nil {
 		return nil, fmt.Errorf("results: no table %q; there are %s", name, strings.Join(Names(), ", "))
 	}
-	var rows []experiment.Row
+	var rows []sweep.Row
 	if err := json.Unmarshal(text, &rows); err != nil {
 		return nil, fmt.Errorf("results: %s: %w", name, err)
 	}

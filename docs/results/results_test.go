@@ -18,22 +18,23 @@ import (
 	_ "molehill/pkg/experiment/fair/tables"
 	_ "molehill/pkg/experiment/privateflow/tables"
 	_ "molehill/pkg/experiment/swae/tables"
+	"molehill/pkg/experiment/sweep"
 )
 
 var write = flag.Bool("write", false, "write what tables say now")
 
 // stored are the rows of a table, and the sweep that they are of.
-func stored(t *testing.T, name string) ([]experiment.Row, experiment.Sweep) {
+func stored(t *testing.T, name string) ([]sweep.Row, sweep.Sweep) {
 	t.Helper()
 	rows, err := Rows(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sweep, err := experiment.Sweeps.Lookup(name[:strings.LastIndex(name, "-")])
+	of, err := sweep.Registry.Lookup(name[:strings.LastIndex(name, "-")])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rows, sweep
+	return rows, of
 }
 
 // Every table can be read, says where it was computed and nothing of the machine's
@@ -43,7 +44,7 @@ func TestTablesAreComplete(t *testing.T) {
 		t.Fatal("no tables")
 	}
 	for _, name := range Names() {
-		rows, sweep := stored(t, name)
+		rows, of := stored(t, name)
 		for _, row := range rows {
 			if len(row.Metrics) == 0 || !(row.Seconds > 0) || row.Computed.Go == "" || row.Computed.Backend == "" || row.Computed.Revision == "" || row.Computed.Host != "" {
 				t.Errorf("%s: %s is incomplete, computed by %+v", name, row.Run, row.Computed)
@@ -52,11 +53,11 @@ func TestTablesAreComplete(t *testing.T) {
 				t.Errorf("%s: %s names a path: %s", name, row.Run, row.Config)
 			}
 		}
-		report, err := sweep.Report(rows, nil)
+		report, err := of.Report(rows, nil)
 		if err != nil || len(report.Tables) == 0 || len(report.Figures) == 0 {
 			t.Errorf("%s: %d tables, %d figures, %v", name, len(report.Tables), len(report.Figures), err)
 		}
-		path, page := filepath.Join(name, "report.md"), report.Page(sweep.Describe())
+		path, page := filepath.Join(name, "report.md"), report.Page(of.Describe())
 		if *write {
 			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
 				t.Fatal(err)
@@ -76,8 +77,8 @@ func TestTablesAreComplete(t *testing.T) {
 func TestFiguresAreOfTheirRows(t *testing.T) {
 	compared := 0
 	for _, name := range Names() {
-		rows, sweep := stored(t, name)
-		report, err := sweep.Report(rows, nil)
+		rows, of := stored(t, name)
+		report, err := of.Report(rows, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,15 +157,15 @@ func TestStoredRunsAreOfTodaysVersions(t *testing.T) {
 // for any more, as a setting has moved, is to be made again or taken out.
 func TestNoRunIsForgotten(t *testing.T) {
 	for _, name := range Names() {
-		rows, sweep := stored(t, name)
-		page := func(rows []experiment.Row) string {
-			report, err := sweep.Report(rows, nil)
+		rows, of := stored(t, name)
+		page := func(rows []sweep.Row) string {
+			report, err := of.Report(rows, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return report.Page(sweep.Describe())
+			return report.Page(of.Describe())
 		}
-		none, alike := page(nil), map[string][]experiment.Row{} // runs with the same settings share a line
+		none, alike := page(nil), map[string][]sweep.Row{} // runs with the same settings share a line
 		for _, row := range rows {
 			settings := row.Experiment + string(row.Config)
 			alike[settings] = append(alike[settings], row)

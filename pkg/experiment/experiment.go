@@ -99,7 +99,7 @@ func Usual(s run.Spec) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := fieldsOf(config)
+	own, err := Fields(config)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func Usual(s run.Spec) (json.RawMessage, error) {
 	if err := Apply(config, its); err != nil {
 		return nil, err
 	}
-	usual, err := fieldsOf(config)
+	usual, err := Fields(config)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
@@ -107,7 +108,7 @@ func TestMeasuredSaysWhereItWas(t *testing.T) {
 		kept.Started.Before(began) || kept.Started.After(time.Now()) {
 		t.Errorf("kept is %+v, here is %+v", kept, here)
 	}
-	row, err := experiment.Finished(r)
+	row, err := sweep.Finished(r)
 	if err != nil || len(row.Measured) != 1 {
 		t.Fatalf("%+v, %v", row.Measured, err)
 	}
@@ -118,7 +119,7 @@ func TestMeasuredSaysWhereItWas(t *testing.T) {
 	if err := os.WriteFile(r.Dir+"/artefacts/measures/sight-5.json", []byte(old), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	row, err = experiment.Finished(r)
+	row, err = sweep.Finished(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,7 +227,7 @@ func TestRunsTellWhatWasPaid(t *testing.T) {
 func TestNoLedgerNoRelease(t *testing.T) {
 	t.Setenv(ledger.Variable, t.TempDir())
 	r := experimenttest.Prepared(t, experiment.Request{Experiment: "weigh"})
-	if err := compute(t, r); err == nil || !strings.Contains(err.Error(), "nothing was recorded") {
+	if err := compute(t, r); err == nil || !strings.Contains(err.Error(), "nothing was read or recorded") {
 		t.Error(err)
 	}
 }

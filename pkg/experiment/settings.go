@@ -21,7 +21,7 @@ import (
 // what was expected. Settings that follow the data set follow it before any other is
 // changed (Suited).
 func Apply(config Config, settings map[string]string) error {
-	fields, err := fieldsOf(config)
+	fields, err := Fields(config)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,18 @@ func Apply(config Config, settings map[string]string) error {
 // datasetSetting is the setting that others follow.
 const datasetSetting = "dataset"
 
-// fieldsOf are the settings by name, as they are written down.
-func fieldsOf(config Config) (fields map[string]json.RawMessage, err error) {
+// With returns settings and more of them: names, each before its value.
+func With(settings map[string]string, more ...string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, settings)
+	for i := 0; i+1 < len(more); i += 2 {
+		all[more[i]] = more[i+1]
+	}
+	return all
+}
+
+// Fields are settings by name, as they are written down.
+func Fields(config Config) (fields map[string]json.RawMessage, err error) {
 	text, err := json.Marshal(config)
 	if err == nil {
 		err = json.Unmarshal(text, &fields)

@@ -24,11 +24,11 @@ func SuitedTo(name, dataset string) map[string]map[string]json.RawMessage {
 		if _, ok := config.(Suited); !ok {
 			return nil
 		}
-		usual, err := fieldsOf(config)
+		usual, err := Fields(config)
 		if err != nil || Apply(config, map[string]string{datasetSetting: dataset}) != nil {
 			return nil
 		}
-		its, err := fieldsOf(config)
+		its, err := Fields(config)
 		if err != nil {
 			return nil
 		}
@@ -60,7 +60,7 @@ func Tell(kinds []plugin.Kind) {
 		}
 	}
 	for _, k := range kinds {
-		if k.Kind == Sweeps.Kind+"s" {
+		if k.Kind == "sweeps" {
 			continue // it may have an experiment's name, and has settings of its own
 		}
 		for i, p := range k.Plugins { // an estimator has the settings of its experiment

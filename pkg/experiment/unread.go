@@ -58,7 +58,7 @@ func Unread(name string) (names []string) {
 		if err != nil {
 			return nil
 		}
-		usual, err := fieldsOf(config)
+		usual, err := Fields(config)
 		if err != nil {
 			return nil
 		}
@@ -112,11 +112,11 @@ func (e *UnreadError) Error() string {
 // chosen does not read: it would change nothing and pay for another release. of lists, by
 // method, the settings that not all methods read.
 func CheckRead(config, preset Config, method string, of map[string][]string) error {
-	chosen, err := fieldsOf(config)
+	chosen, err := Fields(config)
 	if err != nil {
 		return err
 	}
-	usual, err := fieldsOf(preset)
+	usual, err := Fields(preset)
 	if err != nil {
 		return err
 	}

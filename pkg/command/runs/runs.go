@@ -12,7 +12,7 @@ import (
 func Commands() []*cobra.Command {
 	return []*cobra.Command{
 		cli.Computes(start()), compute(), cli.Computes(resume()), watch(), cancel(), // one run
-		cli.Computes(sweep()), computeSweep(), // many
+		cli.Computes(sweepCommand()), computeSweep(), // many
 		list(), show(), compareCommand(), name(), remove(), // those that there are
 		cli.Computes(measure()), cli.Computes(auditCommand()), // what they do not say by themselves
 	}

@@ -30,9 +30,9 @@ type sweeping struct {
 	finished, detach, asJSON   bool
 }
 
-// sweep makes all runs of a table, or of a grid of settings, and writes what they
+// sweepCommand makes all runs of a table, or of a grid of settings, and writes what they
 // say.
-func sweep() *cobra.Command {
+func sweepCommand() *cobra.Command {
 	var s sweeping
 	cmd := &cobra.Command{
 		Use:   "sweep NAME",

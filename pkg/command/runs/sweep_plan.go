@@ -13,6 +13,7 @@ import (
 
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/launch"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -23,8 +24,8 @@ type sweepPlan struct {
 	name     string
 	preset   string
 	title    string
-	varied   []string         // of a grid
-	table    experiment.Sweep // nil for a grid
+	varied   []string    // of a grid
+	table    sweep.Sweep // nil for a grid
 	requests []experiment.Request
 	all      []experiment.Request // before some of them were chosen
 	others   others               // of a table
@@ -37,7 +38,7 @@ func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, see
 		return nil, fmt.Errorf("--seeds is %d, and at most %d can be asked for at once; --seed is the first of them", seeds, mostSeeds)
 	}
 	p := &sweepPlan{name: name, preset: asked.preset}
-	table, noTable := experiment.Sweeps.Lookup(name)
+	table, noTable := sweep.Registry.Lookup(name)
 	_, noExperiment := experiment.Registry.Lookup(name)
 	said := slices.DeleteFunc([]string{"grid", "set", "epsilon", "seed", "research"}, func(flag string) bool { return !cmd.Flags().Changed(flag) })
 	// A table may have the name of an experiment: who says what the runs are means that.
@@ -54,7 +55,7 @@ func planSweep(cmd *cobra.Command, name string, asked asking, grid []string, see
 	}
 	if noExperiment != nil {
 		var names []string
-		for _, s := range experiment.Sweeps.All() {
+		for _, s := range sweep.Registry.All() {
 			names = append(names, s.Describe().Name)
 		}
 		for _, e := range experiment.Registry.All() {

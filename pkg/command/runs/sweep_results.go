@@ -15,6 +15,7 @@ import (
 	"molehill/pkg/atomicfile"
 	"molehill/pkg/compare"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/pkg/run/draw"
 	"molehill/viz"
@@ -46,8 +47,8 @@ func measuresOf(texts []string, requests []experiment.Request) (all []wanted, er
 }
 
 // measureAll measures the runs that have not been, and returns their rows with it.
-func measureAll(cmd *cobra.Command, store run.Store, rows []experiment.Row, name string, count int) ([]experiment.Row, error) {
-	measured := make([]experiment.Row, len(rows))
+func measureAll(cmd *cobra.Command, store run.Store, rows []sweep.Row, name string, count int) ([]sweep.Row, error) {
+	measured := make([]sweep.Row, len(rows))
 	say, done := teller()
 	defer done()
 	ctx := experiment.Keeping(cmd.Context())
@@ -65,7 +66,7 @@ func measureAll(cmd *cobra.Command, store run.Store, rows []experiment.Row, name
 		if found.NonPrivate && !row.Research {
 			fmt.Fprintf(cmd.ErrOrStderr(), "   for its keeper alone: `molehill measure %s %s --rows %d` shows it, the table does not\n", row.Run, name, count)
 		}
-		if measured[i], err = experiment.Finished(r); err != nil {
+		if measured[i], err = sweep.Finished(r); err != nil {
 			return nil, err
 		}
 	}
@@ -73,8 +74,8 @@ func measureAll(cmd *cobra.Command, store run.Store, rows []experiment.Row, name
 }
 
 // samplesIn returns the images of a store's runs.
-func samplesIn(store run.Store) experiment.Samples {
-	return func(row experiment.Row) (viz.Images, bool) {
+func samplesIn(store run.Store) sweep.Samples {
+	return func(row sweep.Row) (viz.Images, bool) {
 		r, err := store.Open(row.Run)
 		if err != nil {
 			return viz.Images{}, false
@@ -86,7 +87,7 @@ func samplesIn(store run.Store) experiment.Samples {
 
 // report writes a sweep's results into a folder, and returns the pictures there that are of
 // what was there before: those of runs that are not at hand are not drawn again.
-func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out string) (old []string, err error) {
+func report(s sweep.Sweep, rows []sweep.Row, store run.Store, out string) (old []string, err error) {
 	shown, err := s.Report(rows, samplesIn(store))
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func report(s experiment.Sweep, rows []experiment.Row, store run.Store, out stri
 }
 
 // writeResults writes what runs say, for programs and for people.
-func writeResults(out string, rows []experiment.Row, page string, figures map[string]viz.Figure) error {
+func writeResults(out string, rows []sweep.Row, page string, figures map[string]viz.Figure) error {
 	text, err := json.MarshalIndent(rows, "", " ")
 	if err != nil {
 		return err
@@ -126,12 +127,12 @@ func writeResults(out string, rows []experiment.Row, page string, figures map[st
 // write writes the results of those that are finished into a folder, and says why
 // the others are not.
 func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, broken []error, out string) error {
-	var rows []experiment.Row
+	var rows []sweep.Row
 	for _, r := range runs {
 		if state, err := r.State(); err != nil || state != run.Finished {
 			continue
 		}
-		row, err := experiment.Finished(r)
+		row, err := sweep.Finished(r)
 		if err != nil {
 			return err
 		}
@@ -168,7 +169,7 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 }
 
 // writeGrid writes the tables of a grid, and a picture of its first metric.
-func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []experiment.Row, out string) error {
+func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []sweep.Row, out string) error {
 	c, err := compare.Runs(runs)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"molehill/pkg/experiment"
 	_ "molehill/pkg/experiment/privateflow"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 )
 
@@ -60,9 +61,9 @@ func TestRowsMadeElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := func(id string, w2 float64, measured ...experiment.Measured) experiment.Row {
+	row := func(id string, w2 float64, measured ...experiment.Measured) sweep.Row {
 		seed := slices.Index(ids, id) + 1
-		return experiment.Row{Run: id, Experiment: "swflow", Version: "9", Seed: uint64(seed), Config: []byte(`{"dataset": "glyphs", "inputs": "` + id + `"}`), Metrics: run.Values{"sliced W₂": w2}, Measured: measured}
+		return sweep.Row{Run: id, Experiment: "swflow", Version: "9", Seed: uint64(seed), Config: []byte(`{"dataset": "glyphs", "inputs": "` + id + `"}`), Metrics: run.Values{"sliced W₂": w2}, Measured: measured}
 	}
 	fid := func(rows int, value float64) experiment.Measured {
 		return experiment.Measured{Rows: rows, Values: run.Values{"fid": value}}
@@ -83,14 +84,14 @@ func TestRowsMadeElsewhere(t *testing.T) {
 	other := row("swflow-other", 6)
 	other.Seed, other.Version, other.Config = 2, "8", []byte(`{"dataset": "letters"}`)
 	read, err := readOthers([]string{
-		write("old.json", []experiment.Row{row("swflow-none", 9), earlier, other, row(ids[2], 3), row(ids[0], 1, fid(100, 7), fid(200, 5))}),
-		write("new.json", []experiment.Row{row(ids[2], 4)}),
+		write("old.json", []sweep.Row{row("swflow-none", 9), earlier, other, row(ids[2], 3), row(ids[0], 1, fid(100, 7), fid(200, 5))}),
+		write("new.json", []sweep.Row{row(ids[2], 4)}),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	lacking := experiment.Request{Experiment: "swflow", Seed: 1, Settings: map[string]string{"dataset": "not on this machine"}}
-	rows, said := read.join([]experiment.Row{row(ids[1], 2), row(ids[0], 8, fid(100, 6))}, append([]experiment.Request{lacking}, requests...))
+	rows, said := read.join([]sweep.Row{row(ids[1], 2), row(ids[0], 8, fid(100, 6))}, append([]experiment.Request{lacking}, requests...))
 	var order []string
 	var w2 []float64
 	for _, r := range rows {
@@ -144,4 +145,4 @@ func TestResultsHaveFoldersOfTheirOwn(t *testing.T) {
 }
 
 // unread is a table of which only is known that it is one.
-type unread struct{ experiment.Sweep }
+type unread struct{ sweep.Sweep }

@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 )
 
 // others are rows of a table that were made elsewhere, as results.json holds them.
-type others []experiment.Row
+type others []sweep.Row
 
 // readOthers reads results.json of other folders, or machines.
 func readOthers(paths []string) (all others, err error) {
@@ -21,7 +22,7 @@ func readOthers(paths []string) (all others, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("--with: %w; give the results.json that a sweep has written", err)
 		}
-		var rows []experiment.Row
+		var rows []sweep.Row
 		if err := json.Unmarshal(text, &rows); err != nil {
 			return nil, fmt.Errorf("--with %s: expected the results.json that a sweep has written: %w", path, err)
 		}
@@ -49,14 +50,14 @@ func (o others) check(table string, requests []experiment.Request) error {
 // behind them those that no request is for. Of rows with the same settings and seed one
 // stays, so that no seed counts twice: the one at hand, or that of a request, or else the
 // last; what has been measured of the same run is kept. What is to be known of that is said.
-func (o others) join(own []experiment.Row, requests []experiment.Request) (rows []experiment.Row, said []string) {
+func (o others) join(own []sweep.Row, requests []experiment.Request) (rows []sweep.Row, said []string) {
 	var order []string
 	for _, q := range requests {
 		if id, err := idsOf([]experiment.Request{q}); err == nil { // its data may not be here
 			order = append(order, id...)
 		}
 	}
-	place := func(row experiment.Row) int {
+	place := func(row sweep.Row) int {
 		if at := slices.Index(order, row.Run); at >= 0 {
 			return at
 		}
@@ -71,7 +72,7 @@ func (o others) join(own []experiment.Row, requests []experiment.Request) (rows 
 		}
 	}
 	for _, row := range slices.Concat(rest, asked, own) {
-		same := slices.IndexFunc(rows, func(r experiment.Row) bool { return r.Run == row.Run || again(r, row) })
+		same := slices.IndexFunc(rows, func(r sweep.Row) bool { return r.Run == row.Run || again(r, row) })
 		if same < 0 {
 			rows = append(rows, row)
 			continue
@@ -83,20 +84,20 @@ func (o others) join(own []experiment.Row, requests []experiment.Request) (rows 
 		}
 		rows[same] = row
 	}
-	slices.SortStableFunc(rows, func(a, b experiment.Row) int { return place(a) - place(b) })
+	slices.SortStableFunc(rows, func(a, b sweep.Row) int { return place(a) - place(b) })
 	return rows, append(said, versions(rows)...)
 }
 
 // again says whether two rows are of the same settings, data and seed, in two versions
 // perhaps.
-func again(a, b experiment.Row) bool {
-	unlike, err := experiment.Unlike(a, b)
+func again(a, b sweep.Row) bool {
+	unlike, err := sweep.Unlike(a, b)
 	return err == nil && len(unlike) == 0 && a.Experiment == b.Experiment && a.Seed == b.Seed && a.Research == b.Research
 }
 
 // measuredOf is what has been measured of a run, as its row says, and what only another row
 // of it says.
-func measuredOf(row, other experiment.Row) []experiment.Measured {
+func measuredOf(row, other sweep.Row) []experiment.Measured {
 	all := slices.Clone(row.Measured)
 	for _, m := range other.Measured {
 		if !slices.ContainsFunc(all, func(own experiment.Measured) bool { // of the same names
@@ -109,7 +110,7 @@ func measuredOf(row, other experiment.Row) []experiment.Measured {
 }
 
 // versions says which experiments a table has in several versions.
-func versions(rows []experiment.Row) (said []string) {
+func versions(rows []sweep.Row) (said []string) {
 	found := map[string][]string{}
 	for _, row := range rows {
 		version := row.Version

@@ -13,6 +13,7 @@ import (
 	"molehill/models/backend"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/privacy/noise"
 )
@@ -94,7 +95,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 // A run has its pictures at the steps that its settings say, with ε of both sides, and
 // a sweep has them in a table.
 func TestReport(t *testing.T) {
-	var rows []experiment.Row
+	var rows []sweep.Row
 	for _, k := range kinds {
 		r := compute(t, request(k.Name, nil), 0)
 		pictures, err := Frames(r)
@@ -116,7 +117,7 @@ func TestReport(t *testing.T) {
 			t.Error(err)
 		}
 		checkAudit(t, r)
-		row, err := experiment.Finished(r)
+		row, err := sweep.Finished(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s: %+v, %v", k.Name, found, err)
 		}
 	}
-	report, err := sweep{}.Report(rows, nil)
+	report, err := figures{}.Report(rows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -16,13 +17,13 @@ import (
 	"molehill/viz"
 )
 
-func init() { experiment.Sweeps.Register(sweep{}) }
+func init() { sweep.Registry.Register(figures{}) }
 
-// sweep is 004's Figures 22 and 23.
-type sweep struct{}
+// figures are 004's Figures 22 and 23.
+type figures struct{}
 
 // Describe implements plugin.Plugin.
-func (sweep) Describe() plugin.Info {
+func (figures) Describe() plugin.Info {
 	return plugin.Info{Name: "circle", Version: "1", Source: "004, Figures 22 and 23",
 		Summary: "private generators of points on a circle: noise on gradients against noise on projections"}
 }
@@ -33,8 +34,8 @@ var budgets = map[string][]string{"circle": {"1", "0.3", "inf"}, "circle-project
 // few are ours: with the paper's sizes more steps of the same budget only bring noise.
 const few = "250"
 
-// Requests implements experiment.Sweep.
-func (sweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
+// Requests implements sweep.Sweep.
+func (figures) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		ask := func(name string, settings ...string) {
 			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: experiment.With(nil, settings...)})
@@ -56,7 +57,7 @@ type cell struct {
 	key
 	name   string // with its steps, where others of the experiment have more
 	config Config // of the first run
-	experiment.Part
+	sweep.Part
 }
 
 // key is what runs of a cell have in common.
@@ -66,11 +67,11 @@ type key struct {
 	steps      int
 }
 
-// Report implements experiment.Sweep: a table, and the frames of a run of each line, of
+// Report implements sweep.Sweep: a table, and the frames of a run of each line, of
 // those that are at hand.
-func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Report, error) {
-	r := experiment.Report{Figures: map[string]viz.Figure{}}
-	groups, err := experiment.Groups(rows, func(row experiment.Row) (k key, asked bool, err error) {
+func (figures) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, error) {
+	r := sweep.Report{Figures: map[string]viz.Figure{}}
+	groups, err := sweep.Groups(rows, func(row sweep.Row) (k key, asked bool, err error) {
 		if !slices.ContainsFunc(kinds, func(k *kind) bool { return k.Name == row.Experiment }) {
 			return k, false, nil
 		}
@@ -87,7 +88,7 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 		if err := json.Unmarshal(g.Rows[0].Config, &c.config); err != nil {
 			return r, err
 		}
-		if slices.ContainsFunc(groups, func(o experiment.Group[key]) bool {
+		if slices.ContainsFunc(groups, func(o sweep.Group[key]) bool {
 			return o.Key.experiment == c.experiment && o.Key.steps > c.steps
 		}) {
 			c.name += fmt.Sprintf(", %d steps", c.steps)
@@ -101,15 +102,15 @@ func (sweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Rep
 		Caption: "ε is what is proved for the records Z that are to be looked like, and for the sample X that is transformed; as published: ε by 004's own accounting for the same noise. Noise is what each number of a gradient, or of projections, gets at a step; that of a gradient has at most the noise norm with probability 0.95 (Corollary 4.2). The distance is between generated points and new ones of the circle. At ε = ∞ gradients have no noise and are clipped as the others. 004 prints its numbers in figures alone."}
 	for _, c := range cells {
 		over := func(name string) (mean, deviation float64) {
-			return experiment.OverSeeds(c.Rows, experiment.OwnMetric(name))
+			return sweep.OverSeeds(c.Rows, sweep.OwnMetric(name))
 		}
 		epsilon := func(name string) string {
 			mean, _ := over(name)
 			return privacy.Epsilon(mean).String()
 		}
-		_, published := experiment.Claims(c.Rows)
+		_, published := sweep.Claims(c.Rows)
 		t.Add(c.name, epsilon("ε of Z"), epsilon("ε of X"), published, viz.Spread(over("noise")), viz.Spread(over("noise norm")), viz.Spread(over("distance")),
-			c.config.Steps, len(c.Rows), math.Round(experiment.MedianSeconds(c.Rows)))
+			c.config.Steps, len(c.Rows), math.Round(sweep.MedianSeconds(c.Rows)))
 		one, ok := c.Rows[0].Opened()
 		if !ok || c.Unlike != "" {
 			continue
@@ -144,7 +145,7 @@ func trade(cells []cell) viz.Curves {
 	for _, name := range names {
 		line := viz.Line{Name: name}
 		for _, c := range cells {
-			mean, deviation := experiment.OverSeeds(c.Rows, experiment.OwnMetric("distance"))
+			mean, deviation := sweep.OverSeeds(c.Rows, sweep.OwnMetric("distance"))
 			if c.name != name {
 				continue
 			}

@@ -16,6 +16,7 @@ import (
 
 	"molehill/models/inception"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
@@ -275,7 +276,7 @@ func TestARunIsMeasuredOnce(t *testing.T) {
 			t.Errorf("%s: %v, %v; want mode %v", name, info, err, want)
 		}
 	}
-	row, err := experiment.Finished(r)
+	row, err := sweep.Finished(r)
 	if wanted := 1; err != nil || !r.Spec.Research && len(row.Measured) != wanted {
 		t.Errorf("a table would have %+v, %v; want what is not for the keeper", row.Measured, err)
 	}

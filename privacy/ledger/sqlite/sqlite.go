@@ -45,7 +45,7 @@ var seatBelts = []string{
 // the folder after that, without which a power cut can undo a commit.
 func open(path string) (store.Store, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return store.Store{}, fmt.Errorf("ledger: %s is no file, which a ledger is; MOLEHILL_LEDGER names another", path)
+		return store.Store{}, fmt.Errorf("ledger: %s is no file, which a ledger is: nothing was read or recorded; MOLEHILL_LEDGER names another", path)
 	}
 	db, err := connect(path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/dpsinkhorn"
+	"molehill/pkg/experiment/sweep"
 	"molehill/privacy"
 	"molehill/viz"
 )
@@ -19,12 +19,12 @@ import (
 type measured struct {
 	line
 	config dpsinkhorn.Config // of the first
-	rows   []experiment.Row
+	rows   []sweep.Row
 }
 
 // found sorts runs by the lines of a table that they are of.
-func (t table) found(rows []experiment.Row) (all []measured, err error) {
-	found, err := experiment.FindAll(t.lines, line.asks, rows, "inputs", "weights")
+func (t table) found(rows []sweep.Row) (all []measured, err error) {
+	found, err := sweep.FindAll(t.lines, line.asks, rows, "inputs", "weights")
 	for _, f := range found {
 		f.Line.label += f.Besides
 		all = append(all, measured{f.Line, *f.Config.(*dpsinkhorn.Config), f.Rows})
@@ -32,13 +32,13 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 	return all, err
 }
 
-func (m measured) over(metric experiment.Metric) (mean, deviation float64) {
-	return experiment.OverSeeds(m.rows, metric)
+func (m measured) over(metric sweep.Metric) (mean, deviation float64) {
+	return sweep.OverSeeds(m.rows, metric)
 }
 
 // proved is the ε that is proved of a line's runs.
 func (m measured) proved() privacy.Epsilon {
-	proved, _ := experiment.Claims(m.rows)
+	proved, _ := sweep.Claims(m.rows)
 	return proved
 }
 
@@ -55,11 +55,11 @@ func (c column) String() string {
 	return fmt.Sprintf("%s (%d)", c.name, c.count)
 }
 
-func (c column) metric() experiment.Metric {
+func (c column) metric() sweep.Metric {
 	if c.count == 0 {
-		return experiment.OwnMetric(c.name)
+		return sweep.OwnMetric(c.name)
 	}
-	return experiment.FurtherMetric(c.name, c.count)
+	return sweep.FurtherMetric(c.name, c.count)
 }
 
 // columns are the metrics that rows have, those of runs first.
@@ -82,14 +82,14 @@ func columns(all []measured) (columns []column) {
 	})...)
 }
 
-// Report implements experiment.Sweep: a table for each data set, the accuracy of
+// Report implements sweep.Sweep: a table for each data set, the accuracy of
 // logistic regression along a setting, and pictures.
-func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, error) {
 	all, err := t.found(rows)
 	if err != nil {
-		return experiment.Report{}, err
+		return sweep.Report{}, err
 	}
-	r := experiment.Report{Figures: map[string]viz.Figure{}}
+	r := sweep.Report{Figures: map[string]viz.Figure{}}
 	var datasets []string
 	for _, m := range all {
 		if !slices.Contains(datasets, m.config.Dataset) {
@@ -174,8 +174,8 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		for _, c := range measures {
 			line = append(line, viz.Spread(m.over(c.metric())))
 		}
-		steps, _ := m.over(experiment.OwnMetric("steps"))
-		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(experiment.MedianSeconds(m.rows), 'f', 0, 64))...)
+		steps, _ := m.over(sweep.OwnMetric("steps"))
+		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(sweep.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}
 	for _, o := range t.others[dataset] {
 		line := make([]any, len(table.Header))
@@ -227,7 +227,7 @@ func (t table) curve(dataset string, all []measured) viz.Curves {
 	f := viz.Curves{Title: "What generated images teach, " + dataset, Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones. Means over seeds; bands are a standard deviation to both sides.",
 		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
 	for _, m := range all {
-		mean, deviation := m.over(experiment.OwnMetric(metric))
+		mean, deviation := m.over(sweep.OwnMetric(metric))
 		if x := m.number(t.along); math.IsInf(x, 1) {
 			f.References = append(f.References, viz.Reference{Name: m.label + ", no privacy", Value: mean})
 		} else {

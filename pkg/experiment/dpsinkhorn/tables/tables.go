@@ -4,6 +4,7 @@ package tables
 
 import (
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 )
 
@@ -18,8 +19,8 @@ type line struct {
 }
 
 // asks is what the table asks for.
-func (l line) asks() experiment.Line {
-	return experiment.Line{Label: l.label, Experiment: l.experiment, Settings: l.settings}
+func (l line) asks() sweep.Line {
+	return sweep.Line{Label: l.label, Experiment: l.experiment, Settings: l.settings}
 }
 
 type quoted struct{ fid, logistic, mlp, cnn string }
@@ -47,16 +48,16 @@ var tables = []table{table1, ablation, settings, debiasing, robustness, steps, b
 
 func init() {
 	for _, t := range tables {
-		experiment.Sweeps.Register(t)
+		sweep.Registry.Register(t)
 	}
 }
 
 // Describe implements plugin.Plugin.
 func (t table) Describe() plugin.Info { return t.Info }
 
-// Requests implements experiment.Sweep.
+// Requests implements sweep.Sweep.
 func (t table) Requests(preset experiment.Preset, seeds int) []experiment.Request {
-	return experiment.Requests(t.lines(preset), line.asks, preset, seeds)
+	return sweep.Requests(t.lines(preset), line.asks, preset, seeds)
 }
 
 // spending gives a training the least noise that proves its ε for all its steps: with

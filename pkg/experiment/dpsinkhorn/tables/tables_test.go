@@ -10,6 +10,7 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/dpsinkhorn"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
@@ -22,7 +23,7 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
 	for _, s := range tables {
 		for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
-			var rows []experiment.Row
+			var rows []sweep.Row
 			seen := map[string]bool{}
 			for _, q := range s.Requests(preset, 2) {
 				c := config(t, q.Experiment, preset)
@@ -41,11 +42,11 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 					t.Errorf("%s: %s %v twice", s.Name, q.Experiment, q.Settings)
 				}
 				seen[key] = true
-				rows = append(rows, experiment.Row{Run: key, Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
+				rows = append(rows, sweep.Row{Run: key, Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
 					Metrics: run.Values{"logistic accuracy": 0.5 + float64(q.Seed)/100, "steps": 7},
 					Claims:  []privacy.Claim{{Epsilon: 2.5 + privacy.Epsilon(q.Seed)/2, Sound: true}, {Label: privacy.PapersWay, Epsilon: 2}}}) // the larger of seeds is what is proved
 			}
-			report, err := s.Report(rows, func(experiment.Row) (viz.Images, bool) { return viz.Images{}, true })
+			report, err := s.Report(rows, func(sweep.Row) (viz.Images, bool) { return viz.Images{}, true })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +151,7 @@ func TestOtherRunsAreLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := table1.Report([]experiment.Row{{Experiment: "dp-sinkhorn", Config: text}}, nil)
+	report, err := table1.Report([]sweep.Row{{Experiment: "dp-sinkhorn", Config: text}}, nil)
 	if err != nil || len(report.Tables) != 0 {
 		t.Errorf("%v, %v", report, err)
 	}
@@ -172,7 +173,7 @@ func TestATableOfOneRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := table1.Report([]experiment.Row{{Experiment: c.experiment, Config: text, Metrics: run.Values{"logistic accuracy": 0.5},
+		report, err := table1.Report([]sweep.Row{{Experiment: c.experiment, Config: text, Metrics: run.Values{"logistic accuracy": 0.5},
 			Claims: []privacy.Claim{{Epsilon: privacy.Epsilon(c.epsilon), Sound: true}, {Label: privacy.AsPublished, Epsilon: 10}, {Label: privacy.PapersWay, Epsilon: 3.48}}}}, nil)
 		if err != nil || len(report.Tables) != 1 || report.Tables[0].Rows[0][1] != c.shown || report.Tables[0].Rows[0][2] != "3.48" || len(report.Figures) != c.figures {
 			t.Errorf("%s at %v: %+v, %v; want %s and %d figures", c.experiment, c.epsilon, report, err, c.shown, c.figures)
@@ -197,7 +198,7 @@ func TestWhatWasMeasuredAfterwards(t *testing.T) {
 		bias, variance = append(bias, 10-float64(i)), append(variance, float64(i)/10)
 		drawn[dpsinkhorn.BiasAt(p)], drawn[dpsinkhorn.VarianceAt(p)] = bias[i], variance[i]
 	}
-	report, err := table1.Report([]experiment.Row{{Experiment: line.experiment, Config: text, Metrics: run.Values{"logistic accuracy": 0.5},
+	report, err := table1.Report([]sweep.Row{{Experiment: line.experiment, Config: text, Metrics: run.Values{"logistic accuracy": 0.5},
 		Claims: []privacy.Claim{{Epsilon: 3, Sound: true}},
 		Measured: []experiment.Measured{{Rows: 9, Values: run.Values{"nearer a private row": 1}, NonPrivate: true},
 			{Rows: 50, Values: drawn}, {Rows: 300, Values: run.Values{"mlp accuracy": 0.625}}, {Rows: 100, Values: run.Values{"mlp accuracy": 0.75}}}}}, nil)

@@ -6,11 +6,12 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 	"molehill/viz"
 )
 
-func init() { experiment.Sweeps.Register(adultSweep{}) }
+func init() { sweep.Registry.Register(adultSweep{}) }
 
 // adultSweep is 004's Figure 16: errors of private classifiers against the gap between
 // women and men, and those of the two methods that 004 sets its own beside.
@@ -42,7 +43,7 @@ func (adultSweep) Describe() plugin.Info {
 		Summary: "private logistic regression on Adult: errors against the gap in decisions between women and men, by three methods"}
 }
 
-// Requests implements experiment.Sweep.
+// Requests implements sweep.Sweep.
 func (adultSweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		for _, method := range adultMethods {
@@ -57,8 +58,8 @@ func (adultSweep) Requests(preset experiment.Preset, seeds int) (requests []expe
 	return requests
 }
 
-// Report implements experiment.Sweep: a table for each method, and Figure 16.
-func (adultSweep) Report(rows []experiment.Row, _ experiment.Samples) (r experiment.Report, err error) {
+// Report implements sweep.Sweep: a table for each method, and Figure 16.
+func (adultSweep) Report(rows []sweep.Row, _ sweep.Samples) (r sweep.Report, err error) {
 	lowest, highest, widest := math.Inf(1), math.Inf(-1), 0.
 	f := viz.Panels{Title: "What fairness costs on Adult", Columns: 2,
 		Caption: "On the 16,281 records for testing, means over seeds with a standard deviation of the error to both sides. Along each line α grows from the right to the left; deciding against everybody is wrong for 0.236 of them, without any gap. All three protect all that a record says but its sex, at ε as proved; Lowy et al. and Tran et al. protect the sex, and nothing else, in their papers, so that their ε are of another promise, and 004 does not print the numbers of its curves."}

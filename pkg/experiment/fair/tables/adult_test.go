@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/viz"
@@ -26,13 +27,13 @@ func TestAdultSweep(t *testing.T) {
 		return v
 	}
 	gap := func(alpha, epsilon string) float64 { return 0.1 + number(alpha)/100 + number(epsilon)/1000 } // of each cell another
-	var rows []experiment.Row
+	var rows []sweep.Row
 	for i, q := range s.Requests(experiment.Quick, 2) {
 		spec, err := q.Spec()
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows = append(rows, experiment.Row{Run: fmt.Sprint(i), Experiment: q.Experiment, Seed: q.Seed, Config: spec.Config,
+		rows = append(rows, sweep.Row{Run: fmt.Sprint(i), Experiment: q.Experiment, Seed: q.Seed, Config: spec.Config,
 			Metrics: run.Values{"accuracy": 0.8 + float64(q.Seed)/100, parityGap: gap(q.Settings["alpha"], q.Settings["epsilon"])}, Claims: []privacy.Claim{{Epsilon: 3, Sound: true}}})
 	}
 	report, err := s.Report(rows, nil)

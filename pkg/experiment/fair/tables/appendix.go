@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 	"molehill/viz"
 )
 
-func init() { experiment.Sweeps.Register(appendix{}) }
+func init() { sweep.Registry.Register(appendix{}) }
 
 // appendix is the whole of 004's Appendix C: the other sweeps of this package in one,
 // with figures that are called as in the paper.
@@ -17,7 +18,7 @@ type appendix struct{}
 
 // chapters are its sweeps, and what the paper calls their figures.
 var chapters = []struct {
-	experiment.Sweep
+	sweep.Sweep
 	seeds   int // at least
 	figures map[string]string
 }{
@@ -36,7 +37,7 @@ func (appendix) Describe() plugin.Info {
 		Summary: "all of fair and private learning: every other fair-… in one, with the paper's figures"}
 }
 
-// Requests implements experiment.Sweep: of Figure 21 at least ten seeds, as it is about
+// Requests implements sweep.Sweep: of Figure 21 at least ten seeds, as it is about
 // them. What two figures show is made once.
 func (appendix) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	seen := map[string]bool{}
@@ -52,8 +53,8 @@ func (appendix) Requests(preset experiment.Preset, seeds int) (requests []experi
 	return requests
 }
 
-// Report implements experiment.Sweep.
-func (appendix) Report(rows []experiment.Row, samples experiment.Samples) (r experiment.Report, err error) {
+// Report implements sweep.Sweep.
+func (appendix) Report(rows []sweep.Row, samples sweep.Samples) (r sweep.Report, err error) {
 	r.Figures = map[string]viz.Figure{}
 	for _, chapter := range chapters {
 		part, err := chapter.Report(rows, samples)

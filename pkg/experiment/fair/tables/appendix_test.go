@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment/fair"
+	"molehill/pkg/experiment/sweep"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/run"
@@ -17,7 +18,7 @@ import (
 // The whole of Appendix C has the runs of every other sweep of this package, each once,
 // those of the first seed first; and ten seeds of what Figure 21 shows.
 func TestAppendixHasAll(t *testing.T) {
-	s, err := experiment.Sweeps.Lookup("fair-all")
+	s, err := sweep.Registry.Lookup("fair-all")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestAppendixHasAll(t *testing.T) {
 		}
 		has[id(q)], last = true, q.Seed
 	}
-	for _, other := range experiment.Sweeps.All() {
+	for _, other := range sweep.Registry.All() {
 		name := other.Describe().Name
 		if !strings.HasPrefix(name, "fair-") {
 			continue
@@ -59,7 +60,7 @@ func TestAppendixHasAll(t *testing.T) {
 // Rows alone give every table once, and the figures that they suffice for under the
 // paper's numbers.
 func TestAppendixReport(t *testing.T) {
-	var rows []experiment.Row
+	var rows []sweep.Row
 	for i, q := range (appendix{}).Requests(experiment.Quick, 1) {
 		spec, err := q.Spec()
 		if err != nil {
@@ -69,7 +70,7 @@ func TestAppendixReport(t *testing.T) {
 		for _, radius := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2} {
 			m[fair.AtRadius("task loss", radius)], m[fair.AtRadius("distance", radius)], m[fair.AtRadius("KS", radius)] = 10, 5, 6
 		}
-		rows = append(rows, experiment.Row{Run: fmt.Sprint(i), Experiment: q.Experiment, Seed: q.Seed, Config: spec.Config, Metrics: m,
+		rows = append(rows, sweep.Row{Run: fmt.Sprint(i), Experiment: q.Experiment, Seed: q.Seed, Config: spec.Config, Metrics: m,
 			Claims: []privacy.Claim{{Epsilon: 2, Sound: true}}})
 	}
 	report, err := appendix{}.Report(rows, nil)
@@ -97,7 +98,7 @@ func TestAppendixReport(t *testing.T) {
 		}
 	}
 	// Some of the runs give some of the figures, all of which can be drawn.
-	some := slices.DeleteFunc(rows, func(r experiment.Row) bool { return r.Experiment != "fair-regression" })
+	some := slices.DeleteFunc(rows, func(r sweep.Row) bool { return r.Experiment != "fair-regression" })
 	if report, err = (appendix{}).Report(some, nil); err != nil || len(report.Tables) != 1 || len(report.Figures) != 1 {
 		t.Errorf("of fair-regression alone: %d tables, %v, %v", len(report.Tables), report.Figures, err)
 	}

@@ -8,14 +8,14 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/viz"
 )
 
 // opened returns the run of a row.
-func opened(row experiment.Row) (*run.Run, error) {
+func opened(row sweep.Row) (*run.Run, error) {
 	r, ok := row.Opened()
 	if !ok {
 		return nil, fmt.Errorf("fair: %s is not at hand, and its curves are not in its row; report it where its run is", row.Run)

@@ -8,11 +8,12 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 	"molehill/viz"
 )
 
-func init() { experiment.Sweeps.Register(lineSweep{}) }
+func init() { sweep.Registry.Register(lineSweep{}) }
 
 // lineSweep is 004's Figure 5: what fairness of a predicted number costs in accuracy,
 // by training for it and by transport afterwards, at the same ε.
@@ -28,7 +29,7 @@ func (lineSweep) Describe() plugin.Info {
 		Summary: "private and fair regression of a number at ε = 2: trained to be fair, and made fair afterwards"}
 }
 
-// Requests implements experiment.Sweep.
+// Requests implements sweep.Sweep.
 func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		add := func(name string, settings map[string]string) {
@@ -45,12 +46,12 @@ func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []exper
 // trade is a way to be fair: its measures over seeds at one setting.
 type trade struct {
 	method, setting string
-	rows            []experiment.Row
-	metric          func(name string) experiment.Metric
+	rows            []sweep.Row
+	metric          func(name string) sweep.Metric
 }
 
 func (t trade) over(name string) (mean, deviation float64) {
-	return experiment.OverSeeds(t.rows, t.metric(name))
+	return sweep.OverSeeds(t.rows, t.metric(name))
 }
 
 const (
@@ -60,11 +61,11 @@ const (
 )
 
 // trades sorts runs by method and setting.
-func (s lineSweep) trades(rows []experiment.Row) (all []trade, err error) {
+func (s lineSweep) trades(rows []sweep.Row) (all []trade, err error) {
 	seen := map[string]bool{}
 	for _, preset := range []experiment.Preset{experiment.Paper, experiment.Quick} {
 		for _, q := range s.Requests(preset, 1) {
-			_, parts, err := experiment.Line{Label: q.Experiment, Experiment: q.Experiment, Settings: q.Settings}.Find(preset, rows)
+			_, parts, err := sweep.Line{Label: q.Experiment, Experiment: q.Experiment, Settings: q.Settings}.Find(preset, rows)
 			if err != nil {
 				return nil, err
 			}
@@ -86,13 +87,13 @@ func (s lineSweep) trades(rows []experiment.Row) (all []trade, err error) {
 
 // tradesOf are those of runs that differ in their seed alone: one of a training, one for
 // each radius of what is transported.
-func tradesOf(q experiment.Request, preset experiment.Preset, part experiment.Part) (all []trade, err error) {
+func tradesOf(q experiment.Request, preset experiment.Preset, part sweep.Part) (all []trade, err error) {
 	besides := ""
 	if part.Unlike != "" {
 		besides = " (" + part.Unlike + ")"
 	}
 	if alpha, trained := q.Settings["alpha"]; trained {
-		t := trade{method: inProcessing + besides, setting: "α = " + alpha, rows: part.Rows, metric: experiment.OwnMetric}
+		t := trade{method: inProcessing + besides, setting: "α = " + alpha, rows: part.Rows, metric: sweep.OwnMetric}
 		if alpha == "0" {
 			t.method, t.setting = neither+besides, ""
 		}
@@ -104,28 +105,28 @@ func tradesOf(q experiment.Request, preset experiment.Preset, part experiment.Pa
 	}
 	for _, radius := range radii {
 		all = append(all, trade{method: afterwards + besides, setting: "β = " + strconv.FormatFloat(radius, 'g', -1, 64), rows: part.Rows,
-			metric: func(name string) experiment.Metric { return experiment.OwnMetric(fair.AtRadius(name, radius)) }})
+			metric: func(name string) sweep.Metric { return sweep.OwnMetric(fair.AtRadius(name, radius)) }})
 	}
 	return all, nil
 }
 
-// Report implements experiment.Sweep: a table, and the two charts of Figure 5.
-func (s lineSweep) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Report, error) {
+// Report implements sweep.Sweep: a table, and the two charts of Figure 5.
+func (s lineSweep) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, error) {
 	all, err := s.trades(rows)
 	if err != nil {
-		return experiment.Report{}, err
+		return sweep.Report{}, err
 	}
 	table := viz.Table{Title: "Fair and private regression of a number", Header: []string{"method", "setting", "ε, proved", "as published", "mean squared error", "W₂²", "KS", "noise norm", "seeds"},
 		Caption: "Means over seeds and standard deviations, on records that no model has seen; W₂² and KS are between predictions for both groups. As published: ε by 004's own accounting for the same noise, whose norm at each step is at most the noise norm with probability 0.95 (004, Corollary 4.2). Transported afterwards: Xian, Li, Kamath and Zhao 2024, half of ε for the training and half for histograms; it is told everybody's group, the others are not. 004 prints Figure 5 without numbers."}
 	for _, t := range all {
-		proved, published := experiment.Claims(t.rows)
+		proved, published := sweep.Claims(t.rows)
 		line := []any{t.method, t.setting, proved.String(), published}
 		for _, name := range []string{"task loss", "distance", "KS"} {
 			line = append(line, viz.Spread(t.over(name)))
 		}
-		table.Add(append(line, viz.Spread(experiment.OverSeeds(t.rows, experiment.OwnMetric("noise norm"))), len(t.rows))...)
+		table.Add(append(line, viz.Spread(sweep.OverSeeds(t.rows, sweep.OwnMetric("noise norm"))), len(t.rows))...)
 	}
-	return experiment.Report{Tables: []viz.Table{table}, Figures: map[string]viz.Figure{
+	return sweep.Report{Tables: []viz.Table{table}, Figures: map[string]viz.Figure{
 		"mse-w2.png": tradeoff(all, "distance", "W₂² between groups"),
 		"mse-ks.png": tradeoff(all, "KS", "KS distance between groups"),
 	}}, nil

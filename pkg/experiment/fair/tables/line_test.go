@@ -8,6 +8,7 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair"
+	"molehill/pkg/experiment/sweep"
 	"molehill/privacy"
 	"molehill/viz"
 )
@@ -15,12 +16,12 @@ import (
 // Every run of the sweep is one that can be made, and rows of them come back in the
 // table: one of each training and one of each radius.
 func TestLineSweep(t *testing.T) {
-	sweep, err := experiment.Sweeps.Lookup("fair-regression-1d")
+	of, err := sweep.Registry.Lookup("fair-regression-1d")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []experiment.Row
-	requests := sweep.Requests(experiment.Quick, 2)
+	var rows []sweep.Row
+	requests := of.Requests(experiment.Quick, 2)
 	for i, q := range requests {
 		spec, err := q.Spec()
 		if err != nil {
@@ -30,10 +31,10 @@ func TestLineSweep(t *testing.T) {
 		for _, radius := range []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2} {
 			m[fair.AtRadius("task loss", radius)], m[fair.AtRadius("distance", radius)], m[fair.AtRadius("KS", radius)] = 10+float64(q.Seed), 5, 6
 		}
-		rows = append(rows, experiment.Row{Run: fmt.Sprint(i), Experiment: q.Experiment, Seed: q.Seed, Config: spec.Config, Metrics: m,
+		rows = append(rows, sweep.Row{Run: fmt.Sprint(i), Experiment: q.Experiment, Seed: q.Seed, Config: spec.Config, Metrics: m,
 			Claims: []privacy.Claim{{Epsilon: 2, Sound: true}}})
 	}
-	report, err := sweep.Report(rows, nil)
+	report, err := of.Report(rows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestLineSweep(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if empty, err := sweep.Report(nil, nil); err != nil || len(empty.Tables[0].Rows) != 0 {
+	if empty, err := of.Report(nil, nil); err != nil || len(empty.Tables[0].Rows) != 0 {
 		t.Errorf("of no runs: %v", err)
 	}
 }

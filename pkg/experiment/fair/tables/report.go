@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair"
+	"molehill/pkg/experiment/sweep"
 	"molehill/privacy"
 	"molehill/viz"
 )
@@ -17,11 +17,11 @@ import (
 // cell are the runs of a part at an ε and α that differ in their seed alone.
 type cell struct {
 	config fair.Config // those settings that all experiments have, of the first run
-	experiment.Part
+	sweep.Part
 }
 
 func (c cell) over(name string) (mean, deviation float64) {
-	return experiment.OverSeeds(c.Rows, experiment.OwnMetric(name))
+	return sweep.OverSeeds(c.Rows, sweep.OwnMetric(name))
 }
 
 // budget is how a cell's ε is told.
@@ -46,13 +46,13 @@ type sheet struct {
 }
 
 // sheet sorts the runs that are of a part.
-func (p part) sheet(rows []experiment.Row) (s sheet, err error) {
+func (p part) sheet(rows []sweep.Row) (s sheet, err error) {
 	s.part = p
 	type key struct {
 		epsilon privacy.Epsilon
 		alpha   float64
 	}
-	groups, err := experiment.Groups(rows, func(row experiment.Row) (k key, asked bool, err error) {
+	groups, err := sweep.Groups(rows, func(row sweep.Row) (k key, asked bool, err error) {
 		var c fair.Config
 		err = json.Unmarshal(row.Config, &c)
 		return key{c.Epsilon, c.Alpha}, row.Experiment == p.experiment && c.Criterion == p.criterion, err
@@ -73,10 +73,10 @@ func (p part) sheet(rows []experiment.Row) (s sheet, err error) {
 	return s, nil
 }
 
-// Report implements experiment.Sweep: a table for each part, what α costs, and of
+// Report implements sweep.Sweep: a table for each part, what α costs, and of
 // runs that are at hand what 004's figures show.
-func (g grid) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Report, error) {
-	r := experiment.Report{Figures: map[string]viz.Figure{}}
+func (g grid) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, error) {
+	r := sweep.Report{Figures: map[string]viz.Figure{}}
 	for _, p := range g.parts {
 		s, err := p.sheet(rows)
 		if err != nil {
@@ -102,7 +102,7 @@ func (g grid) Report(rows []experiment.Row, _ experiment.Samples) (experiment.Re
 // atHand reports whether all runs are, and not only their rows.
 func (s sheet) atHand() bool {
 	return !slices.ContainsFunc(s.cells, func(c cell) bool {
-		return slices.ContainsFunc(c.Rows, func(row experiment.Row) bool { _, ok := row.Opened(); return !ok })
+		return slices.ContainsFunc(c.Rows, func(row sweep.Row) bool { _, ok := row.Opened(); return !ok })
 	})
 }
 
@@ -119,12 +119,12 @@ func (s sheet) table() viz.Table {
 		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise.",
 	}
 	for _, c := range s.cells {
-		proved, published := experiment.Claims(c.Rows)
+		proved, published := sweep.Claims(c.Rows)
 		line := []any{proved.String(), published, c.alpha()}
 		for _, name := range metrics {
 			line = append(line, viz.Spread(c.over(name)))
 		}
-		t.Add(append(line, len(c.Rows), strconv.FormatFloat(experiment.MedianSeconds(c.Rows), 'f', 1, 64))...)
+		t.Add(append(line, len(c.Rows), strconv.FormatFloat(sweep.MedianSeconds(c.Rows), 'f', 1, 64))...)
 	}
 	return t
 }

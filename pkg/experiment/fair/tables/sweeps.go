@@ -7,6 +7,7 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 	"molehill/viz"
 )
@@ -54,14 +55,14 @@ var grids = []grid{
 
 func init() {
 	for _, g := range grids {
-		experiment.Sweeps.Register(g)
+		sweep.Registry.Register(g)
 	}
 }
 
 // Describe implements plugin.Plugin.
 func (g grid) Describe() plugin.Info { return g.Info }
 
-// Requests implements experiment.Sweep. Runs of a seed have all chances in common
+// Requests implements sweep.Sweep. Runs of a seed have all chances in common
 // (004 C.6), and those without privacy are not clipped.
 func (g grid) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {

@@ -12,18 +12,19 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/fair"
+	"molehill/pkg/experiment/sweep"
 	"molehill/viz"
 )
 
 // Reports are made of rows alone, and with the runs have what the paper's figures show.
 func TestReports(t *testing.T) {
 	t.Setenv("GOMLX_BACKEND", "go") // which has graphs ready at once
-	var rows, stored []experiment.Row
+	var rows, stored []sweep.Row
 	for _, epsilon := range []string{"inf", "3"} {
 		for _, alpha := range []string{"0", "0.9"} {
 			r := experimenttest.Acquired(t, experiment.Request{Experiment: "fair-classification", Seed: 1, Research: true, Settings: map[string]string{
 				"epsilon": epsilon, "alpha": alpha, "common_noise": "true", "records": "2000", "held": "500", "steps": "20", "delta": "1e-4"}})
-			row, err := experiment.Finished(experimenttest.Computed(t, r, 0))
+			row, err := sweep.Finished(experimenttest.Computed(t, r, 0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +49,7 @@ func TestReports(t *testing.T) {
 			t.Fatalf("%s: %v, %v", g.Name, slices.Collect(maps.Keys(report.Figures)), err)
 		}
 		if f, ok := report.Figures["parity-scores.png"].(viz.Panels); ok {
-			accuracy, _ := experiment.OverSeeds(rows[2:3], experiment.OwnMetric("accuracy"))
+			accuracy, _ := sweep.OverSeeds(rows[2:3], sweep.OwnMetric("accuracy"))
 			if want := fmt.Sprintf("ACC %.2f, DI ", accuracy); len(f.Above) != 4 || !strings.Contains(f.Above[2], want) || !strings.Contains(f.Above[0], "noise 0, loss") {
 				t.Errorf("above panels stands %q; want %q of ε = 3, α = 0", f.Above, want)
 			}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
-	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/experiment/privateflow"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/metric"
 	"molehill/privacy"
 )
@@ -28,7 +28,7 @@ type cell struct {
 	key
 	unlike string // in what it differs from the first such cell, "" for nothing
 	points int    // that its first run made
-	rows   []experiment.Row
+	rows   []sweep.Row
 }
 
 // name is what the table calls it.
@@ -48,14 +48,14 @@ func (c cell) proved() string {
 	if !c.published {
 		return c.epsilon.String()
 	}
-	proved, _ := experiment.Claims(c.rows)
+	proved, _ := sweep.Claims(c.rows)
 	return proved.String()
 }
 
 // cells pools rows that differ in their seed alone: those of other settings or data, which
 // may have come from elsewhere, make cells of their own.
-func cells(rows []experiment.Row) ([]cell, error) {
-	groups, err := experiment.Groups(rows, func(row experiment.Row) (k key, asked bool, err error) {
+func cells(rows []sweep.Row) ([]cell, error) {
+	groups, err := sweep.Groups(rows, func(row sweep.Row) (k key, asked bool, err error) {
 		var c privateflow.Config
 		err = json.Unmarshal(row.Config, &c)
 		return key{row.Experiment, c.Dataset, c.Epsilon, c.Published}, true, err
@@ -76,11 +76,11 @@ func cells(rows []experiment.Row) ([]cell, error) {
 
 // metric returns the mean of a metric over seeds and its standard deviation.
 func (c cell) metric(name string) (mean, deviation float64) {
-	return c.over(experiment.OwnMetric(name))
+	return c.over(sweep.OwnMetric(name))
 }
 
-func (c cell) over(metric experiment.Metric) (mean, deviation float64) {
-	return experiment.OverSeeds(c.rows, metric)
+func (c cell) over(metric sweep.Metric) (mean, deviation float64) {
+	return sweep.OverSeeds(c.rows, metric)
 }
 
 // further is what runs were measured by afterwards. Fréchet distances compare by network
@@ -92,7 +92,7 @@ type further struct {
 
 func (f further) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows) }
 
-func (f further) of() experiment.Metric { return experiment.FurtherMetric(f.name, f.rows) }
+func (f further) of() sweep.Metric { return sweep.FurtherMetric(f.name, f.rows) }
 
 // distances are what runs may have been measured by, in the order of their columns.
 var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Name, latent.PixelW2, latent.NearerPrivate}
@@ -118,7 +118,7 @@ func measured(cells []cell) []further {
 
 // seedsOf is of how many runs of a cell a metric was measured, of how many there are: in
 // the cell where most are left out.
-func seedsOf(cells []cell, metric experiment.Metric) (measured, all int) {
+func seedsOf(cells []cell, metric sweep.Metric) (measured, all int) {
 	for _, c := range cells {
 		count := 0
 		for _, row := range c.rows {

@@ -8,20 +8,20 @@ import (
 	"strconv"
 	"strings"
 
-	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
+	"molehill/pkg/experiment/sweep"
 	"molehill/privacy"
 	"molehill/viz"
 )
 
-// Report implements experiment.Sweep: a table for each data set, and the curve of
+// Report implements sweep.Sweep: a table for each data set, and the curve of
 // the sliced distance over ε.
-func (flows) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+func (flows) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, error) {
 	all, err := cells(rows)
 	if err != nil {
-		return experiment.Report{}, err
+		return sweep.Report{}, err
 	}
-	r := experiment.Report{Figures: map[string]viz.Figure{}}
+	r := sweep.Report{Figures: map[string]viz.Figure{}}
 	var datasets []string
 	for _, c := range all {
 		if !slices.Contains(datasets, c.dataset) {
@@ -91,7 +91,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 		for _, f := range columns {
 			line = append(line, viz.Spread(c.over(f.of())))
 		}
-		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(experiment.MedianSeconds(c.rows), 'f', 0, 64))...)
+		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(sweep.MedianSeconds(c.rows), 'f', 0, 64))...)
 	}
 	if len(cells) == 0 {
 		return t
@@ -110,7 +110,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	}
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
 	t.Caption += fmt.Sprintf(" Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", viz.Spread(cells[0].metric("sliced W₂ floor")), nothing)
-	if few, of := seedsOf(cells, experiment.OwnMetric(classes)); withClasses && few < of {
+	if few, of := seedsOf(cells, sweep.OwnMetric(classes)); withClasses && few < of {
 		t.Caption += fmt.Sprintf(" Classes are those of the seeds whose points were still there to count them, %d of %d at least.", few, of)
 	}
 	for _, f := range columns {
@@ -157,7 +157,7 @@ func some(grid viz.Images) viz.Images {
 // picturesOf is 003's Figures 2 to 4 in one: methods by proved ε, and what the
 // autoencoder makes of held-out images. With the papers' own noise (published) it is by the
 // ε that they claim, and above each is what is proved.
-func picturesOf(dataset string, cells []cell, published bool, samples experiment.Samples) (viz.Panels, bool) {
+func picturesOf(dataset string, cells []cell, published bool, samples sweep.Samples) (viz.Panels, bool) {
 	f, column := viz.Panels{Title: "Decoded, " + dataset}, "ε = "
 	if published {
 		f.Title, column = f.Title+", with the paper's own noise", "for a claimed "+column
@@ -200,7 +200,7 @@ func picturesOf(dataset string, cells []cell, published bool, samples experiment
 }
 
 // atHand are the pictures of the first run that still has some.
-func atHand(rows []experiment.Row, samples experiment.Samples) (viz.Images, bool) {
+func atHand(rows []sweep.Row, samples sweep.Samples) (viz.Images, bool) {
 	for _, row := range rows {
 		if grid, ok := samples(row); ok {
 			return grid, true

@@ -9,20 +9,21 @@ import (
 	"strings"
 
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 	"molehill/pkg/published"
 	"molehill/privacy"
 )
 
 func init() {
-	experiment.Sweeps.Register(flows{"flows-table1", "private flows and generators at equal proved ε, on images",
+	sweep.Registry.Register(flows{"flows-table1", "private flows and generators at equal proved ε, on images",
 		func(preset experiment.Preset) []string {
 			if preset == experiment.Paper {
 				return []string{"mnist", "fashion-mnist", "celeba"}
 			}
 			return []string{"mnist", "fashion-mnist"}
 		}})
-	experiment.Sweeps.Register(flows{"flows-celeba", "flows-table1 on CelebA alone, whose autoencoder is to be trained first",
+	sweep.Registry.Register(flows{"flows-celeba", "flows-table1 on CelebA alone, whose autoencoder is to be trained first",
 		func(experiment.Preset) []string { return []string{"celeba"} }})
 }
 
@@ -45,7 +46,7 @@ var methods = []string{
 	"private-normal", "dp-merf", "sw-generator", "dpswflow-r", "dpswflow", "dpswgen",
 }
 
-// Requests implements experiment.Sweep.
+// Requests implements sweep.Sweep.
 func (t flows) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		for _, dataset := range t.datasets(preset) {

@@ -13,6 +13,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/experiment/privateflow"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/viz"
@@ -25,12 +26,12 @@ func TestTable1AsksForRunsThatExist(t *testing.T) {
 		sweep  string
 		preset experiment.Preset
 	}{{"flows-table1", experiment.Quick}, {"flows-table1", experiment.Paper}, {"flows-celeba", experiment.Quick}} {
-		sweep, err := experiment.Sweeps.Lookup(c.sweep)
+		of, err := sweep.Registry.Lookup(c.sweep)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}
-		for _, q := range sweep.Requests(c.preset, 2) {
+		for _, q := range of.Requests(c.preset, 2) {
 			if q.Settings["dataset"] == "celeba" { // which may not be here
 				q.Settings["dataset"] = "glyphs"
 				delete(q.Settings, "label")
@@ -82,7 +83,7 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 	for _, epsilon := range []privacy.Epsilon{privacy.Epsilon(math.Inf(1)), 10, 1, 0.1} {
 		for i, method := range methods {
 			all = append(all, cell{key: key{method: method, dataset: "mnist", epsilon: epsilon},
-				rows: []experiment.Row{{Metrics: run.Values{"sliced W₂": float64(i+1) / 100}}}})
+				rows: []sweep.Row{{Metrics: run.Values{"sliced W₂": float64(i+1) / 100}}}})
 		}
 	}
 	drawn, place := map[string]bool{}, map[string]int{}
@@ -128,19 +129,19 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 // Seeds are averaged, methods stand in the table's order with the noisiest ε last,
 // and what the paper's accounting says and its FID stand beside what is proved.
 func TestTable1Report(t *testing.T) {
-	row := func(method string, epsilon privacy.Epsilon, sw float64) experiment.Row {
+	row := func(method string, epsilon privacy.Epsilon, sw float64) sweep.Row {
 		config, err := json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: epsilon})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := experiment.Row{Run: "x", Experiment: method, Config: config, Metrics: run.Values{"sliced W₂": sw, "sliced W₂ floor": 0.01, "sliced W₂ of nothing learned": 0.2}}
+		r := sweep.Row{Run: "x", Experiment: method, Config: config, Metrics: run.Values{"sliced W₂": sw, "sliced W₂ floor": 0.01, "sliced W₂ of nothing learned": 0.2}}
 		if method == "dpswflow-r" {
 			r.Claims = []privacy.Claim{{Label: "as proved", Epsilon: epsilon, Sound: true}, {Label: "paper's way", Epsilon: 51.3}}
 		}
 		return r
 	}
 	inf := privacy.Epsilon(math.Inf(1))
-	r, err := (flows{}).Report([]experiment.Row{
+	r, err := (flows{}).Report([]sweep.Row{
 		row("dpswflow-r", 10, 0.06), row("harmonic-flow", 1, 0.02), row("harmonic-flow", 10, 0.01), row("harmonic-flow", 10, 0.03), row("swflow", inf, 0.015),
 	}, nil)
 	if err != nil {
@@ -169,7 +170,7 @@ func TestTable1Report(t *testing.T) {
 	measured := row("harmonic-flow", 1, 0.02)
 	measured.Measured = []experiment.Measured{{Rows: 500, Values: run.Values{"fid-768": 0.25, "fid-768 of reconstructions": 0.125}},
 		{Rows: 300, Values: run.Values{"pixel sliced W₂": 0.75, "pixel sliced W₂ floor": 0.0625}}}
-	r, err = (flows{}).Report([]experiment.Row{row("swflow", inf, 0.015), measured, row("dpswflow-r", 10, 0.06)}, func(q experiment.Row) (viz.Images, bool) {
+	r, err = (flows{}).Report([]sweep.Row{row("swflow", inf, 0.015), measured, row("dpswflow-r", 10, 0.06)}, func(q sweep.Row) (viz.Images, bool) {
 		return viz.Images{X: make([]float32, 20*4), Height: 2, Width: 2}, q.Experiment != "dpswflow-r"
 	})
 	if err != nil {
@@ -189,7 +190,7 @@ func TestTable1Report(t *testing.T) {
 	}
 	// Under the paper's noise ε is what it claims, and a line of its own says what is
 	// proved by the best accountant, of the runs the largest.
-	claimed := func(proved privacy.Epsilon) experiment.Row {
+	claimed := func(proved privacy.Epsilon) sweep.Row {
 		r := row("dpswflow-r", 10, 0.2)
 		if r.Config, err = json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: 10, Published: true}); err != nil {
 			t.Fatal(err)
@@ -199,7 +200,7 @@ func TestTable1Report(t *testing.T) {
 	}
 	later := claimed(9.25)
 	later.Seed = 2
-	r, err = (flows{}).Report([]experiment.Row{row("dpswflow-r", 10, 0.06), claimed(9.1), later}, func(q experiment.Row) (viz.Images, bool) {
+	r, err = (flows{}).Report([]sweep.Row{row("dpswflow-r", 10, 0.06), claimed(9.1), later}, func(q sweep.Row) (viz.Images, bool) {
 		return viz.Images{X: make([]float32, 20*4), Height: 2, Width: 2}, q.Seed == 2
 	})
 	if err != nil {
@@ -217,7 +218,7 @@ func TestTable1Report(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if _, err := (flows{}).Report([]experiment.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {
+	if _, err := (flows{}).Report([]sweep.Row{{Run: "y", Config: json.RawMessage("[]")}}, nil); err == nil {
 		t.Error("a row of another experiment was taken")
 	}
 }
@@ -225,8 +226,8 @@ func TestTable1Report(t *testing.T) {
 // What a column does not show stands below the table: that private rows were looked at,
 // what a value is without copying, and of how few seeds something was measured.
 func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
-	row := func(seed uint64, more experiment.Measured) experiment.Row {
-		r := experiment.Row{Run: "x", Experiment: "harmonic-flow", Seed: seed, Config: json.RawMessage(`{"dataset": "mnist", "epsilon": 1}`), Seconds: float64(seed * seed),
+	row := func(seed uint64, more experiment.Measured) sweep.Row {
+		r := sweep.Row{Run: "x", Experiment: "harmonic-flow", Seed: seed, Config: json.RawMessage(`{"dataset": "mnist", "epsilon": 1}`), Seconds: float64(seed * seed),
 			Metrics: run.Values{"sliced W₂": 0.25, "sliced W₂ floor": 0.01, "sliced W₂ of nothing learned": 0.5}}
 		if more.Rows > 0 {
 			r.Measured = []experiment.Measured{more}
@@ -237,14 +238,14 @@ func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
 	few.Metrics[classes] = 0.125
 	const looked, counted = "private rows were looked at, outside of ε", "Classes are those of the seeds"
 	for _, c := range []struct {
-		rows       []experiment.Row
+		rows       []sweep.Row
 		says, none []string
 	}{
-		{[]experiment.Row{few, row(2, experiment.Measured{}), row(4, experiment.Measured{})}, []string{looked, counted, "1 of 3 at least", "nearer a private row (500) was measured of 1 of 3 seeds",
+		{[]sweep.Row{few, row(2, experiment.Measured{}), row(4, experiment.Measured{})}, []string{looked, counted, "1 of 3 at least", "nearer a private row (500) was measured of 1 of 3 seeds",
 			"Without copying nearer a private row (500) is 0.3125", "Of real public latents 0.4375 are", "| 1-NN | classes |", "| 0.125 | 0.375 |", "| 3 | 4 |"}, []string{"held-out images"}},
-		{[]experiment.Row{few}, []string{looked, "| 0.125 | 0.375 |"}, []string{counted, "seeds at least"}},
-		{[]experiment.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768": 0.5}})}, []string{"fid-768 (500) is beside as many held-out images", "biased upwards"}, []string{looked, counted, "classes", "without copying"}},
-		{[]experiment.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5}})}, []string{"is beside as many held-out images"}, []string{"biased upwards"}},
+		{[]sweep.Row{few}, []string{looked, "| 0.125 | 0.375 |"}, []string{counted, "seeds at least"}},
+		{[]sweep.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768": 0.5}})}, []string{"fid-768 (500) is beside as many held-out images", "biased upwards"}, []string{looked, counted, "classes", "without copying"}},
+		{[]sweep.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5}})}, []string{"is beside as many held-out images"}, []string{"biased upwards"}},
 	} {
 		r, err := (flows{}).Report(c.rows, nil)
 		if err != nil {
@@ -267,12 +268,12 @@ func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
 // Rows that differ in more than their seed are no seeds of one cell: those of other
 // settings, and those of other data.
 func TestCellsPoolSeedsAlone(t *testing.T) {
-	row := func(seed uint64, particles int, data string) experiment.Row {
-		r := experiment.Row{Run: "r", Experiment: "swflow", Seed: seed, Config: json.RawMessage(fmt.Sprintf(`{"dataset": "mnist", "epsilon": "inf", "particles": %d}`, particles)), Metrics: run.Values{"sliced W₂": float64(seed)}}
+	row := func(seed uint64, particles int, data string) sweep.Row {
+		r := sweep.Row{Run: "r", Experiment: "swflow", Seed: seed, Config: json.RawMessage(fmt.Sprintf(`{"dataset": "mnist", "epsilon": "inf", "particles": %d}`, particles)), Metrics: run.Values{"sliced W₂": float64(seed)}}
 		r.Computed.Data = data
 		return r
 	}
-	found, err := cells([]experiment.Row{row(1, 5000, "mnist"), row(1, 10_000, "mnist"), row(2, 5000, "mnist"), row(3, 5000, "of elsewhere"), row(2, 10_000, "mnist")})
+	found, err := cells([]sweep.Row{row(1, 5000, "mnist"), row(1, 10_000, "mnist"), row(2, 5000, "mnist"), row(3, 5000, "of elsewhere"), row(2, 10_000, "mnist")})
 	if err != nil || len(found) != 3 {
 		t.Fatalf("%d cells, %v", len(found), err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/swae"
+	"molehill/pkg/experiment/sweep"
 	"molehill/viz"
 )
 
@@ -16,12 +16,12 @@ import (
 type measured struct {
 	line
 	config swae.Config // of the first
-	rows   []experiment.Row
+	rows   []sweep.Row
 }
 
 // found sorts runs by the lines of a table that they are of.
-func (t table) found(rows []experiment.Row) (all []measured, err error) {
-	found, err := experiment.FindAll(t.lines, line.asks, rows, "inputs", "release") // of networks trained alike
+func (t table) found(rows []sweep.Row) (all []measured, err error) {
+	found, err := sweep.FindAll(t.lines, line.asks, rows, "inputs", "release") // of networks trained alike
 	for _, f := range found {
 		f.Line.label += f.Besides
 		all = append(all, measured{f.Line, *f.Config.(*swae.Config), f.Rows})
@@ -29,8 +29,8 @@ func (t table) found(rows []experiment.Row) (all []measured, err error) {
 	return all, err
 }
 
-func (m measured) over(metric experiment.Metric) (mean, deviation float64) {
-	return experiment.OverSeeds(m.rows, metric)
+func (m measured) over(metric sweep.Metric) (mean, deviation float64) {
+	return sweep.OverSeeds(m.rows, metric)
 }
 
 // column is a metric of a table.
@@ -40,11 +40,11 @@ type column struct {
 	rows int // that it was measured by; 0 for those of the run itself
 }
 
-func (c column) metric() experiment.Metric {
+func (c column) metric() sweep.Metric {
 	if c.rows == 0 {
-		return experiment.OwnMetric(c.name)
+		return sweep.OwnMetric(c.name)
 	}
-	return experiment.FurtherMetric(c.name, c.rows)
+	return sweep.FurtherMetric(c.name, c.rows)
 }
 
 // own are the metrics that every run has.
@@ -81,14 +81,14 @@ func columnsIn(all []measured) []column {
 	return append(columns, further...)
 }
 
-// Report implements experiment.Sweep: for each data set a table, a figure, and pictures
+// Report implements sweep.Sweep: for each data set a table, a figure, and pictures
 // of each line.
-func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experiment.Report, error) {
+func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, error) {
 	all, err := t.found(rows)
 	if err != nil {
-		return experiment.Report{}, err
+		return sweep.Report{}, err
 	}
-	r := experiment.Report{Figures: map[string]viz.Figure{}}
+	r := sweep.Report{Figures: map[string]viz.Figure{}}
 	var datasets []string
 	for _, m := range all {
 		if !slices.Contains(datasets, m.config.Dataset) {
@@ -129,7 +129,7 @@ func (t table) Report(rows []experiment.Row, samples experiment.Samples) (experi
 // looks adds what the first of a line's runs that is at hand has left of its codes: where
 // they lie, and images between them.
 func (t table) looks(figures map[string]viz.Figure, m measured) error {
-	at := slices.IndexFunc(m.rows, func(row experiment.Row) bool { _, ok := row.Opened(); return ok })
+	at := slices.IndexFunc(m.rows, func(row sweep.Row) bool { _, ok := row.Opened(); return ok })
 	if at < 0 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	}
 	table.Header = append(table.Header, "published FID", "published accuracy (through) %", "steps", "seeds", "seconds")
 	for _, m := range all {
-		proved, theirs := experiment.Claims(m.rows)
+		proved, theirs := sweep.Claims(m.rows)
 		cells := []any{m.label}
 		if t.axis == ablation.axis {
 			cells = append(cells, strconv.FormatFloat(m.x, 'g', -1, 64))
@@ -201,7 +201,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		for _, c := range measures {
 			cells = append(cells, viz.Spread(m.over(c.metric())))
 		}
-		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(experiment.MedianSeconds(m.rows), 'f', 0, 64))...)
+		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(sweep.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}
 	if t.others {
 		t.quote(&table, dataset, all)
@@ -265,7 +265,7 @@ func (t table) figure(dataset string, all []measured) viz.Figure {
 	}
 	for _, m := range all {
 		for _, name := range names {
-			mean, deviation := m.over(experiment.OwnMetric(name))
+			mean, deviation := m.over(sweep.OwnMetric(name))
 			label := m.label
 			if len(names) > 1 {
 				label = name
@@ -302,7 +302,7 @@ func (t table) dots(title string, all []measured) viz.Figure {
 		f.Values = append(f.Values, slices.Repeat([]float64{math.NaN()}, len(f.Conditions)))
 	}
 	for _, m := range all {
-		mean, _ := m.over(experiment.OwnMetric(t.metric))
+		mean, _ := m.over(sweep.OwnMetric(t.metric))
 		f.Values[place(&f.Rows, m.label)][place(&f.Conditions, "ε = "+m.settings["epsilon"])] = mean
 	}
 	return f

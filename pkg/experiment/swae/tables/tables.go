@@ -10,6 +10,7 @@ import (
 	"molehill/models/train"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/swae"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/plugin"
 )
 
@@ -22,8 +23,8 @@ type line struct {
 }
 
 // asks is what the table asks for.
-func (l line) asks() experiment.Line {
-	return experiment.Line{Label: l.label, Experiment: "dp-swae", Settings: l.settings}
+func (l line) asks() sweep.Line {
+	return sweep.Line{Label: l.label, Experiment: "dp-swae", Settings: l.settings}
 }
 
 // quoted is what 004 prints (Tables 1 and 2): FID, and the accuracies of the MLP in
@@ -50,16 +51,16 @@ var tables = []table{table1, ablation, better}
 
 func init() {
 	for _, t := range tables {
-		experiment.Sweeps.Register(t)
+		sweep.Registry.Register(t)
 	}
 }
 
 // Describe implements plugin.Plugin.
 func (t table) Describe() plugin.Info { return t.Info }
 
-// Requests implements experiment.Sweep.
+// Requests implements sweep.Sweep.
 func (t table) Requests(preset experiment.Preset, seeds int) []experiment.Request {
-	return experiment.Requests(t.lines(preset), line.asks, preset, seeds)
+	return sweep.Requests(t.lines(preset), line.asks, preset, seeds)
 }
 
 // at are the settings of a data set and a budget.

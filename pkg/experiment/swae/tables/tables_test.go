@@ -11,6 +11,7 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/swae"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/viz"
@@ -21,7 +22,7 @@ import (
 func TestTablesAskForRunsThatExist(t *testing.T) {
 	for _, s := range tables {
 		for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
-			var rows []experiment.Row
+			var rows []sweep.Row
 			seen := map[string]bool{}
 			for _, q := range s.Requests(preset, 2) {
 				c := config(preset)
@@ -40,12 +41,12 @@ func TestTablesAskForRunsThatExist(t *testing.T) {
 					t.Errorf("%s: %v twice", s.Name, q.Settings)
 				}
 				seen[string(text)] = true
-				rows = append(rows, experiment.Row{Run: string(text), Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
+				rows = append(rows, sweep.Row{Run: string(text), Experiment: q.Experiment, Seed: q.Seed, Config: text, Seconds: 1,
 					Metrics:  run.Values{"mlp accuracy": 0.5 + float64(q.Seed)/100, swae.Reconstruction: 0.1},
 					Measured: []experiment.Measured{{Values: run.Values{"mlp accuracy" + swae.ByNeighbours: 0.7}, Rows: 9, NonPrivate: true}, {Values: run.Values{"exact copies": 1}, Rows: 9, NonPrivate: true}},
 					Claims:   []privacy.Claim{{Epsilon: 2.5 + privacy.Epsilon(q.Seed)/2, Sound: true}, {Epsilon: 2}}}) // the larger of seeds is what is proved
 			}
-			report, err := s.Report(rows, func(experiment.Row) (viz.Images, bool) {
+			report, err := s.Report(rows, func(sweep.Row) (viz.Images, bool) {
 				return viz.Images{X: make([]float32, 28*28), Height: 28, Width: 28}, true
 			})
 			if err != nil {
@@ -93,7 +94,7 @@ func TestPublishedNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := table1.Report([]experiment.Row{{Experiment: "dp-swae", Config: text, Metrics: run.Values{"mlp accuracy": 0.6}}}, nil)
+	report, err := table1.Report([]sweep.Row{{Experiment: "dp-swae", Config: text, Metrics: run.Values{"mlp accuracy": 0.6}}}, nil)
 	if err != nil || len(report.Tables) != 1 {
 		t.Fatalf("%v, %v", report, err)
 	}
@@ -116,7 +117,7 @@ func TestOtherRunsAreLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := table1.Report([]experiment.Row{{Experiment: "dp-swae", Config: text}}, nil)
+	report, err := table1.Report([]sweep.Row{{Experiment: "dp-swae", Config: text}}, nil)
 	if err != nil || len(report.Tables) != 0 {
 		t.Errorf("%v, %v", report, err)
 	}
@@ -129,7 +130,7 @@ func TestCodesOfARunAreShown(t *testing.T) {
 		r.WriteTable(swae.InterpolationsName+".npy", make([]float32, 10*28*28), 28*28), r.Finish(run.Result{})); err != nil {
 		t.Fatal(err)
 	}
-	row, err := experiment.Finished(r)
+	row, err := sweep.Finished(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestCodesOfARunAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]viz.Figure{}
-	if err := table1.looks(found, measured{line: line{label: "ours"}, config: c, rows: []experiment.Row{row}}); err != nil {
+	if err := table1.looks(found, measured{line: line{label: "ours"}, config: c, rows: []sweep.Row{row}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"glyphs-ours-at-e-10-codes.png": "codes", "glyphs-ours-at-e-10-interpolations.png": "interpolations"} {

@@ -1,4 +1,6 @@
-package experiment
+// Package sweep holds tables and figures of many runs: which runs they are of, and what their
+// rows say together, over seeds.
+package sweep
 
 import (
 	"encoding/json"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -23,7 +26,7 @@ type Sweep interface {
 	plugin.Plugin
 	// Requests lists the runs of a preset with seeds 1 … seeds, those that a
 	// reader wants first first.
-	Requests(preset Preset, seeds int) []Request
+	Requests(preset experiment.Preset, seeds int) []experiment.Request
 	// Report draws what the rows say, which may be some of the runs only. samples
 	// may be nil: pictures are with the runs, not with their rows.
 	Report(rows []Row, samples Samples) (Report, error)
@@ -34,17 +37,17 @@ type Samples func(Row) (viz.Images, bool)
 
 // Row is a finished run of a sweep.
 type Row struct {
-	Run        string          `json:"run"`
-	Experiment string          `json:"experiment"`
-	Version    string          `json:"version,omitempty"` // of the experiment; older rows lack it
-	Seed       uint64          `json:"seed"`
-	Research   bool            `json:"research"` // noise from the seed
-	Config     json.RawMessage `json:"config"`
-	Metrics    run.Values      `json:"metrics"`
-	Measured   []Measured      `json:"measured,omitempty"` // further (Measure)
-	Claims     []privacy.Claim `json:"claims,omitempty"`   // of its statement
-	Seconds    float64         `json:"seconds"`            // of the last computation, from its start to its end, and of those that it went on from
-	Computed   run.Provenance  `json:"computed"`           // by the last computation
+	Run        string                `json:"run"`
+	Experiment string                `json:"experiment"`
+	Version    string                `json:"version,omitempty"` // of the experiment; older rows lack it
+	Seed       uint64                `json:"seed"`
+	Research   bool                  `json:"research"` // noise from the seed
+	Config     json.RawMessage       `json:"config"`
+	Metrics    run.Values            `json:"metrics"`
+	Measured   []experiment.Measured `json:"measured,omitempty"` // further (Measure)
+	Claims     []privacy.Claim       `json:"claims,omitempty"`   // of its statement
+	Seconds    float64               `json:"seconds"`            // of the last computation, from its start to its end, and of those that it went on from
+	Computed   run.Provenance        `json:"computed"`           // by the last computation
 
 	Earlier []run.Provenance `json:"earlier,omitempty"` // computations that were stopped (run.Run.Rest), from which the last one went on
 
@@ -70,10 +73,10 @@ func (r Report) Page(of plugin.Info) string {
 	return page.String()
 }
 
-// Sweeps holds the sweeps.
-var Sweeps = plugin.Registry[Sweep]{Kind: "sweep", Defaults: func(s Sweep) (map[string]any, error) {
+// Registry holds the sweeps.
+var Registry = plugin.Registry[Sweep]{Kind: "sweep", Defaults: func(s Sweep) (map[string]any, error) {
 	sizes := map[string]any{}
-	for _, preset := range []Preset{Quick, Paper} {
+	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
 		sizes[string(preset)] = map[string]int{"runs of one seed": len(s.Requests(preset, 1))}
 	}
 	return sizes, nil
@@ -115,7 +118,7 @@ func Finished(r *run.Run) (Row, error) {
 		return row, err
 	}
 	row.Metrics = result.Metrics
-	measured, err := AllMeasured(r)
+	measured, err := experiment.AllMeasured(r)
 	if err != nil {
 		return row, err
 	}

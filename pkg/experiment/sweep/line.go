@@ -1,9 +1,11 @@
-package experiment
+package sweep
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
+
+	"molehill/pkg/experiment"
 )
 
 // Line is a run that a table asks for, whatever its seed.
@@ -13,34 +15,24 @@ type Line struct {
 	Settings   map[string]string
 }
 
-// With returns settings and more of them: names, each before its value.
-func With(settings map[string]string, more ...string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, settings)
-	for i := 0; i+1 < len(more); i += 2 {
-		all[more[i]] = more[i+1]
-	}
-	return all
-}
-
 // Request asks for the run of a seed, which its noise comes from, too.
-func (l Line) Request(preset Preset, seed int) Request {
-	return Request{Experiment: l.Experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: l.Settings}
+func (l Line) Request(preset experiment.Preset, seed int) experiment.Request {
+	return experiment.Request{Experiment: l.Experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: l.Settings}
 }
 
 // Find returns a line's settings, and the rows that are of it, by what else tells them
 // apart (Parts). Settings that a row's program did not have yet are as in the preset; those
 // that are pinned when a run starts are not compared.
-func (l Line) Find(preset Preset, rows []Row, pinned ...string) (Config, []Part, error) {
-	e, err := lookup(l.Experiment)
+func (l Line) Find(preset experiment.Preset, rows []Row, pinned ...string) (experiment.Config, []Part, error) {
+	e, err := experiment.Registry.Lookup(l.Experiment)
 	if err != nil {
 		return nil, nil, err
 	}
 	want := e.Config(preset)
-	if err := Apply(want, l.Settings); err != nil {
+	if err := experiment.Apply(want, l.Settings); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", l.Label, err)
 	}
-	wanted, err := fieldsOf(want)
+	wanted, err := experiment.Fields(want)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +45,7 @@ func (l Line) Find(preset Preset, rows []Row, pinned ...string) (Config, []Part,
 		if err := json.Unmarshal(row.Config, config); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", row.Run, err)
 		}
-		fields, err := fieldsOf(config)
+		fields, err := experiment.Fields(config)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -72,7 +64,7 @@ func (l Line) Find(preset Preset, rows []Row, pinned ...string) (Config, []Part,
 }
 
 // Requests asks for the runs of a table's lines, a seed after the other.
-func Requests[L any](lines []L, asks func(L) Line, preset Preset, seeds int) (requests []Request) {
+func Requests[L any](lines []L, asks func(L) Line, preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		for _, l := range lines {
 			requests = append(requests, asks(l).Request(preset, seed))
@@ -84,15 +76,15 @@ func Requests[L any](lines []L, asks func(L) Line, preset Preset, seeds int) (re
 // Found are rows of one of a table's lines that differ in their seed alone.
 type Found[L any] struct {
 	Line    L
-	Besides string // what tells them from other rows of the line, " (steps = 100 and 400)", or ""
-	Config  Config // the line's
+	Besides string            // what tells them from other rows of the line, " (steps = 100 and 400)", or ""
+	Config  experiment.Config // the line's
 	Rows    []Row
 }
 
 // FindAll sorts rows by the lines of a table that they are of (Line.Find), those of the quick
 // preset before those of the papers'.
-func FindAll[L any](lines func(Preset) []L, asks func(L) Line, rows []Row, pinned ...string) (all []Found[L], err error) {
-	for _, preset := range []Preset{Quick, Paper} {
+func FindAll[L any](lines func(experiment.Preset) []L, asks func(L) Line, rows []Row, pinned ...string) (all []Found[L], err error) {
+	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
 		for _, l := range lines(preset) {
 			config, parts, err := asks(l).Find(preset, rows, pinned...)
 			if err != nil {

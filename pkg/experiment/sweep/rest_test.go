@@ -1,4 +1,4 @@
-package experiment_test
+package sweep_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 )
 
@@ -37,7 +37,7 @@ func TestARowTellsOfEarlierComputations(t *testing.T) {
 	}
 	time.Sleep(nap)
 	ok(r.Finish(run.Result{Metrics: run.Values{"loss": 1}}))
-	row, err := experiment.Finished(r)
+	row, err := sweep.Finished(r)
 	if err != nil {
 		t.Fatal(err)
 	}

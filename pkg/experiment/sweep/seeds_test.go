@@ -1,4 +1,4 @@
-package experiment
+package sweep
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/viz"
 )
@@ -15,8 +16,8 @@ import (
 // Means and standard deviations by hand; rows without the metric are left out.
 func TestOverSeeds(t *testing.T) {
 	rows := []Row{
-		{Metrics: run.Values{"a": 1, "ratio": 0.8, "endless": 2, "noise": 0.00501234567}, Measured: []Measured{{Values: run.Values{"b": 7}, Rows: 10}}},
-		{Metrics: run.Values{"a": 3, "ratio": math.NaN(), "endless": math.Inf(1), "noise": 0.00501234568}, Measured: []Measured{{Values: run.Values{"b": 9}, Rows: 20}}},
+		{Metrics: run.Values{"a": 1, "ratio": 0.8, "endless": 2, "noise": 0.00501234567}, Measured: []experiment.Measured{{Values: run.Values{"b": 7}, Rows: 10}}},
+		{Metrics: run.Values{"a": 3, "ratio": math.NaN(), "endless": math.Inf(1), "noise": 0.00501234568}, Measured: []experiment.Measured{{Values: run.Values{"b": 9}, Rows: 20}}},
 		{},
 	}
 	for _, c := range []struct {
