@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"image"
 	"image/draw"
 	"image/png"
@@ -51,6 +52,21 @@ func TestTablesAreComplete(t *testing.T) {
 			}
 			if strings.Contains(string(row.Config), `"/`) || strings.Contains(row.Computed.Data+row.Computed.Paid, "/") {
 				t.Errorf("%s: %s names a path: %s", name, row.Run, row.Config)
+			}
+		}
+		for _, row := range rows {
+			measured := map[string]bool{}
+			for _, m := range row.Measured {
+				if started := m.Computed.Started; !started.IsZero() && started.Before(row.Computed.Started) {
+					t.Errorf("%s: %s was measured before it was made: %v", name, row.Run, m.Values)
+				}
+				for value := range m.Values {
+					if of := fmt.Sprintf("%s of %d rows", value, m.Rows); measured[of] {
+						t.Errorf("%s: %s has %s twice", name, row.Run, of)
+					} else {
+						measured[of] = true
+					}
+				}
 			}
 		}
 		report, err := of.Report(rows, nil)

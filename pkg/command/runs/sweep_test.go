@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"molehill/pkg/experiment"
 	_ "molehill/pkg/experiment/privateflow"
@@ -111,6 +112,16 @@ func TestRowsMadeElsewhere(t *testing.T) {
 	}
 	if m := rows[0].Measured; len(m) != 2 || m[0].Values["fid"] != 6 || m[1].Values["fid"] != 5 {
 		t.Errorf("measured %+v", m)
+	}
+	// Made again, a run has what was measured since alone.
+	again := row(ids[0], 8, fid(100, 6))
+	again.Computed.Started = time.Now()
+	rows, said = read.join([]sweep.Row{again}, requests)
+	if m := rows[0].Measured; len(m) != 1 || m[0].Values["fid"] != 6 {
+		t.Errorf("measured before it was made again, and since: %+v", m)
+	}
+	if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, ids[0]+" was made again") }) {
+		t.Errorf("it says %q, and not what is left out", said)
 	}
 	for path, says := range map[string]string{
 		filepath.Join(t.TempDir(), "none.json"):              "no such file",

@@ -49,7 +49,8 @@ func (o others) check(table string, requests []experiment.Request) error {
 // join returns the rows of the runs at hand with the others, in the order of requests and
 // behind them those that no request is for. Of rows with the same settings and seed one
 // stays, so that no seed counts twice: the one at hand, or that of a request, or else the
-// last; what has been measured of the same run is kept. What is to be known of that is said.
+// last. What has been measured of it is kept where the other row is of the same computation:
+// made again, a run may have other points. What is to be known of that is said.
 func (o others) join(own []sweep.Row, requests []experiment.Request) (rows []sweep.Row, said []string) {
 	var order []string
 	for _, q := range requests {
@@ -77,10 +78,13 @@ func (o others) join(own []sweep.Row, requests []experiment.Request) (rows []swe
 			rows = append(rows, row)
 			continue
 		}
-		if before := rows[same]; before.Run == row.Run {
-			row.Measured = measuredOf(row, before)
-		} else {
+		switch before := rows[same]; {
+		case before.Run != row.Run:
 			said = append(said, fmt.Sprintf("%s is left out: %s has the same settings and seed", before.Run, row.Run))
+		case before.Computed.Started.Equal(row.Computed.Started):
+			row.Measured = measuredOf(row, before)
+		case len(measuredOf(row, before)) > len(row.Measured):
+			said = append(said, fmt.Sprintf("%s was made again: what was measured before is left out, as it is of other points; measure it again", row.Run))
 		}
 		rows[same] = row
 	}
