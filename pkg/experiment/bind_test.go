@@ -24,7 +24,7 @@ func TestARunIsBoundToItsPromiseAndRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = r.Release() }()
-		if err := r.Describe("a backend", ""); err != nil {
+		if err := r.ComputedOn("a backend", ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.Key(); err != nil {

@@ -84,7 +84,7 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 		receipt, message = receipt+first, message+first
 	}
 	said := run.Event{Message: message}
-	_ = errors.Join(r.Paid(receipt), r.Emit(said)) // what cannot be told is paid all the same
+	_ = errors.Join(r.KeepReceipt(receipt), r.Emit(said)) // what cannot be told is paid all the same
 	return p, nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Describe adds to this computation's provenance what executes its graphs and
+// ComputedOn adds to this computation's provenance what executes its graphs and
 // where its records come from, one line each. A run goes on with the backend that it
 // began with: another rounds otherwise, so that it would not end as it should, and the
 // same noise would cover other numbers, whose difference has none. So does another
@@ -13,7 +13,7 @@ import (
 // drawn no key. From where one of these rested (Rest) it goes on with any backend. With a
 // key none does: of two copies of its folder each could go on elsewhere, and neither would
 // see the other's values under the same noise.
-func (r *Run) Describe(backend, data string) error {
+func (r *Run) ComputedOn(backend, data string) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
 	if err := r.holding.require(r); err != nil {
@@ -37,9 +37,9 @@ func (r *Run) Describe(backend, data string) error {
 	})
 }
 
-// Paid keeps, for whoever reads the run, what the ledger says of this computation's
+// KeepReceipt keeps, for whoever reads the run, what the ledger says of this computation's
 // releases, one line.
-func (r *Run) Paid(entry string) error {
+func (r *Run) KeepReceipt(entry string) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
 	if err := r.holding.require(r); err != nil {

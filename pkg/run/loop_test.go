@@ -42,7 +42,7 @@ func (c *counting) loop(total int) Loop {
 // no step is made twice, and none is left out.
 func TestALoopGoesOnWhereItStopped(t *testing.T) {
 	r := acquired(t, Spec{Experiment: "a"})
-	ok(t, r.Describe("a backend", ""))
+	ok(t, r.ComputedOn("a backend", ""))
 	if done, _ := restored(t, r); done != 0 {
 		t.Fatalf("a new run begins at step %d", done)
 	}
@@ -53,7 +53,7 @@ func TestALoopGoesOnWhereItStopped(t *testing.T) {
 	}
 	ok(t, r.Release())
 	reacquire(t, r)
-	ok(t, r.Describe("another backend", "")) // as it is at rest
+	ok(t, r.ComputedOn("another backend", "")) // as it is at rest
 	done, state := restored(t, r)
 	if done != 3 || state != "3" {
 		t.Fatalf("it goes on from step %d, %q; want 3", done, state)
@@ -77,7 +77,7 @@ func TestALoopGoesOnWhereItStopped(t *testing.T) {
 		t.Errorf("told %v, want of steps 2 and 4", told)
 	}
 	reacquire(t, r)
-	ok(t, r.Describe("another backend", ""))
+	ok(t, r.ComputedOn("another backend", ""))
 	if done, state := restored(t, r); done != 5 || state != "5" {
 		t.Errorf("after the last step: %d, %q", done, state)
 	}
@@ -87,7 +87,7 @@ func TestALoopGoesOnWhereItStopped(t *testing.T) {
 // fails says which.
 func TestALoopThatDoesNotBegin(t *testing.T) {
 	r := acquired(t, Spec{Experiment: "a"})
-	ok(t, r.Describe("a backend", ""))
+	ok(t, r.ComputedOn("a backend", ""))
 	restored(t, r)
 	ended, stop := context.WithCancel(t.Context())
 	stop()
@@ -106,7 +106,7 @@ func TestALoopThatDoesNotBegin(t *testing.T) {
 func TestALoopSavesAsOftenAsAsked(t *testing.T) {
 	t.Setenv(IntervalVariable, "0s")
 	r := acquired(t, Spec{Experiment: "a"})
-	ok(t, r.Describe("a backend", ""))
+	ok(t, r.ComputedOn("a backend", ""))
 	restored(t, r)
 	l, saved := (&counting{}).loop(3), []int(nil)
 	l.Save = func(_ io.Writer, done int) error {
@@ -144,7 +144,7 @@ func TestALoopIsInTime(t *testing.T) {
 	t.Setenv(IntervalVariable, "")
 	synctest.Test(t, func(t *testing.T) {
 		r := acquired(t, Spec{Experiment: "a"})
-		ok(t, r.Describe("a backend", ""))
+		ok(t, r.ComputedOn("a backend", ""))
 		restored(t, r)
 		ctx, stop := context.WithCancel(t.Context())
 		var saved []int

@@ -60,7 +60,7 @@ func TestProvenanceIsReadableWithoutNewFields(t *testing.T) {
 	r, err := Open(r.Dir)
 	ok(t, err)
 	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows"))
+	ok(t, r.ComputedOn("Go", "rows"))
 	lives, err := r.Provenance()
 	if err != nil || len(lives) != 2 {
 		t.Fatalf("%d lives (%v), want the old one and this", len(lives), err)

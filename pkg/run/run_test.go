@@ -64,7 +64,7 @@ func TestStates(t *testing.T) {
 	ok(t, r.Fail(context.Canceled))
 	expectState(t, r, Interrupted)
 	reacquire(t, r)
-	ok(t, r.Describe("Go", "generated from seed 1"), r.WritePrivacy(map[string]any{"epsilon": 1}))
+	ok(t, r.ComputedOn("Go", "generated from seed 1"), r.WritePrivacy(map[string]any{"epsilon": 1}))
 	ok(t, r.Finish(Result{Metrics: Values{"sw2": 0.01, "loss": math.NaN()}, Note: "one seed"}))
 	expectState(t, r, Finished)
 	if err := r.Acquire(); !errors.Is(err, ErrFinished) {
@@ -93,14 +93,14 @@ func TestARunGoesOnWithItsBackend(t *testing.T) {
 	reacquire(t, r)
 	ok(t, r.Release()) // killed before it had one
 	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows"), r.Describe("Go", "rows of a file"), r.Release())
+	ok(t, r.ComputedOn("Go", "rows"), r.ComputedOn("Go", "rows of a file"), r.Release())
 	reacquire(t, r)
-	if err := r.Describe("XLA", "rows of a file"); err == nil || !strings.Contains(err.Error(), `on the backend "Go"`) || !strings.Contains(err.Error(), "GOMLX_BACKEND") {
+	if err := r.ComputedOn("XLA", "rows of a file"); err == nil || !strings.Contains(err.Error(), `on the backend "Go"`) || !strings.Contains(err.Error(), "GOMLX_BACKEND") {
 		t.Errorf("%v does not say with what the run goes on", err)
 	}
 	ok(t, r.Release())
 	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows of a file")) // that it was refused elsewhere changes nothing
+	ok(t, r.ComputedOn("Go", "rows of a file")) // that it was refused elsewhere changes nothing
 }
 
 // So does another processor, unless everybody may know the noise, or there is none.
@@ -108,7 +108,7 @@ func TestARunGoesOnWithItsProcessor(t *testing.T) {
 	for what, free := range map[string]bool{"secret": false, "research": true, "no key": true} {
 		r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Research: what == "research"})
 		reacquire(t, r)
-		ok(t, r.Describe("Go", "rows"))
+		ok(t, r.ComputedOn("Go", "rows"))
 		if what != "no key" {
 			if _, err := r.Key(); err != nil {
 				t.Fatal(err)
@@ -121,14 +121,14 @@ func TestARunGoesOnWithItsProcessor(t *testing.T) {
 		record.Provenance[0].CPU = "another processor"
 		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)), r.Release())
 		reacquire(t, r)
-		if err := r.Describe("Go", "rows"); (err == nil) != free || err != nil && !strings.Contains(err.Error(), "computed on "+runtime.GOARCH+" another processor") {
+		if err := r.ComputedOn("Go", "rows"); (err == nil) != free || err != nil && !strings.Contains(err.Error(), "computed on "+runtime.GOARCH+" another processor") {
 			t.Errorf("%s: %v", what, err)
 		}
 		// One whose system names no processor is another all the same.
 		record.Provenance[0].CPU, record.Provenance[0].Versions = "", map[string]string{"github.com/gomlx/gomlx": "v0.0.1"}
 		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)), r.Release())
 		reacquire(t, r)
-		if err := r.Describe("Go", "rows"); (err == nil) != free {
+		if err := r.ComputedOn("Go", "rows"); (err == nil) != free {
 			t.Errorf("%s, without a name: %v", what, err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestARunAtRestGoesOnAnywhere(t *testing.T) {
 		goesOn := func(backend string, from int) {
 			t.Helper()
 			reacquire(t, r)
-			ok(t, r.Describe(backend, "rows"))
+			ok(t, r.ComputedOn(backend, "rows"))
 			if at, found, err := r.Restore(anything); err != nil || !found || at != from {
 				t.Fatalf("restored %d, %v, %v; want %d", at, found, err, from)
 			}
@@ -152,13 +152,13 @@ func TestARunAtRestGoesOnAnywhere(t *testing.T) {
 		refused := func(backend string) {
 			t.Helper()
 			reacquire(t, r)
-			if err := r.Describe(backend, "rows"); err == nil {
+			if err := r.ComputedOn(backend, "rows"); err == nil {
 				t.Errorf("secret %v: it went on with %s", secret, backend)
 			}
 			ok(t, r.Release())
 		}
 		reacquire(t, r)
-		ok(t, r.Describe("XLA", "rows"))
+		ok(t, r.ComputedOn("XLA", "rows"))
 		if _, err := r.Key(); err != nil {
 			t.Fatal(err)
 		}
@@ -187,17 +187,17 @@ func TestARunAtRestGoesOnAnywhere(t *testing.T) {
 func TestABackendIsRefusedAgain(t *testing.T) {
 	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
 	reacquire(t, r)
-	ok(t, r.Describe("", "rows"), r.Describe("XLA", "rows"), r.Release())
+	ok(t, r.ComputedOn("", "rows"), r.ComputedOn("XLA", "rows"), r.Release())
 	for range 3 {
 		reacquire(t, r)
-		ok(t, r.Describe("", "rows"))
-		if err := r.Describe("Go", "rows"); err == nil {
+		ok(t, r.ComputedOn("", "rows"))
+		if err := r.ComputedOn("Go", "rows"); err == nil {
 			t.Error("another backend went on")
 		}
 		ok(t, r.Release())
 	}
 	reacquire(t, r)
-	ok(t, r.Describe("", "rows"), r.Describe("XLA", "rows"), r.Release())
+	ok(t, r.ComputedOn("", "rows"), r.ComputedOn("XLA", "rows"), r.Release())
 }
 
 // Only where a run was computed with its key matters: neither where it was before it had
@@ -212,21 +212,21 @@ func TestARunGoesOnWhereItsKeyWasUsed(t *testing.T) {
 		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)))
 	}
 	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows"))
+	ok(t, r.ComputedOn("Go", "rows"))
 	elsewhere(0)
 	ok(t, r.Release())
 	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows"))
+	ok(t, r.ComputedOn("Go", "rows"))
 	_, err := r.Key()
 	ok(t, err, r.Release())
 	reacquire(t, r)
 	elsewhere(2)
-	if err := r.Describe("Go", "rows"); err == nil {
+	if err := r.ComputedOn("Go", "rows"); err == nil {
 		t.Error("another processor went on with the key")
 	}
 	ok(t, r.Release())
 	reacquire(t, r)
-	ok(t, r.Describe("Go", "rows"), r.Release())
+	ok(t, r.ComputedOn("Go", "rows"), r.Release())
 }
 
 func TestOnlyTheComputingProcessWrites(t *testing.T) {
@@ -235,10 +235,10 @@ func TestOnlyTheComputingProcessWrites(t *testing.T) {
 	_, key := r.Key()
 	for what, err := range map[string]error{
 		"Emit": r.Emit(Event{}), "Checkpoint": r.Checkpoint(1, sized(1, 'a')), "Restore": restore, "Key": key,
-		"Describe": r.Describe("", ""), "Finish": r.Finish(Result{}), "Fail": r.Fail(io.EOF),
+		"ComputedOn": r.ComputedOn("", ""), "Finish": r.Finish(Result{}), "Fail": r.Fail(io.EOF),
 		"Release": r.Release(), "WritePrivacy": r.WritePrivacy(1),
 		"Once": r.Once("a release", [32]byte{}), "Bind": r.Bind(nil), "Complete": r.Complete(),
-		"Rest": r.Rest(1, sized(1, 'a')), "Paid": r.Paid("entry 1"),
+		"Rest": r.Rest(1, sized(1, 'a')), "KeepReceipt": r.KeepReceipt("entry 1"),
 	} {
 		if !errors.Is(err, ErrNotHeld) {
 			t.Errorf("%s: expected ErrNotHeld, found %v", what, err)

@@ -21,7 +21,7 @@ func TestAFailureTellsWhatItHasPaid(t *testing.T) {
 	if err := withReceipt(r, broken); err != broken {
 		t.Errorf("before it pays: %v", err)
 	}
-	if err := r.Paid("entry 7 of the ledger"); err != nil {
+	if err := r.KeepReceipt("entry 7 of the ledger"); err != nil {
 		t.Fatal(err)
 	}
 	if err := withReceipt(r, broken); !errors.Is(err, broken) || !strings.Contains(err.Error(), "It has paid: entry 7 of the ledger.") {

@@ -60,7 +60,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err != nil {
 		return result, err
 	}
-	if err := r.Describe(b.String(), images.public.Origin); err != nil {
+	if err := r.ComputedOn(b.String(), images.public.Origin); err != nil {
 		return result, err
 	}
 	model, err := autoencoder.New(c.model(images.public.Channels), r.Spec.Seed)

@@ -113,7 +113,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := r.Describe(on.String(), fmt.Sprintf("generated from seed %d", r.Spec.Seed)); err != nil {
+	if err := r.ComputedOn(on.String(), fmt.Sprintf("generated from seed %d", r.Spec.Seed)); err != nil {
 		return result, err
 	}
 	public := noise.Seeded(r.Spec.Seed)

@@ -46,7 +46,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := r.Describe(rows.Backend.String(), rows.Origin); err != nil {
+	if err := r.ComputedOn(rows.Backend.String(), rows.Origin); err != nil {
 		return result, err
 	}
 	t, err := newTraining(c, rows, noise.Seeded(r.Spec.Seed))

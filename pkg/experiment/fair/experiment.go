@@ -82,7 +82,7 @@ func (c *Config) begin(r *run.Run, tested []group) (t *training, test *Records, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.Describe(on.String(), train.Origin); err != nil {
+	if err := r.ComputedOn(on.String(), train.Origin); err != nil {
 		return nil, nil, err
 	}
 	key, err := r.Key()

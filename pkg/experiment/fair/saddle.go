@@ -145,7 +145,7 @@ func (s Saddle) Run(ctx context.Context, r *run.Run, config experiment.Config) (
 	if _, _, err := test.categories(groups(Odds)); err != nil {
 		return result, fmt.Errorf("records for testing: %w", err)
 	}
-	if err := r.Describe("plain Go", train.Origin); err != nil {
+	if err := r.ComputedOn("plain Go", train.Origin); err != nil {
 		return result, err
 	}
 	p, err := c.promise(train)

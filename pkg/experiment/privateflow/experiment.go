@@ -55,7 +55,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := r.Describe(data.Backend.String(), data.Origin); err != nil {
+	if err := r.ComputedOn(data.Backend.String(), data.Origin); err != nil {
 		return result, err
 	}
 	public := noise.Seeded(r.Spec.Seed)

@@ -54,7 +54,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := r.Describe(d.backend.String(), d.private.Origin); err != nil {
+	if err := r.ComputedOn(d.backend.String(), d.private.Origin); err != nil {
 		return result, err
 	}
 	t, err := newTraining(c, d, noise.Seeded(r.Spec.Seed))

@@ -26,12 +26,12 @@ func TestARowTellsOfEarlierComputations(t *testing.T) {
 		}
 	}
 	const nap = 20 * time.Millisecond
-	ok(r.Acquire(), r.Describe("a device", t.TempDir()))
+	ok(r.Acquire(), r.ComputedOn("a device", t.TempDir()))
 	time.Sleep(nap)
 	ok(r.Rest(7, func(io.Writer) error { return nil }), r.Release())
 	time.Sleep(5 * nap) // nobody computes
 	ok(r.Acquire(), r.Release())
-	ok(r.Acquire(), r.Describe("a processor", "rows"))
+	ok(r.Acquire(), r.ComputedOn("a processor", "rows"))
 	if _, _, err := r.Restore(func(int, io.Reader) error { return nil }); err != nil {
 		t.Fatal(err)
 	}

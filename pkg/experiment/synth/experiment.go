@@ -161,7 +161,7 @@ func (c *Config) read(ctx context.Context, r *run.Run) (private *table.Table, er
 	if err != nil {
 		return nil, err
 	}
-	return private, r.Describe("", LedgerName(schema))
+	return private, r.ComputedOn("", LedgerName(schema))
 }
 
 // promise plans, binds and pays, before the first release.

@@ -155,7 +155,7 @@ func (c *Config) read(ctx context.Context, r *run.Run) (schema *pictures.Schema,
 	if err = errors.Join(err, source.Close()); err != nil {
 		return nil, nil, encoded{}, err
 	}
-	return schema, with, private, r.Describe("", synth.Own+schema.Name)
+	return schema, with, private, r.ComputedOn("", synth.Own+schema.Name)
 }
 
 // open opens the images, after it has seen that they are those that were asked for.

@@ -105,7 +105,7 @@ func (m *Method) Learn(ctx context.Context, r *run.Run, records Records, release
 	if err != nil {
 		return err
 	}
-	if err := r.Describe(b.String(), m.Data); err != nil {
+	if err := r.ComputedOn(b.String(), m.Data); err != nil {
 		return err
 	}
 	training, err := m.Start(b, noise.Seeded(r.Spec.Seed), records, release, steps)
