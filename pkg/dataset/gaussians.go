@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"molehill/pkg/dataset/internal/draw"
@@ -32,6 +33,19 @@ func FiveGaussians() Mixture {
 		Std:     []float64{0.3, 0.3, 0.3, 0.3, 0.3},
 		Weights: []float64{0.2, 0.2, 0.2, 0.2, 0.2},
 	}
+}
+
+// Density returns the probability density at (x, y),
+//
+//	Σₖ wₖ exp(−‖(x, y) − μₖ‖² / 2σₖ²) / 2πσₖ²
+func (m Mixture) Density(x, y float64) float64 {
+	sum := 0.0
+	for k, mean := range m.Means {
+		variance := m.Std[k] * m.Std[k]
+		dx, dy := x-mean[0], y-mean[1]
+		sum += m.Weights[k] * math.Exp(-(dx*dx+dy*dy)/(2*variance)) / (2 * math.Pi * variance)
+	}
+	return sum
 }
 
 // Sample returns n independent points, labelled by their component. Fewer

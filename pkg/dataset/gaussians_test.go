@@ -6,6 +6,26 @@ import (
 	"testing"
 )
 
+// The midpoint rule on a grid of 0.05 over [−5, 5]² is exact to far below 1e-6
+// for Gaussians of standard deviation 0.3.
+func TestDensityIntegratesToOne(t *testing.T) {
+	m := FiveGaussians()
+	const step = 0.05
+	sum := 0.0
+	for i := range 200 {
+		for j := range 200 {
+			sum += m.Density(-5+(float64(i)+0.5)*step, -5+(float64(j)+0.5)*step) * step * step
+		}
+	}
+	if !(math.Abs(sum-1) <= 1e-6) {
+		t.Errorf("integral %v, want 1", sum)
+	}
+	// At a centre only its own component counts: 0.2 / (2π·0.09).
+	if got, want := m.Density(2, 2), 0.2/(2*math.Pi*0.09); !(math.Abs(got-want) <= 1e-9) {
+		t.Errorf("density %v at a centre, want %v", got, want)
+	}
+}
+
 // Moments of 20,000 points against their exact values. Bounds are five
 // standard errors, exceeded by chance with probability 6e-7 each; seeded.
 func TestSampleHasTheMomentsOfTheMixture(t *testing.T) {
