@@ -50,8 +50,12 @@ func cancelCalled(cmd *cobra.Command, called string) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s is asked to stop, and does when its step is over; `molehill runs` tells\n", runs[0].ID)
 		return nil
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s is interrupted; `molehill resume %[1]s` continues it\n", runs[0].ID)
-	return nil
+	said := "is interrupted; `molehill resume %[1]s` continues it"
+	if state, err := runs[0].State(); err == nil && state == run.Finished {
+		said = "was finished before it could stop; `molehill show %[1]s` shows it"
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%[1]s "+said+"\n", runs[0].ID)
+	return err
 }
 
 // endsWithin waits until nobody computes a run any more, for so long at most: one that is
