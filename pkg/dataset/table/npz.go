@@ -61,6 +61,7 @@ func openNPZ(path string) (Source, error) {
 	return s, errors.Join(err, file.Close())
 }
 
+// readNPZ reads the arrays of an archive.
 func readNPZ(file *os.File) (*npzSource, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -70,12 +71,7 @@ func readNPZ(file *os.File) (*npzSource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("expected a whole .npz archive: %w", err)
 	}
-	return newNPZ(archive, info.Size())
-}
-
-// newNPZ reads the arrays of an archive of so many bytes.
-func newNPZ(archive *zip.Reader, size int64) (*npzSource, error) {
-	s := &npzSource{size: uint64(size)}
+	s := &npzSource{size: uint64(info.Size())}
 	for _, file := range archive.File {
 		name, ok := strings.CutSuffix(file.Name, ".npy")
 		if !ok {
