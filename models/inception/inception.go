@@ -73,6 +73,9 @@ func (n *Network) Dim() int { return n.dim }
 // Metric is the name of the metric that the features are for.
 func (n *Network) Metric() string { return metricOf(n.dim) }
 
+// Metrics are those of all networks.
+func Metrics() []string { return []string{metricOf(Full), metricOf(Cut)} }
+
 func metricOf(dim int) string {
 	if dim == Full {
 		return "fid"

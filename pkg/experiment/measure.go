@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,9 +33,10 @@ type Measurer interface {
 // name is not found under the other.
 type Renaming interface {
 	Measurer
-	// Called is what the value of such a measure is called now, "" of any other, and where
-	// there is nothing to measure by.
-	Called(name string) string
+	// Called is what such a measure is called: one name where there is something to measure
+	// by, and otherwise all that may have been measured elsewhere, the best first. Any other
+	// is called by its name.
+	Called(name string) []string
 }
 
 // Measured is what one measurement found.
@@ -105,33 +105,21 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	} else if state != run.Finished {
 		return found, fmt.Errorf("%s is %s; a run is measured when it is finished", r.ID, state)
 	}
-	at, value := name, ""
+	called := []string{name}
 	if m, ok := e.(Renaming); ok {
 		err := plugin.Guard(kind, r.Spec.Experiment, "Called", func() error {
-			value = m.Called(name)
+			called = m.Called(name)
 			return nil
 		})
 		if err != nil {
 			return found, err
 		}
-		at = cmp.Or(value, name)
 	}
-	files := []string{at, name} // a fid-768 of before is in a file of fid
-	if value == "" {            // with no network there is still what one has measured
-		files = append(files, others(r, name, rows)...)
-	}
-	for _, file := range files {
+	for _, each := range called {
 		for _, private := range []bool{false, true} {
-			found, err = readMeasured(r, measuredName(file, rows, private))
-			if _, is := found.Values[value]; err == nil && (is || value == "") {
+			if found, err = readMeasured(r, measuredName(each, rows, private)); err == nil {
 				return found, nil
 			}
-		}
-	}
-	found = Measured{}
-	if value == name {
-		if err := makeRoom(r, name, rows); err != nil {
-			return found, err
 		}
 	}
 	here, began := run.Here(), time.Now()
@@ -148,35 +136,7 @@ func Measure(ctx context.Context, r *run.Run, name string, rows int, say func(ru
 	if found.NonPrivate {
 		write = r.WriteOwn
 	}
-	return found, write(measuredName(at, rows, found.NonPrivate), found.write)
-}
-
-// others are the names under which a measure of a run is kept that another network called
-// otherwise: fid-768 of fid.
-func others(r *run.Run, name string, rows int) (names []string) {
-	artefacts, _ := r.Artefacts() // what cannot be listed is not there
-	for _, artefact := range artefacts {
-		kept, of := strings.CutSuffix(path.Base(artefact), fmt.Sprintf("-%d.json", rows))
-		if of && path.Dir(artefact) == measures && strings.HasPrefix(kept, name+"-") {
-			names = append(names, kept)
-		}
-	}
-	return names
-}
-
-// makeRoom keeps what another network has measured, in the file of a measure by which this
-// one is to be kept, in one of its own.
-func makeRoom(r *run.Run, name string, rows int) error {
-	before, err := readMeasured(r, measuredName(name, rows, false))
-	if err != nil {
-		return nil // there is nothing to keep
-	}
-	for value := range before.Values {
-		if strings.HasPrefix(value, name+"-") && !strings.Contains(value, " ") {
-			return r.WriteFile(measuredName(value, rows, false), before.write)
-		}
-	}
-	return nil
+	return found, write(measuredName(called[0], rows, found.NonPrivate), found.write)
 }
 
 func (m Measured) write(w io.Writer) error {

@@ -22,7 +22,7 @@ func (e Experiment) Measures() []string {
 }
 
 // Called implements experiment.Renaming.
-func (Experiment) Called(name string) string { return fid.Called(name) }
+func (Experiment) Called(name string) []string { return fid.Called(name) }
 
 // Measure implements experiment.Measurer.
 func (e Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {

@@ -39,13 +39,16 @@ func Open(ctx context.Context, b *backend.Backend, say func(run.Event)) (*Score,
 	return &Score{last.network, b, say}, err
 }
 
-// Called is what the value of the measure "fid" is called with the network that would be
-// found, "" of others.
-func Called(measure string) string {
-	if measure == "fid" {
-		return inception.Installed("")
+// Called is what a measure is called: "fid" by the network that would be found, or by all
+// that there are if none is.
+func Called(measure string) []string {
+	if measure != "fid" {
+		return []string{measure}
 	}
-	return ""
+	if here := inception.Installed(""); here != "" {
+		return []string{here}
+	}
+	return inception.Metrics()
 }
 
 // Name is "fid", or "fid-768" where there is only the part of the network that

@@ -25,7 +25,7 @@ func (e Experiment) Measures() []string {
 }
 
 // Called implements experiment.Renaming.
-func (Experiment) Called(name string) string { return fid.Called(name) }
+func (Experiment) Called(name string) []string { return fid.Called(name) }
 
 // Measure implements experiment.Measurer: "fid" of decoded images (fid or
 // fid-768, as the network is), "copies" of latents (metric.CheckCopies), "pixels", the

@@ -152,7 +152,7 @@ func (Experiment) Measures() []string {
 }
 
 // Called implements experiment.Renaming.
-func (Experiment) Called(name string) string { return fid.Called(name) }
+func (Experiment) Called(name string) []string { return fid.Called(name) }
 
 // Measure implements experiment.Measurer.
 func (Experiment) Measure(ctx context.Context, r *run.Run, config experiment.Config, name string, count int, say func(run.Event)) (found experiment.Measured, err error) {
