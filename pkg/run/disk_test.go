@@ -217,6 +217,24 @@ func waitForSignal(dir string) error {
 	}
 }
 
+// Between its result and its end a process still holds the lock: nobody interrupts it then.
+func TestAFinishedRunIsNotCancelled(t *testing.T) {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, os.Interrupt)
+	defer signal.Stop(heard)
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "flow"})
+	ok(t, r.Acquire(), r.keepResult(Result{}))
+	if err := r.Cancel(); !errors.Is(err, ErrIdle) {
+		t.Errorf("cancelling one that tidies up: %v", err)
+	}
+	ok(t, r.Release())
+	select {
+	case <-heard:
+		t.Error("its process was interrupted")
+	case <-time.After(100 * time.Millisecond): // a signal to oneself takes a thousandth of it
+	}
+}
+
 func TestCancelAndDeleteOfARunningRun(t *testing.T) {
 	t.Parallel()
 	s := Store{Dir: t.TempDir()}

@@ -125,8 +125,14 @@ func ownerOf(dir string) (owner Owner, err error) {
 }
 
 // Cancel asks the process that computes the run to stop (SIGINT). The run is
-// then interrupted: started again, it goes on from its last checkpoint.
-func (r *Run) Cancel() error { return interrupt(r.Dir, r.ID) }
+// then interrupted: started again, it goes on from its last checkpoint. It returns ErrIdle
+// of one that is finished, whose process may still be tidying up.
+func (r *Run) Cancel() error {
+	if state, err := r.State(); err == nil && state == Finished {
+		return fmt.Errorf("run: cancelling %s: it is finished: %w", r.ID, ErrIdle)
+	}
+	return interrupt(r.Dir, r.ID)
+}
 
 // interrupt sends SIGINT to the process that holds the lock in dir.
 func interrupt(dir, what string) error {
