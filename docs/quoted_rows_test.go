@@ -228,10 +228,7 @@ var autoencoded = []settings{nil, {"dataset": "mnist", "epsilon": 10}, {"dataset
 func (m measure) mean(t *testing.T, runs []sweep.Row, with ...settings) float64 {
 	t.Helper()
 	name, complement := strings.CutPrefix(m.name, "1 − ")
-	metric := sweep.OwnMetric(name)
-	if m.of > 0 {
-		metric = sweep.FurtherMetric(m.name, m.of)
-	}
+	metric := sweep.Metric{Name: name, Rows: m.of}
 	var sum, n float64
 	for _, r := range runs {
 		config := settings{}
@@ -245,7 +242,7 @@ func (m measure) mean(t *testing.T, runs []sweep.Row, with ...settings) float64 
 				same = same && fmt.Sprint(config[name]) == fmt.Sprint(value)
 			}
 		}
-		if value, ok := metric(r); ok && same {
+		if value, ok := metric.In(r); ok && same {
 			sum, n = sum+value, n+1
 		}
 	}

@@ -79,13 +79,10 @@ func stored(t *testing.T, name string) (runs []quotedRun) {
 
 // mean is that over the seeds of a method at an ε.
 func (c column) mean(runs []quotedRun, method, epsilon string) (mean float64) {
-	metric := sweep.OwnMetric(c.metric)
-	if c.of > 0 {
-		metric = sweep.FurtherMetric(c.metric, c.of)
-	}
+	metric := sweep.Metric{Name: c.metric, Rows: c.of}
 	var n float64
 	for _, r := range runs {
-		if value, ok := metric(r.Row); ok && r.Experiment == method && r.dataset == c.dataset && r.epsilon == epsilon && !r.published {
+		if value, ok := metric.In(r.Row); ok && r.Experiment == method && r.dataset == c.dataset && r.epsilon == epsilon && !r.published {
 			mean += value
 			n++
 		}
@@ -176,7 +173,7 @@ func TestFloorsAreThoseOfTheTable(t *testing.T) {
 				seeds[r.Seed] = r.Row
 			}
 		}
-		mean, deviation := sweep.OverSeeds(slices.Collect(maps.Values(seeds)), sweep.OwnMetric("sliced W₂ floor"))
+		mean, deviation := sweep.OverSeeds(slices.Collect(maps.Values(seeds)), sweep.Metric{Name: "sliced W₂ floor"})
 		want := fmt.Sprintf("%.4f ± %.4f", mean, deviation)
 		for _, page := range []string{"../README.md", "numbers.md", "harmonic-sketch.md"} {
 			if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), want) {

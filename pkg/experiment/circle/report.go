@@ -102,7 +102,7 @@ func (figures) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, error) {
 		Caption: "ε is what is proved for the records Z that are to be looked like, and for the sample X that is transformed; as published: ε by 004's own accounting for the same noise. Noise is what each number of a gradient, or of projections, gets at a step; that of a gradient has at most the noise norm with probability 0.95 (Corollary 4.2). The distance is between generated points and new ones of the circle. At ε = ∞ gradients have no noise and are clipped as the others. 004 prints its numbers in figures alone."}
 	for _, c := range cells {
 		over := func(name string) (mean, deviation float64) {
-			return sweep.OverSeeds(c.Rows, sweep.OwnMetric(name))
+			return sweep.OverSeeds(c.Rows, sweep.Metric{Name: name})
 		}
 		epsilon := func(name string) string {
 			mean, _ := over(name)
@@ -145,7 +145,7 @@ func trade(cells []cell) viz.Curves {
 	for _, name := range names {
 		line := viz.Line{Name: name}
 		for _, c := range cells {
-			mean, deviation := sweep.OverSeeds(c.Rows, sweep.OwnMetric("distance"))
+			mean, deviation := sweep.OverSeeds(c.Rows, sweep.Metric{Name: "distance"})
 			if c.name != name {
 				continue
 			}

@@ -4,37 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/gonum/stat"
 )
-
-// Metric reads a number of a row, false if the row has none.
-type Metric func(Row) (float64, bool)
-
-// OwnMetric is one that runs measure themselves.
-func OwnMetric(name string) Metric {
-	return func(row Row) (float64, bool) {
-		v, ok := row.Metrics[name]
-		return v, ok
-	}
-}
-
-// FurtherMetric is one of Measure's, by so many generated rows.
-func FurtherMetric(name string, rows int) Metric {
-	return func(row Row) (float64, bool) {
-		for _, m := range row.Measured {
-			if v, ok := m.Values[name]; ok && m.Rows == rows {
-				return v, true
-			}
-		}
-		return 0, false
-	}
-}
 
 // Unlike says in what two rows differ that may be of one experiment with two seeds: in which
 // settings, "steps = 100 and 400", or in their data. Settings that one of them lacks, as its
@@ -151,39 +125,4 @@ func sameFile(a, b string) bool {
 		}
 	}
 	return true
-}
-
-// OverSeeds returns the mean of a metric over rows that differ in their seed, and its
-// standard deviation: NaN without values, and the deviation of one. A mean is NaN and its
-// deviation 0 where a value is none, such as a ratio of nothing to nothing.
-func OverSeeds(rows []Row, metric Metric) (mean, deviation float64) {
-	var values []float64
-	for _, row := range rows {
-		if v, ok := metric(row); ok {
-			values = append(values, v)
-		}
-	}
-	if len(values) == 0 {
-		return math.NaN(), math.NaN()
-	}
-	for _, v := range values {
-		if math.IsNaN(v) {
-			return math.NaN(), 0
-		}
-	}
-	return stat.MeanStdDev(values, nil)
-}
-
-// MedianSeconds is how long runs took that differ in their seed: the median, for a
-// machine may sleep. It is NaN without rows.
-func MedianSeconds(rows []Row) float64 {
-	if len(rows) == 0 {
-		return math.NaN()
-	}
-	all := make([]float64, len(rows))
-	for i, row := range rows {
-		all[i] = row.Seconds
-	}
-	slices.Sort(all)
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }

@@ -3,64 +3,10 @@ package sweep
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
-
-	"molehill/pkg/experiment"
-	"molehill/pkg/run"
-	"molehill/viz"
 )
-
-// Means and standard deviations by hand; rows without the metric are left out.
-func TestOverSeeds(t *testing.T) {
-	rows := []Row{
-		{Metrics: run.Values{"a": 1, "ratio": 0.8, "endless": 2, "noise": 0.00501234567}, Measured: []experiment.Measured{{Values: run.Values{"b": 7}, Rows: 10}}},
-		{Metrics: run.Values{"a": 3, "ratio": math.NaN(), "endless": math.Inf(1), "noise": 0.00501234568}, Measured: []experiment.Measured{{Values: run.Values{"b": 9}, Rows: 20}}},
-		{},
-	}
-	for _, c := range []struct {
-		metric          Metric
-		mean, deviation float64
-		shown           string
-	}{
-		{OwnMetric("a"), 2, math.Sqrt2, "2 ± 1.4"},
-		{FurtherMetric("b", 10), 7, math.NaN(), "7"},
-		{FurtherMetric("b", 20), 9, math.NaN(), "9"},
-		{FurtherMetric("a", 10), math.NaN(), math.NaN(), ""},
-		{OwnMetric("ratio"), math.NaN(), 0, "undefined"},
-		{OwnMetric("endless"), math.Inf(1), math.NaN(), "undefined"},
-		{OwnMetric("noise"), 0.005012345675, 1e-11 / math.Sqrt2, "0.005012 ± 0"}, // of rounding
-		{OwnMetric("c"), math.NaN(), math.NaN(), ""},
-	} {
-		mean, deviation := OverSeeds(rows, c.metric)
-		same := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-15 || math.IsNaN(a) && math.IsNaN(b) }
-		if !same(mean, c.mean) || !same(deviation, c.deviation) || viz.Spread(mean, deviation) != c.shown {
-			t.Errorf("%v ± %v, shown as %q; want %v ± %v, %q", mean, deviation, viz.Spread(mean, deviation), c.mean, c.deviation, c.shown)
-		}
-	}
-}
-
-func TestMedianSeconds(t *testing.T) {
-	rows := func(seconds ...float64) (rows []Row) {
-		for _, s := range seconds {
-			rows = append(rows, Row{Seconds: s})
-		}
-		return rows
-	}
-	for _, c := range []struct {
-		of   []Row
-		want float64
-	}{{rows(3), 3}, {rows(9000, 2, 4), 4}, {rows(8, 2, 4, 9000), 6}} {
-		if got := MedianSeconds(c.of); got != c.want {
-			t.Errorf("%v s is the median of %v, want %v", got, c.of, c.want)
-		}
-	}
-	if got := MedianSeconds(nil); !math.IsNaN(got) {
-		t.Errorf("no rows took %v s", got)
-	}
-}
 
 // Rows are averaged where they differ in their seed alone: not those of other data,
 // settings or versions, but those that do not tell their version.

@@ -3,12 +3,12 @@ package tables
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/experiment/sweep"
 	"molehill/privacy"
@@ -32,8 +32,8 @@ func (t table) found(rows []sweep.Row) (all []measured, err error) {
 	return all, err
 }
 
-func (m measured) over(metric sweep.Metric) (mean, deviation float64) {
-	return sweep.OverSeeds(m.rows, metric)
+func (m measured) over(metric string) (mean, deviation float64) {
+	return sweep.OverSeeds(m.rows, sweep.Metric{Name: metric})
 }
 
 // proved is the ε that is proved of a line's runs.
@@ -42,43 +42,16 @@ func (m measured) proved() privacy.Epsilon {
 	return proved
 }
 
-// column is a metric of a table.
-type column struct {
-	name  string
-	count int // rows that it was measured by; 0 for those of the run itself
-}
-
-func (c column) String() string {
-	if c.count == 0 {
-		return c.name
-	}
-	return fmt.Sprintf("%s (%d)", c.name, c.count)
-}
-
-func (c column) metric() sweep.Metric {
-	if c.count == 0 {
-		return sweep.OwnMetric(c.name)
-	}
-	return sweep.FurtherMetric(c.name, c.count)
-}
-
 // columns are the metrics that rows have, those of runs first.
-func columns(all []measured) (columns []column) {
-	found := map[column]bool{}
+func columns(all []measured) []sweep.Metric {
+	var rows []sweep.Row
 	for _, m := range all {
-		for _, row := range m.rows {
-			for _, further := range row.Measured {
-				for name := range further.Values {
-					if _, drawn := further.Values[dpsinkhorn.BiasAt(1)]; !drawn && !further.NonPrivate {
-						found[column{name, further.Rows}] = true
-					}
-				}
-			}
-		}
+		rows = append(rows, m.rows...)
 	}
-	columns = []column{{"logistic accuracy", 0}, {"logistic accuracy" + dpsinkhorn.Darkened, 0}, {"sliced W₂", 0}}
-	return append(columns, slices.SortedFunc(maps.Keys(found), func(a, b column) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.count, b.count))
+	own := []sweep.Metric{{Name: "logistic accuracy"}, {Name: "logistic accuracy" + dpsinkhorn.Darkened}, {Name: "sliced W₂"}}
+	return append(own, sweep.Further(rows, func(_ string, found experiment.Measured) bool {
+		_, drawn := found.Values[dpsinkhorn.BiasAt(1)]
+		return !drawn && !found.NonPrivate
 	})...)
 }
 
@@ -172,9 +145,9 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		}
 		line = append(line, m.proved().String(), theirs)
 		for _, c := range measures {
-			line = append(line, viz.Spread(m.over(c.metric())))
+			line = append(line, viz.Spread(sweep.OverSeeds(m.rows, c)))
 		}
-		steps, _ := m.over(sweep.OwnMetric("steps"))
+		steps, _ := m.over("steps")
 		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(sweep.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}
 	for _, o := range t.others[dataset] {
@@ -190,9 +163,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	if slices.ContainsFunc(all, func(m measured) bool { return m.published != quoted{} }) {
 		table.Caption += " Published numbers are after the papers' own trainings, 160,000 steps of digits and clothes and 1.7 million of faces, at an ε that they claim: beside trainings as short as these they say where the way leads, not which method is better."
 	}
-	if origin := all[0].rows[0].Computed.Data; origin != "" && origin != dataset {
-		table.Caption += " The data: " + origin + "."
-	}
+	table.Caption += sweep.AboutData(all[0].rows, dataset)
 	return table
 }
 
@@ -227,7 +198,7 @@ func (t table) curve(dataset string, all []measured) viz.Curves {
 	f := viz.Curves{Title: "What generated images teach, " + dataset, Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones. Means over seeds; bands are a standard deviation to both sides.",
 		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
 	for _, m := range all {
-		mean, deviation := m.over(sweep.OwnMetric(metric))
+		mean, deviation := m.over(metric)
 		if x := m.number(t.along); math.IsInf(x, 1) {
 			f.References = append(f.References, viz.Reference{Name: m.label + ", no privacy", Value: mean})
 		} else {

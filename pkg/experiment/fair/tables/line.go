@@ -47,11 +47,11 @@ func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []exper
 type trade struct {
 	method, setting string
 	rows            []sweep.Row
-	metric          func(name string) sweep.Metric
+	called          func(metric string) string // in the rows
 }
 
 func (t trade) over(name string) (mean, deviation float64) {
-	return sweep.OverSeeds(t.rows, t.metric(name))
+	return sweep.OverSeeds(t.rows, sweep.Metric{Name: t.called(name)})
 }
 
 const (
@@ -93,7 +93,7 @@ func tradesOf(q experiment.Request, preset experiment.Preset, part sweep.Part) (
 		besides = " (" + part.Unlike + ")"
 	}
 	if alpha, trained := q.Settings["alpha"]; trained {
-		t := trade{method: inProcessing + besides, setting: "α = " + alpha, rows: part.Rows, metric: sweep.OwnMetric}
+		t := trade{method: inProcessing + besides, setting: "α = " + alpha, rows: part.Rows, called: func(metric string) string { return metric }}
 		if alpha == "0" {
 			t.method, t.setting = neither+besides, ""
 		}
@@ -105,7 +105,7 @@ func tradesOf(q experiment.Request, preset experiment.Preset, part sweep.Part) (
 	}
 	for _, radius := range radii {
 		all = append(all, trade{method: afterwards + besides, setting: "β = " + strconv.FormatFloat(radius, 'g', -1, 64), rows: part.Rows,
-			metric: func(name string) sweep.Metric { return sweep.OwnMetric(fair.AtRadius(name, radius)) }})
+			called: func(metric string) string { return fair.AtRadius(metric, radius) }})
 	}
 	return all, nil
 }
@@ -124,7 +124,7 @@ func (s lineSweep) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, erro
 		for _, name := range []string{"task loss", "distance", "KS"} {
 			line = append(line, viz.Spread(t.over(name)))
 		}
-		table.Add(append(line, viz.Spread(sweep.OverSeeds(t.rows, sweep.OwnMetric("noise norm"))), len(t.rows))...)
+		table.Add(append(line, viz.Spread(sweep.OverSeeds(t.rows, sweep.Metric{Name: "noise norm"})), len(t.rows))...)
 	}
 	return sweep.Report{Tables: []viz.Table{table}, Figures: map[string]viz.Figure{
 		"mse-w2.png": tradeoff(all, "distance", "W₂² between groups"),

@@ -21,7 +21,7 @@ type cell struct {
 }
 
 func (c cell) over(name string) (mean, deviation float64) {
-	return sweep.OverSeeds(c.Rows, sweep.OwnMetric(name))
+	return sweep.OverSeeds(c.Rows, sweep.Metric{Name: name})
 }
 
 // budget is how a cell's ε is told.

@@ -49,7 +49,7 @@ func TestReports(t *testing.T) {
 			t.Fatalf("%s: %v, %v", g.Name, slices.Collect(maps.Keys(report.Figures)), err)
 		}
 		if f, ok := report.Figures["parity-scores.png"].(viz.Panels); ok {
-			accuracy, _ := sweep.OverSeeds(rows[2:3], sweep.OwnMetric("accuracy"))
+			accuracy, _ := sweep.OverSeeds(rows[2:3], sweep.Metric{Name: "accuracy"})
 			if want := fmt.Sprintf("ACC %.2f, DI ", accuracy); len(f.Above) != 4 || !strings.Contains(f.Above[2], want) || !strings.Contains(f.Above[0], "noise 0, loss") {
 				t.Errorf("above panels stands %q; want %q of ε = 3, α = 0", f.Above, want)
 			}

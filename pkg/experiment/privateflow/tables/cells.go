@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 
+	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/experiment/privateflow"
 	"molehill/pkg/experiment/sweep"
@@ -76,44 +76,23 @@ func cells(rows []sweep.Row) ([]cell, error) {
 
 // metric returns the mean of a metric over seeds and its standard deviation.
 func (c cell) metric(name string) (mean, deviation float64) {
-	return c.over(sweep.OwnMetric(name))
+	return sweep.OverSeeds(c.rows, sweep.Metric{Name: name})
 }
-
-func (c cell) over(metric sweep.Metric) (mean, deviation float64) {
-	return sweep.OverSeeds(c.rows, metric)
-}
-
-// further is what runs were measured by afterwards. Fréchet distances compare by network
-// and number of images only, the others by the number.
-type further struct {
-	name string
-	rows int
-}
-
-func (f further) String() string { return fmt.Sprintf("%s (%d)", f.name, f.rows) }
-
-func (f further) of() sweep.Metric { return sweep.FurtherMetric(f.name, f.rows) }
 
 // distances are what runs may have been measured by, in the order of their columns.
 var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Name, latent.PixelW2, latent.NearerPrivate}
 
 // measured returns those that any of the runs was measured by, in order.
-func measured(cells []cell) []further {
-	found := map[further]bool{}
+func measured(cells []cell) []sweep.Metric {
+	var rows []sweep.Row
 	for _, c := range cells {
-		for _, row := range c.rows {
-			for _, m := range row.Measured {
-				for _, name := range distances {
-					if _, ok := m.Values[name]; ok {
-						found[further{name, m.Rows}] = true
-					}
-				}
-			}
-		}
+		rows = append(rows, c.rows...)
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b further) int {
-		return cmp.Or(cmp.Compare(slices.Index(distances, a.name), slices.Index(distances, b.name)), -cmp.Compare(a.rows, b.rows))
+	found := sweep.Further(rows, func(name string, _ experiment.Measured) bool { return slices.Contains(distances, name) })
+	slices.SortFunc(found, func(a, b sweep.Metric) int {
+		return cmp.Or(cmp.Compare(slices.Index(distances, a.Name), slices.Index(distances, b.Name)), -cmp.Compare(a.Rows, b.Rows))
 	})
+	return found
 }
 
 // seedsOf is of how many runs of a cell a metric was measured, of how many there are: in
@@ -122,7 +101,7 @@ func seedsOf(cells []cell, metric sweep.Metric) (measured, all int) {
 	for _, c := range cells {
 		count := 0
 		for _, row := range c.rows {
-			if _, ok := metric(row); ok {
+			if _, ok := metric.In(row); ok {
 				count++
 			}
 		}
@@ -135,9 +114,9 @@ func seedsOf(cells []cell, metric sweep.Metric) (measured, all int) {
 
 // beside is a value that stands beside a measured one for comparison, the same for all
 // methods: that of the first cell that has it, false if none does.
-func (f further) beside(cells []cell, suffix string) (float64, bool) {
+func beside(f sweep.Metric, cells []cell, suffix string) (float64, bool) {
 	for _, c := range cells {
-		if mean, _ := c.over(further{f.name + suffix, f.rows}.of()); !math.IsNaN(mean) {
+		if mean, _ := sweep.OverSeeds(c.rows, sweep.Metric{Name: f.Name + suffix, Rows: f.Rows}); !math.IsNaN(mean) {
 			return mean, true
 		}
 	}

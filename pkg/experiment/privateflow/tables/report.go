@@ -89,7 +89,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 			line = append(line, viz.Spread(c.metric(classes)))
 		}
 		for _, f := range columns {
-			line = append(line, viz.Spread(c.over(f.of())))
+			line = append(line, viz.Spread(sweep.OverSeeds(c.rows, f)))
 		}
 		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(sweep.MedianSeconds(c.rows), 'f', 0, 64))...)
 	}
@@ -102,38 +102,36 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	if slices.ContainsFunc(cells, func(c cell) bool { return c.published }) {
 		t.Caption += " Lines of the paper's noise have that and its directions, under what is proved of them; what it claims is the ε of the published FID."
 	}
-	if slices.ContainsFunc(columns, func(f further) bool { return f.name == latent.NearerPrivate }) {
+	if slices.ContainsFunc(columns, func(f sweep.Metric) bool { return f.Name == latent.NearerPrivate }) {
 		t.Caption += " How many points are " + latent.NearerPrivate + " than any held-out one is no release: private rows were looked at, outside of ε."
 	}
-	if origin := cells[0].rows[0].Computed.Data; origin != "" && origin != dataset {
-		t.Caption += " The data: " + origin + "."
-	}
+	t.Caption += sweep.AboutData(cells[0].rows, dataset)
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
 	t.Caption += fmt.Sprintf(" Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", viz.Spread(cells[0].metric("sliced W₂ floor")), nothing)
-	if few, of := seedsOf(cells, sweep.OwnMetric(classes)); withClasses && few < of {
+	if few, of := seedsOf(cells, sweep.Metric{Name: classes}); withClasses && few < of {
 		t.Caption += fmt.Sprintf(" Classes are those of the seeds whose points were still there to count them, %d of %d at least.", few, of)
 	}
 	for _, f := range columns {
-		if strings.HasPrefix(f.name, "fid") {
+		if strings.HasPrefix(f.Name, "fid") {
 			t.Caption += fmt.Sprintf(" %v is beside as many held-out images, the first of the file", f)
-			if f.rows < usualImages {
+			if f.Rows < usualImages {
 				t.Caption += ", and biased upwards, as that of few images is, for all lines alike"
 			}
 			t.Caption += "."
 		}
-		if few, of := seedsOf(cells, f.of()); few < of {
+		if few, of := seedsOf(cells, f); few < of {
 			t.Caption += fmt.Sprintf(" %v was measured of %d of %d seeds at least, where it has no ± of one.", f, few, of)
 		}
-		if mean, ok := f.beside(cells, " of reconstructions"); ok {
+		if mean, ok := beside(f, cells, " of reconstructions"); ok {
 			t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)
 		}
-		if mean, ok := f.beside(cells, " without copying"); ok {
+		if mean, ok := beside(f, cells, " without copying"); ok {
 			t.Caption += fmt.Sprintf(" Without copying %v is %.4g.", f, mean)
 		}
-		if mean, ok := f.beside(cells, latent.OfPublic); ok {
+		if mean, ok := beside(f, cells, latent.OfPublic); ok {
 			t.Caption += fmt.Sprintf(" Of real public latents %.4g are, from which nothing was copied.", mean)
 		}
-		if mean, ok := f.beside(cells, " floor"); ok {
+		if mean, ok := beside(f, cells, " floor"); ok {
 			t.Caption += fmt.Sprintf(" As many real public images are at %v = %.4g.", f, mean)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/swae"
 	"molehill/pkg/experiment/sweep"
 	"molehill/viz"
@@ -29,56 +30,33 @@ func (t table) found(rows []sweep.Row) (all []measured, err error) {
 	return all, err
 }
 
-func (m measured) over(metric sweep.Metric) (mean, deviation float64) {
-	return sweep.OverSeeds(m.rows, metric)
-}
-
-// column is a metric of a table.
-type column struct {
-	name string
-	head string
-	rows int // that it was measured by; 0 for those of the run itself
-}
-
-func (c column) metric() sweep.Metric {
-	if c.rows == 0 {
-		return sweep.OwnMetric(c.name)
-	}
-	return sweep.FurtherMetric(c.name, c.rows)
+func (m measured) over(metric string) (mean, deviation float64) {
+	return sweep.OverSeeds(m.rows, sweep.Metric{Name: metric})
 }
 
 // own are the metrics that every run has.
-var own = []column{
-	{name: "mlp accuracy"}, {name: "mlp accuracy" + swae.ThroughAutoencoder}, {name: swae.LabelAccuracy}, {name: swae.Reconstruction}, {name: swae.ToPrior}, {name: "noise"}, {name: "noise norm"},
+var own = []sweep.Metric{
+	{Name: "mlp accuracy"}, {Name: "mlp accuracy" + swae.ThroughAutoencoder}, {Name: swae.LabelAccuracy}, {Name: swae.Reconstruction}, {Name: swae.ToPrior}, {Name: "noise"}, {Name: "noise norm"},
 }
 
-// columnsIn are the metrics that rows have, those of the runs themselves first.
-func columnsIn(all []measured) []column {
-	var further []column
+// columnsIn are the metrics that rows have, those of the runs themselves first. What looks
+// at records is for their keeper, but for accuracies with 004's own labels.
+func columnsIn(all []measured) []sweep.Metric {
+	var rows []sweep.Row
 	for _, m := range all {
-		for _, row := range m.rows {
-			for _, found := range row.Measured {
-				for name := range found.Values {
-					c := column{name, fmt.Sprintf("%s (%d)", name, found.Rows), found.Rows}
-					if found.NonPrivate {
-						if !strings.Contains(name, swae.ByNeighbours) {
-							continue // for the keeper of the records
-						}
-						c.head += ", non-private"
-					}
-					if !slices.Contains(further, c) {
-						further = append(further, c)
-					}
-				}
-			}
-		}
+		rows = append(rows, m.rows...)
 	}
-	slices.SortFunc(further, func(a, b column) int { return strings.Compare(a.head, b.head) })
-	columns := slices.Clone(own)
-	for i := range columns {
-		columns[i].head = columns[i].name
+	return append(slices.Clone(own), sweep.Further(rows, func(name string, found experiment.Measured) bool {
+		return !found.NonPrivate || strings.Contains(name, swae.ByNeighbours)
+	})...)
+}
+
+// head is what stands above a metric's column.
+func head(m sweep.Metric) string {
+	if strings.Contains(m.Name, swae.ByNeighbours) {
+		return m.String() + ", non-private"
 	}
-	return append(columns, further...)
+	return m.String()
 }
 
 // Report implements sweep.Sweep: for each data set a table, a figure, and pictures
@@ -188,7 +166,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	}
 	table.Header = append(table.Header, "ε, proved", "ε, as published")
 	for _, c := range measures {
-		table.Header = append(table.Header, c.head)
+		table.Header = append(table.Header, head(c))
 	}
 	table.Header = append(table.Header, "published FID", "published accuracy (through) %", "steps", "seeds", "seconds")
 	for _, m := range all {
@@ -199,19 +177,17 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		}
 		cells = append(cells, proved.String(), theirs)
 		for _, c := range measures {
-			cells = append(cells, viz.Spread(m.over(c.metric())))
+			cells = append(cells, viz.Spread(sweep.OverSeeds(m.rows, c)))
 		}
 		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(sweep.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}
 	if t.others {
 		t.quote(&table, dataset, all)
 	}
-	if slices.ContainsFunc(measures, func(c column) bool { return strings.HasPrefix(c.name, "fid-768") }) {
+	if slices.ContainsFunc(measures, func(c sweep.Metric) bool { return strings.HasPrefix(c.Name, "fid-768") }) {
 		table.Caption += " fid-768 is of another network than published FIDs, on another scale, and beside as many held-out images, the first of the file."
 	}
-	if origin := all[0].rows[0].Computed.Data; origin != "" && origin != dataset {
-		table.Caption += " The data: " + origin + "."
-	}
+	table.Caption += sweep.AboutData(all[0].rows, dataset)
 	return table
 }
 
@@ -265,7 +241,7 @@ func (t table) figure(dataset string, all []measured) viz.Figure {
 	}
 	for _, m := range all {
 		for _, name := range names {
-			mean, deviation := m.over(sweep.OwnMetric(name))
+			mean, deviation := m.over(name)
 			label := m.label
 			if len(names) > 1 {
 				label = name
@@ -302,7 +278,7 @@ func (t table) dots(title string, all []measured) viz.Figure {
 		f.Values = append(f.Values, slices.Repeat([]float64{math.NaN()}, len(f.Conditions)))
 	}
 	for _, m := range all {
-		mean, _ := m.over(sweep.OwnMetric(t.metric))
+		mean, _ := m.over(t.metric)
 		f.Values[place(&f.Rows, m.label)][place(&f.Conditions, "ε = "+m.settings["epsilon"])] = mean
 	}
 	return f
