@@ -19,6 +19,7 @@ import (
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/images"
+	"molehill/pkg/experiment/synth/tables"
 	"molehill/pkg/run"
 	"molehill/privacy"
 )
@@ -71,7 +72,7 @@ func (s *synthesis) export(ctx context.Context, r *run.Run) error {
 		if s.images {
 			return images.Export(ctx, r, to, ending)
 		}
-		return synth.Export(r, to, ending)
+		return tables.Export(r, to, ending)
 	})
 }
 
@@ -158,7 +159,7 @@ func (s *synthesis) tryAgain() string {
 
 // compareTables is the comparison of tables in a few lines.
 func (s *synthesis) compareTables(ctx context.Context, r *run.Run) (lines []string, err error) {
-	d, err := synth.Diagnose(ctx, r, s.test)
+	d, err := tables.Diagnose(ctx, r, s.test)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/images"
+	"molehill/pkg/experiment/synth/tables"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 )
@@ -65,7 +65,7 @@ is another release, even where it changes what comes after; the ledger counts bo
 	flags.StringVar(&s.out, "out", "", "what is made; its ending says the format: .csv, .tsv, .parquet or .npz for tables, .zip, .npz or none (a folder) for images")
 	flags.StringVar(&s.epsilon, "epsilon", "", "the ε to be proved")
 	flags.Float64Var(&s.delta, "delta", 1e-6, "δ, well below 1 divided by the number of rows")
-	flags.StringVar(&s.method, "method", "", "of tables: "+strings.Join(synth.Methods, ", ")+"; of images: "+strings.Join(images.Methods, ", ")+" (default: the first)")
+	flags.StringVar(&s.method, "method", "", "of tables: "+strings.Join(tables.Methods, ", ")+"; of images: "+strings.Join(images.Methods, ", ")+" (default: the first)")
 	flags.IntVar(&s.rows, "rows", 0, "of the synthetic table, or images (default: as many as private ones)")
 	flags.StringVar(&s.test, "test", "", "held-out rows or images, for the keeper's report")
 	flags.BoolVar(&s.unexamined, "no-keeper", false, "do not compare with the private data")

@@ -1,12 +1,23 @@
+// Package synth makes synthetic data of people's own: private records go in through
+// private releases, and others of the same layout come out. Package tables does so with
+// tables, package images with images; here is what both have in common.
+//
+// The schema fixes everything that turns a record into numbers, and is public; so is
+// the number of records. A method plans its releases, one or many, before the first of
+// them, and what they cost is paid then; the rest is post-processing.
 package synth
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"strings"
 
+	"molehill/pkg/experiment/synth/training"
+	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
 
@@ -16,6 +27,18 @@ import (
 type Files struct {
 	Data   string `json:"data"`   // file or folder of the private data
 	Schema string `json:"schema"` // file of their schema
+}
+
+//go:embed files.go
+var words embed.FS
+
+// Meanings are those of the settings of synthetic data, in whose sources of their own they
+// are explained, too.
+func Meanings(own embed.FS) map[string]string {
+	all := training.Meanings()
+	maps.Copy(all, plugin.Meanings(words))
+	maps.Copy(all, plugin.Meanings(own))
+	return all
 }
 
 // Hash tells the content of data and their schema from any other, by two hashes under a

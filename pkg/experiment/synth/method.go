@@ -4,16 +4,18 @@ import (
 	"context"
 	"io"
 
-	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/synth/pairs"
 	"molehill/pkg/npy"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/privacy"
 )
 
-// Method is a way to make synthetic records of private ones: rows of tables here,
-// images in package images. It is for one run.
+// Sinkhorn is the method that both tables and images have: a generator that learns by the
+// noisy gradient of a Sinkhorn loss (package training).
+const Sinkhorn = "dp-sinkhorn"
+
+// Method is a way to make synthetic records of private ones: rows of tables, or images.
+// It is for one run.
 type Method[Private, Made any] interface {
 	// Plan is what is promised to n records, with the noise that keeps it.
 	Plan(n int) (privacy.Plan, error)
@@ -26,28 +28,6 @@ type Method[Private, Made any] interface {
 	Tell(statement privacy.Statement, made Made) (report.Section, run.Values, error)
 	// Close releases what the method holds.
 	Close()
-}
-
-// method makes a synthetic table: its codes, [columns][rows].
-type method = Method[*table.Table, [][]table.Code]
-
-func (c *Config) method(columns []table.Column, target int) (method, error) {
-	switch c.Method {
-	case Quantiles:
-		return newBySketch(c, columns)
-	case Sinkhorn:
-		return newBySinkhorn(c, columns)
-	}
-	layout, err := pairs.NewLayout(pairColumns(columns), target, c.Emphasis, c.Singles)
-	if err != nil {
-		return nil, err
-	}
-	return &byPairs{config: c, columns: columns, layout: layout}, nil
-}
-
-// once is the plan of a single release of all records.
-func (c *Config) once(s privacy.Sensitivity, n, size int) (privacy.Plan, error) {
-	return privacy.Calibrate(privacy.Plan{Sensitivity: s, Records: n, Steps: 1, Budget: c.budget(), Coordinates: size})
 }
 
 // KeepRelease leaves a single release among the run's artefacts: whoever has it can

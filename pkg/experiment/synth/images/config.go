@@ -16,7 +16,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -226,8 +225,4 @@ func (c *Config) images(n int) int {
 var words embed.FS
 
 // Meanings implements plugin.Explained.
-func (*Config) Meanings() map[string]string {
-	all := (&synth.Config{}).Meanings() // of files and training, too
-	maps.Copy(all, plugin.Meanings(words))
-	return all
-}
+func (*Config) Meanings() map[string]string { return synth.Meanings(words) }

@@ -1,4 +1,4 @@
-package synth
+package tables
 
 import (
 	"context"
@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
-	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
@@ -31,58 +30,11 @@ func (Experiment) Config(experiment.Preset) experiment.Config { return settings(
 const (
 	Pairs     = "pairs"           // noisy counts of all pairs of columns, and the transport plan of most entropy that has them
 	Quantiles = "quantile-sketch" // a quantile sketch of the encoded rows, and a flow to it
-	Sinkhorn  = "dp-sinkhorn"     // a generator that learns by the noisy gradient of a Sinkhorn loss
+	Sinkhorn  = synth.Sinkhorn    // a generator that learns by the noisy gradient of a Sinkhorn loss
 )
 
 // Methods are the names of the ways.
 var Methods = []string{Pairs, Quantiles, Sinkhorn}
-
-// Artefacts of a run.
-const (
-	SchemaFile   = "schema.json"
-	ReleaseFile  = "release.npy"
-	ReportFile   = "report" // with .md and .html
-	keeperFolder = "keeper-only"
-	KeeperFile   = keeperFolder + "/report" // with .md and .html, by Diagnose
-)
-
-// own makes the ledger book what is spent on people's own data.
-type own struct{ name string }
-
-func (o own) Describe() plugin.Info {
-	return plugin.Info{Name: o.name, Version: "1", Summary: "data of your own"}
-}
-func (own) Public() bool { return false }
-func (o own) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
-	return nil, fmt.Errorf("%s is data of your own; `molehill synth` reads it", o.name)
-}
-
-var registering sync.Mutex
-
-// enter makes a table known to the ledger, as private.
-func enter(schema *table.Schema) (string, error) { return Enter(schema.Name) }
-
-// Enter makes data of people's own, which its schema calls so, known to the ledger,
-// as private, and returns the name that it is booked under. Everything that looks at
-// the data calls it first: the ledger lets pass what it does not know.
-func Enter(data string) (string, error) {
-	registering.Lock()
-	defer registering.Unlock()
-	name := Own + data
-	source, err := dataset.Registry.Lookup(name)
-	var unknown *plugin.UnknownError
-	if errors.As(err, &unknown) {
-		dataset.Registry.Register(own{name})
-		source, err = dataset.Registry.Lookup(name)
-	}
-	if err != nil {
-		return "", err
-	}
-	if _, ok := source.(own); !ok { // another one might call itself public
-		return "", fmt.Errorf("a plug-in has registered the data set %q, which is the name that the budget of your data is booked under; rename one of them", name)
-	}
-	return name, nil
-}
 
 // Run implements experiment.Experiment. It leaves the artefacts codes.npz (the
 // synthetic table, for Export) and synthetic.csv (or .parquet, of a single column),
@@ -116,7 +68,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 		return result, err
 	}
 	synthetic := &table.Table{Schema: made.schema, Columns: made.columns, Codes: codes}
-	if err := r.WriteFile(SchemaFile, func(w io.Writer) error { return made.schema.Only().Encode(w) }); err != nil {
+	if err := r.WriteFile(synth.SchemaFile, func(w io.Writer) error { return made.schema.Only().Encode(w) }); err != nil {
 		return result, err
 	}
 	if err := leave(r, synthetic); err != nil {
@@ -129,7 +81,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err := publish(r, c, paid.Statement, synthetic, made.n, section); err != nil {
 		return result, err
 	}
-	return run.Result{Metrics: values, Note: "these look at what was released and at nothing else; what looks at the records is in " + keeperFolder + ", if their keeper has asked for it"}, paid.Commit(ctx)
+	return run.Result{Metrics: values, Note: "these look at what was released and at nothing else; what looks at the records is in " + synth.KeeperFolder + ", if their keeper has asked for it"}, paid.Commit(ctx)
 }
 
 // shape is what is public of a table.
@@ -161,7 +113,7 @@ func (c *Config) read(ctx context.Context, r *run.Run) (private *table.Table, er
 	if err != nil {
 		return nil, err
 	}
-	return private, r.ComputedOn("", LedgerName(schema))
+	return private, r.ComputedOn("", synth.Own+schema.Name)
 }
 
 // promise plans, binds and pays, before the first release.
@@ -170,13 +122,13 @@ func (c *Config) promise(ctx context.Context, r *run.Run, private *table.Table, 
 	if err != nil {
 		return paid, 0, err
 	}
-	name, err := enter(private.Schema)
+	name, err := synth.Enter(private.Schema.Name)
 	if err != nil {
 		return paid, 0, err
 	}
 	paid, err = experiment.Promise{Data: name, Plan: plan, Labels: digest(private), NotCovered: c.notCovered(private, name)}.Make(ctx, r)
 	if err == nil && plan.Steps == 1 {
-		KeepRelease(r, paid.Releaser)
+		synth.KeepRelease(r, paid.Releaser)
 	}
 	return paid, plan.Steps, err
 }
@@ -213,7 +165,7 @@ func (c *Config) notCovered(t *table.Table, name string) []string {
 		"what is true of everybody: that a group earns more than another is what a synthetic table is for, and it holds for people whose row is not in the data too",
 		"that the file is well-formed, with the columns of the schema, and that `molehill synth` has not found most values of a column to disagree with it; single values that do are changed, and stop nothing",
 		fmt.Sprintf("other runs on the same people: `molehill budget status %s` tells what all of them cost together", name),
-		"what the keeper of the rows looks at to judge the result (" + keeperFolder + "): it is not private",
+		"what the keeper of the rows looks at to judge the result (" + synth.KeeperFolder + "): it is not private",
 		experiment.TimeNotCovered,
 		experiment.SettingsNotCovered,
 	}

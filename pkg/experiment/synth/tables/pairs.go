@@ -1,10 +1,10 @@
-package synth
+package tables
 
 import (
 	"context"
 
 	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/synth/pairs"
+	"molehill/pkg/experiment/synth/tables/pairs"
 	"molehill/pkg/run"
 	"molehill/privacy"
 )

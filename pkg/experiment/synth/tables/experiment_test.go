@@ -1,4 +1,4 @@
-package synth
+package tables
 
 import (
 	"bytes"
@@ -11,11 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
-	"molehill/pkg/plugin"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
@@ -44,7 +43,7 @@ func TestARunLeavesATableAReportAndAnEntryOfTheLedger(t *testing.T) {
 				if err != nil || !(statement.Epsilon() <= 2 && statement.Epsilon() >= 1.99) || statement.Steps != steps || statement.Research || statement.Relation != privacy.ReplaceOne.String() {
 					t.Errorf("%+v, %v", statement, err)
 				}
-				for _, name := range []string{ReportFile + ".md", ReportFile + ".html"} {
+				for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html"} {
 					text := string(experimenttest.Read(t, r, name))
 					for _, want := range []string{"ε, δ) = (2, 1e-06)", "people", "Not", "wealth", "how long it took"} {
 						if !strings.Contains(text, want) && !strings.Contains(text, strings.ToLower(want)) {
@@ -96,7 +95,7 @@ func TestNoRecordStopsARun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{ReportFile + ".md", ReportFile + ".html", SchemaFile, "synthetic.csv"} {
+		for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html", synth.SchemaFile, "synthetic.csv"} {
 			text = append(text, experimenttest.Read(t, r, name)...)
 		}
 		for _, secret := range secrets {
@@ -229,7 +228,7 @@ type afterRelease struct {
 }
 
 func (c *afterRelease) Err() error {
-	if names, err := c.run.Artefacts(); err == nil && strings.Contains(strings.Join(names, " "), ReleaseFile) {
+	if names, err := c.run.Artefacts(); err == nil && strings.Contains(strings.Join(names, " "), synth.ReleaseFile) {
 		return context.Canceled
 	}
 	return c.Context.Err()
@@ -332,31 +331,6 @@ func TestARunDoesNotSayWhereItsDataAre(t *testing.T) {
 		t.Error(err)
 	}
 	experimenttest.Unnamed(t, r, data, schema)
-}
-
-// publicImpostor is a data set that would make the ledger look away.
-type publicImpostor struct{}
-
-func (publicImpostor) Describe() plugin.Info {
-	return plugin.Info{Name: "own/impostor", Version: "1", Summary: "x"}
-}
-
-func (publicImpostor) Public() bool { return true }
-
-func (publicImpostor) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
-	return nil, nil
-}
-
-func TestATableCannotPassForPublic(t *testing.T) {
-	dataset.Registry.Register(publicImpostor{})
-	if _, err := enter(&table.Schema{Name: "impostor"}); err == nil || !strings.Contains(err.Error(), "rename") {
-		t.Error(err)
-	}
-	for range 2 {
-		if name, err := enter(&table.Schema{Name: "honest"}); err != nil || name != "own/honest" {
-			t.Error(name, err)
-		}
-	}
 }
 
 // A schema that is another one by the time a run begins, or goes on, may be a draft of the

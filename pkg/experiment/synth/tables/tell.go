@@ -1,15 +1,15 @@
-package synth
+package tables
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/synth/pairs"
+	"molehill/pkg/experiment/synth"
+	"molehill/pkg/experiment/synth/tables/pairs"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -59,15 +59,7 @@ func publish(r *run.Run, c *Config, statement privacy.Statement, synthetic *tabl
 			made(r, c),
 		},
 	}
-	return WriteReport(r.WriteFile, ReportFile, d)
-}
-
-// WriteReport writes a report as Markdown and as a web page.
-func WriteReport(to func(name string, write func(io.Writer) error) error, name string, d report.Document) error {
-	if err := to(name+".md", d.Markdown); err != nil {
-		return err
-	}
-	return to(name+".html", d.HTML)
+	return synth.WriteReport(r.WriteFile, synth.ReportFile, d)
 }
 
 // declared is the section of what the schema declares: of columns that are excluded

@@ -1,4 +1,4 @@
-package synth
+package tables
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/npy"
 	"molehill/pkg/run"
 )
@@ -77,7 +78,7 @@ func request(data, schema, epsilon string, more ...string) experiment.Request {
 // released returns what a run has released.
 func released(t *testing.T, r *run.Run) []float64 {
 	t.Helper()
-	_, values, err := npy.ReadOf[float64](experimenttest.Read(t, r, ReleaseFile))
+	_, values, err := npy.ReadOf[float64](experimenttest.Read(t, r, synth.ReleaseFile))
 	if err != nil {
 		t.Fatal(err)
 	}

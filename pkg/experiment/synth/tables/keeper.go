@@ -1,4 +1,4 @@
-package synth
+package tables
 
 import (
 	"context"
@@ -10,7 +10,8 @@ import (
 
 	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/synth/pairs"
+	"molehill/pkg/experiment/synth"
+	"molehill/pkg/experiment/synth/tables/pairs"
 	"molehill/pkg/metric"
 	"molehill/pkg/metric/utility"
 	"molehill/pkg/report"
@@ -101,10 +102,10 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 		return nil, err
 	}
 	d.Report = d.document(r, layout, private.Columns, sides)
-	if err := WriteReport(r.WriteOwn, KeeperFile, d.Report); err != nil {
+	if err := synth.WriteReport(r.WriteOwn, synth.KeeperFile, d.Report); err != nil {
 		return nil, err
 	}
-	return d, r.WriteOwn(keeperFolder+"/values.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
+	return d, r.WriteOwn(synth.KeeperFolder+"/values.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
 }
 
 // compare compares columns and pairs, and counts rows that are the same.
@@ -253,7 +254,7 @@ func (d *Diagnosis) document(r *run.Run, l *pairs.Layout, columns []table.Column
 		sections = append(sections, report.Section{Heading: "What the table is good for", NonPrivate: true, Text: []string{"This was not measured: " + d.Unlearned + "."}})
 	}
 	return report.Document{Title: "For the keeper only: synthetic table of " + r.ID, Warning: "Do not publish this. It compares the synthetic table with the private rows, and nothing of that is differentially private.",
-		Summary: "The report to publish is beside it: " + ReportFile + ".html.", Sections: append(sections, d.nearness())}
+		Summary: "The report to publish is beside it: " + synth.ReportFile + ".html.", Sections: append(sections, d.nearness())}
 }
 
 func (d *Diagnosis) agreement() report.Section {

@@ -1,12 +1,8 @@
-// Package synth makes a synthetic table of people's own table: private rows go in
-// through private releases, and a table of the same columns comes out.
-//
-// The schema fixes everything that turns a record into numbers, and is public; so is
-// the number of records. A value that the schema does not allow becomes a defined one
-// (package table), so no record can stop a run. A method plans its releases, one or
-// many, before the first of them, and what they cost is paid then; the rest is
-// post-processing.
-package synth
+// Package tables makes a synthetic table of people's own table (package synth): private
+// rows go in through private releases, and a table of the same columns comes out. A value
+// that the schema does not allow becomes a defined one (package table), so no record can
+// stop a run.
+package tables
 
 import (
 	"cmp"
@@ -14,12 +10,12 @@ import (
 	"embed"
 	"errors"
 	"io"
-	"maps"
 	"slices"
 
 	"molehill/pkg/dataset/schema"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/plugin"
 	"molehill/privacy"
@@ -29,7 +25,7 @@ func init() { experiment.Registry.Register(Experiment{}) }
 
 // Config are the settings of a synthetic table.
 type Config struct {
-	Files
+	synth.Files
 	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
 	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
 	Delta   float64         `json:"delta"`   // δ, below 1/n
@@ -108,7 +104,7 @@ func (c *Config) Check() (err error) {
 	if err == nil {
 		err = schema.Confirmed()
 	}
-	return Settled(c.Inputs, err)
+	return synth.Settled(c.Inputs, err)
 }
 
 const maxRows = 100_000_000
@@ -130,7 +126,7 @@ func (c *Config) Pin() (err error) {
 func (c *Config) inputs() (string, error) {
 	schema, err := table.ReadSchema(c.Schema)
 	if err != nil {
-		return "", Settled(c.Inputs, err)
+		return "", synth.Settled(c.Inputs, err)
 	}
 	rows, err := fileSum(c.Data)
 	if err != nil {
@@ -140,7 +136,7 @@ func (c *Config) inputs() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return Hash(rows, said)
+	return synth.Hash(rows, said)
 }
 
 func fileSum(path string) ([]byte, error) {
@@ -157,12 +153,6 @@ func (c *Config) budget() privacy.Budget {
 	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
 }
 
-// Own begins the names under which the ledger books what is spent on tables.
-const Own = "own/"
-
-// LedgerName is that of a table.
-func LedgerName(schema *table.Schema) string { return Own + schema.Name }
-
 // rows is how many rows the synthetic table of a table of n has.
 func (c *Config) rows(n int) int {
 	if c.Rows == 0 {
@@ -171,12 +161,8 @@ func (c *Config) rows(n int) int {
 	return c.Rows
 }
 
-//go:embed config.go files.go
+//go:embed config.go
 var words embed.FS
 
 // Meanings implements plugin.Explained.
-func (*Config) Meanings() map[string]string {
-	all := training.Meanings()
-	maps.Copy(all, plugin.Meanings(words))
-	return all
-}
+func (*Config) Meanings() map[string]string { return synth.Meanings(words) }

@@ -1,4 +1,4 @@
-package synth
+package tables
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"molehill/models/generator"
 	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
@@ -46,7 +47,7 @@ func (r tableRecords) Place(to []float32, i int) int {
 
 // Learn implements Method.
 func (m *bySinkhorn) Learn(ctx context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, steps int) error {
-	m.Data = LedgerName(t.Schema)
+	m.Data = synth.Own + t.Schema.Name
 	return m.Method.Learn(ctx, r, tableRecords{m.places, t}, release, steps)
 }
 
