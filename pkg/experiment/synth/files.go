@@ -8,16 +8,12 @@
 package synth
 
 import (
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"strings"
 
-	"molehill/pkg/experiment/synth/training"
-	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
 
@@ -27,18 +23,6 @@ import (
 type Files struct {
 	Data   string `json:"data"`   // file or folder of the private data
 	Schema string `json:"schema"` // file of their schema
-}
-
-//go:embed files.go
-var words embed.FS
-
-// Meanings are those of the settings of synthetic data, in whose sources of their own they
-// are explained, too.
-func Meanings(own embed.FS) map[string]string {
-	all := training.Meanings()
-	maps.Copy(all, plugin.Meanings(words))
-	maps.Copy(all, plugin.Meanings(own))
-	return all
 }
 
 // Hash tells the content of data and their schema from any other, by two hashes under a

@@ -160,18 +160,8 @@ func (c *Config) read(ctx context.Context, r *run.Run) (schema *pictures.Schema,
 
 // open opens the images, after it has seen that they are those that were asked for.
 func (c *Config) open(ctx context.Context) (*pictures.Schema, code, pictures.Source, error) {
-	inputs, err := c.inputs(ctx)
+	schema, err := data.Open(ctx, &c.Terms)
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	if inputs != c.Inputs {
-		return nil, nil, nil, errors.New("the data or their schema has changed since this run was asked for; ask again, for another run")
-	}
-	schema, err := pictures.ReadSchema(c.Schema)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if err := schema.Confirmed(); err != nil {
 		return nil, nil, nil, err
 	}
 	with, err := c.code(schema)

@@ -42,7 +42,7 @@ type sketch struct {
 func (c *Config) sketch(n, dim, classes int) (s sketch, err error) {
 	s = sketch{classes: classes, degree: c.Degree}
 	// The noise's multiplier of one release is that of any sensitivity.
-	plan, err := privacy.Calibrate(privacy.Plan{Records: n, Steps: 1, Budget: c.budget(), Coordinates: 1, Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne}})
+	plan, err := c.Once(privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne}, n, 1)
 	if err != nil {
 		return s, err
 	}
@@ -99,7 +99,7 @@ func (m *byHarmonics) Plan(n int) (plan privacy.Plan, err error) {
 	if m.what, err = m.config.sketch(n, m.dim, len(m.names)); err != nil {
 		return plan, err
 	}
-	return privacy.Calibrate(privacy.Plan{Sensitivity: m.what.sensitivity, Records: n, Steps: 1, Budget: m.config.budget(), Coordinates: m.what.size})
+	return m.config.Once(m.what.sensitivity, n, m.what.size)
 }
 
 // directionsAtOnce is about how many directions a step of the flow takes.

@@ -27,7 +27,7 @@ type bySinkhorn struct {
 
 func newBySinkhorn(c *Config, names []string, dim int) *bySinkhorn {
 	classes := max(1, len(names))
-	return &bySinkhorn{names: names, Method: &training.Method{Settings: c.Settings, Subject: sphere{dim, classes}, Budget: c.budget(),
+	return &bySinkhorn{names: names, Method: &training.Method{Settings: c.Settings, Subject: sphere{dim, classes}, Budget: c.Budget(),
 		Steps: c.Steps, Classes: classes, LabelScale: c.LabelScale}}
 }
 

@@ -6,32 +6,26 @@ package tables
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"errors"
 	"io"
-	"slices"
 
 	"molehill/pkg/dataset/schema"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
-	"molehill/pkg/plugin"
-	"molehill/privacy"
 )
 
 func init() { experiment.Registry.Register(Experiment{}) }
 
 // Config are the settings of a synthetic table.
 type Config struct {
-	synth.Files
-	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
-	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
-	Delta   float64         `json:"delta"`   // δ, below 1/n
-	Method  string          `json:"method"`  // one of Methods
-	Rows    int             `json:"rows"`    // of the synthetic table; 0 for as many as the private one has
-	Steps   int             `json:"steps"`   // of the flow, or of the training, at most; 0 for as many as the method takes
+	synth.Terms
+	Rows  int `json:"rows"`  // of the synthetic table; 0 for as many as the private one has
+	Steps int `json:"steps"` // of the flow, or of the training, at most; 0 for as many as the method takes
 
 	// Of the pairs' method.
 	Emphasis float64 `json:"emphasis"` // weight of pairs with the target
@@ -59,32 +53,29 @@ var reads = map[string][]string{
 // settings are those of a preset. Both are the same: a table is paid for once, and the
 // best there is takes seconds, or minutes by DP-Sinkhorn.
 func settings() *Config {
-	return &Config{Epsilon: 1, Delta: 1e-6, Method: Pairs,
+	return &Config{Terms: synth.Terms{Epsilon: 1, Delta: 1e-6, Method: Pairs},
 		Emphasis: 2, Singles: 1, FitRows: 40_000, Sweeps: 20, Polish: 5, Apart: 3,
 		Stacks: 4, Bins: 16, StepSize: 1,
 		Settings: training.Settings{Batch: 16, Generated: 8, Entropy: 1, Bound: 0.01, LearningRate: 1e-3, Latent: 8, Width: 128}}
 }
 
-// Check implements experiment.Config. It also reads the schema: one that nobody has
-// confirmed ends here, before anything looks at a record.
-func (c *Config) Check() (err error) {
-	if c.Inputs != "" { // in the process that computes, whose errors the run keeps
-		defer func() { err = c.Unnamed(err) }()
+// data are tables.
+var data = synth.Data[*table.Schema]{Methods: Methods, Flags: "--data people.csv --schema people.schema.json", ReadSchema: table.ReadSchema, Sum: sum}
+
+func sum(_ context.Context, path string, _ *table.Schema) ([]byte, error) {
+	file, err := schema.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.Recall(c.Inputs); err != nil {
-		return err
-	}
-	if c.Data == "" || c.Schema == "" {
-		return errors.New("data and schema name no files; give both, as with `molehill synth --data people.csv --schema people.schema.json`")
-	}
-	if err := c.budget().Check(); err != nil {
-		return err
-	}
-	if !slices.Contains(Methods, c.Method) {
-		return &plugin.UnknownError{Kind: "method", Name: c.Method, Nearest: Methods}
-	}
+	h := sha256.New()
+	_, err = io.Copy(h, file)
+	return h.Sum(nil), errors.Join(err, file.Close())
+}
+
+// Check implements experiment.Config.
+func (c *Config) Check() error {
 	const faint, loud = 1e-3, 1000. // far below, counts are lost in their own noise
-	if err := cmp.Or(
+	return data.Check(&c.Terms, cmp.Or(
 		experiment.Within("rows", c.Rows, 0, maxRows),
 		experiment.Within("fit_rows", c.FitRows, 100, maxRows),
 		experiment.Within("sweeps", c.Sweeps, 1, 10_000),
@@ -97,14 +88,7 @@ func (c *Config) Check() (err error) {
 		experiment.Within("singles", c.Singles, faint, loud),
 		experiment.Within("step_size", c.StepSize, faint, loud),
 		c.Settings.Check(),
-	); err != nil {
-		return err
-	}
-	schema, err := table.ReadSchema(c.Schema)
-	if err == nil {
-		err = schema.Confirmed()
-	}
-	return synth.Settled(c.Inputs, err)
+	), nil)
 }
 
 const maxRows = 100_000_000
@@ -114,44 +98,8 @@ func (c *Config) CheckUnread() error {
 	return experiment.CheckRead(c, settings(), c.Method, reads)
 }
 
-// Pin implements experiment.Pinner: other rows or another schema are another run, however
-// the schema's file is written (Hash).
-func (c *Config) Pin() (err error) {
-	if c.Inputs, err = c.inputs(); err != nil {
-		return err
-	}
-	return c.Remember(c.Inputs)
-}
-
-func (c *Config) inputs() (string, error) {
-	schema, err := table.ReadSchema(c.Schema)
-	if err != nil {
-		return "", synth.Settled(c.Inputs, err)
-	}
-	rows, err := fileSum(c.Data)
-	if err != nil {
-		return "", err
-	}
-	said, err := schema.Sum()
-	if err != nil {
-		return "", err
-	}
-	return synth.Hash(rows, said)
-}
-
-func fileSum(path string) ([]byte, error) {
-	file, err := schema.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	h := sha256.New()
-	_, err = io.Copy(h, file)
-	return h.Sum(nil), errors.Join(err, file.Close())
-}
-
-func (c *Config) budget() privacy.Budget {
-	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
-}
+// Pin implements experiment.Pinner.
+func (c *Config) Pin() error { return data.Pin(&c.Terms) }
 
 // rows is how many rows the synthetic table of a table of n has.
 func (c *Config) rows(n int) int {

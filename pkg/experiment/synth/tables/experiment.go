@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 
@@ -94,18 +93,8 @@ type shape struct {
 // read reads the table. What it says of it, others can read, and names no path.
 func (c *Config) read(ctx context.Context, r *run.Run) (private *table.Table, err error) {
 	defer func() { err = c.Unnamed(err) }()
-	inputs, err := c.inputs()
+	schema, err := data.Open(ctx, &c.Terms)
 	if err != nil {
-		return nil, err
-	}
-	if inputs != c.Inputs {
-		return nil, errors.New("the data or their schema has changed since this run was asked for; ask again, for another run")
-	}
-	schema, err := table.ReadSchema(c.Schema)
-	if err != nil {
-		return nil, err
-	}
-	if err := schema.Confirmed(); err != nil {
 		return nil, err
 	}
 	_ = r.Emit(run.Event{Message: "reading the table"}) // progress that cannot be told is no reason to stop

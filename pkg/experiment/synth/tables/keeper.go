@@ -60,7 +60,7 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 	if err := c.Recall(c.Inputs); err != nil {
 		return nil, fmt.Errorf("synth: %w", err)
 	}
-	if inputs, err := c.inputs(); err != nil || inputs != c.Inputs {
+	if inputs, err := data.Inputs(ctx, &c.Terms); err != nil || inputs != c.Inputs {
 		return nil, errors.Join(fmt.Errorf("synth: %s or %s has changed since %s; there is nothing to compare with", c.Data, c.Schema, r.ID), err)
 	}
 	schema, err := table.ReadSchema(c.Schema)

@@ -28,7 +28,7 @@ func newBySinkhorn(c *Config, columns []table.Column) (*bySinkhorn, error) {
 }
 
 func (c *Config) training(p *places) *training.Method {
-	return &training.Method{Settings: c.Settings, Subject: p, Budget: c.budget(), Steps: c.Steps, Classes: 1}
+	return &training.Method{Settings: c.Settings, Subject: p, Budget: c.Budget(), Steps: c.Steps, Classes: 1}
 }
 
 const generatedAtOnce = 1024

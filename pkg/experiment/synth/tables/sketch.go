@@ -129,7 +129,7 @@ func (m *bySketch) Plan(n int) (privacy.Plan, error) {
 	if err != nil {
 		return privacy.Plan{}, err
 	}
-	return m.config.once(s, n, u.Count*m.config.Bins)
+	return m.config.Once(s, n, u.Count*m.config.Bins)
 }
 
 func (m *bySketch) Learn(_ context.Context, _ *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
