@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"molehill/pkg/plugin"
+	"molehill/pkg/run"
 )
 
 // Schema is what is public of private data (table.Schema, pictures.Schema).
@@ -98,4 +100,9 @@ func (d Data[S]) Open(ctx context.Context, t *Terms) (schema S, err error) {
 		return schema, err
 	}
 	return schema, schema.Confirmed()
+}
+
+// Left returns the schema that a run has left among its artefacts.
+func (d Data[S]) Left(r *run.Run) (S, error) {
+	return d.ReadSchema(filepath.Join(r.Dir, "artefacts", SchemaFile))
 }

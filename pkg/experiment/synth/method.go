@@ -2,9 +2,7 @@ package synth
 
 import (
 	"context"
-	"io"
 
-	"molehill/pkg/npy"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -28,12 +26,4 @@ type Method[Private, Made any] interface {
 	Tell(statement privacy.Statement, made Made) (report.Section, run.Values, error)
 	// Close releases what the method holds.
 	Close()
-}
-
-// KeepRelease leaves a single release among the run's artefacts: whoever has it can
-// make records of it in other ways, and spends nothing.
-func KeepRelease(r *run.Run, release *privacy.Releaser) {
-	release.Keep(func(_ int, released []float64) error {
-		return r.WriteFile(ReleaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
-	})
 }

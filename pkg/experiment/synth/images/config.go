@@ -167,14 +167,6 @@ func (c *Config) CheckUnread() error {
 // Pin implements experiment.Pinner.
 func (c *Config) Pin() error { return data.Pin(&c.Terms) }
 
-// images is how many are made of n.
-func (c *Config) images(n int) int {
-	if c.Images == 0 {
-		return n
-	}
-	return c.Images
-}
-
 //go:embed config.go
 var words embed.FS
 

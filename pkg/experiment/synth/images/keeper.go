@@ -57,11 +57,15 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 	if err := c.Recall(c.Inputs); err != nil {
 		return nil, fmt.Errorf("images: %w", err)
 	}
-	schema, with, source, err := c.open(ctx)
+	with, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{ctx: ctx, schema: schema, code: with, private: source, rng: rand.New(rand.NewPCG(1, 0x6b656570))}
+	source, err := pictures.Open(c.Data, with.schema)
+	if err != nil {
+		return nil, err
+	}
+	k := &keeper{ctx: ctx, known: with, private: source, rng: rand.New(rand.NewPCG(1, 0x6b656570))}
 	err = k.prepare(r, test)
 	var d *Diagnosis
 	if err == nil {
@@ -72,9 +76,8 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 
 // keeper has what is compared.
 type keeper struct {
-	ctx     context.Context
-	schema  *pictures.Schema
-	code    code
+	ctx context.Context
+	known
 	private pictures.Source
 	held    pictures.Source // nil without
 	rng     *rand.Rand
@@ -104,7 +107,7 @@ func (k *keeper) prepare(r *run.Run, test string) (err error) {
 			return err
 		}
 	}
-	k.made, err = remade(r, k.schema, k.code)
+	k.made, err = k.remade(r)
 	return err
 }
 

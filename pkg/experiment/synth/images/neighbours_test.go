@@ -77,7 +77,7 @@ func TestNeighboursReleaseWithinTheSensitivity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html", SchemaFile} {
+			for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html", synth.SchemaFile} {
 				text = append(text, experimenttest.Read(t, r, name)...)
 			}
 			if bytes.Contains(text, []byte("zorro")) {

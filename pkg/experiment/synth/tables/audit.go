@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"path/filepath"
 	"slices"
 
 	"molehill/pkg/dataset/table"
@@ -20,7 +19,7 @@ func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.S
 	if c.Method == Sinkhorn {
 		return c.training(nil).Game(statement)
 	}
-	schema, err := table.ReadSchema(filepath.Join(r.Dir, "artefacts", synth.SchemaFile))
+	schema, err := data.Left(r)
 	if err != nil {
 		return audit.Game{}, err
 	}

@@ -101,14 +101,6 @@ func (c *Config) CheckUnread() error {
 // Pin implements experiment.Pinner.
 func (c *Config) Pin() error { return data.Pin(&c.Terms) }
 
-// rows is how many rows the synthetic table of a table of n has.
-func (c *Config) rows(n int) int {
-	if c.Rows == 0 {
-		return n
-	}
-	return c.Rows
-}
-
 //go:embed config.go
 var words embed.FS
 
