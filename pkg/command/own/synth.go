@@ -14,7 +14,6 @@ import (
 	"molehill/pkg/atomicfile"
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/command/runs"
-	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth/images"
@@ -32,8 +31,8 @@ type synthesis struct {
 	rows                           int
 	settings                       []string
 	unexamined, replace, printJSON bool
-	images                         bool // what data are: images, not a table
 	again                          bool // whether the run was there already
+	kind                           kind // of the data
 }
 
 // synthesize makes a synthetic table, or synthetic images.
@@ -129,14 +128,16 @@ func (s *synthesis) check() error {
 	if err != nil {
 		return err
 	}
-	check := s.checkTable
-	if s.images = info.IsDir() || pictures.IsSchema(s.schema); s.images {
-		check = s.checkImages
-	}
-	if _, err := table.ReadSchema(s.schema); err == nil && s.images {
+	if _, err := table.ReadSchema(s.schema); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is the schema of a table, and %s a folder of images; `molehill schema %[2]s --out FILE` drafts another, which --schema FILE names", s.schema, s.data)
 	}
-	if err := check(); err != nil {
+	s.kind, err = readSchema(s.schema, info.IsDir())
+	if _, ok := s.kind.(ofImages); ok && err != nil { // in the words of a run of it
+		return fmt.Errorf("%s: %w", images.Name, err)
+	} else if err != nil {
+		return err
+	}
+	if err := s.kind.checkOut(s); err != nil {
 		return err
 	}
 	if s.test != "" && s.unexamined {
@@ -163,17 +164,13 @@ func (s *synthesis) check() error {
 			return fmt.Errorf("--out %s is a file that is read; write to another", s.out)
 		}
 	}
-	s.request.Experiment = "synth"
+	words := s.kind.words()
+	s.request.Experiment = words.experiment
 	s.request.Settings = map[string]string{
-		"data": s.data, "schema": s.schema, "epsilon": strings.Replace(s.epsilon, "∞", "inf", 1), "delta": strconv.FormatFloat(s.delta, 'g', -1, 64),
+		"data": s.data, "schema": s.schema, "epsilon": strings.Replace(s.epsilon, "∞", "inf", 1), "delta": strconv.FormatFloat(s.delta, 'g', -1, 64), words.count: strconv.Itoa(s.rows),
 	}
 	if s.method != "" {
 		s.request.Settings["method"] = s.method
-	}
-	if s.images {
-		s.askForImages()
-	} else {
-		s.request.Settings["rows"] = strconv.Itoa(s.rows)
 	}
 	for _, setting := range s.settings {
 		name, value, ok := strings.Cut(setting, "=")
@@ -202,17 +199,7 @@ func flagOf(setting string) string {
 	return ""
 }
 
-// checkTable finds mistakes that only tables can have.
-func (s *synthesis) checkTable() error {
-	schema, err := table.ReadSchema(s.schema)
-	if err != nil {
-		return err
-	}
-	return schema.CheckEnding(s.out)
-}
-
-// checkTest looks whether held-out records have the private ones' layout, as far as
-// that can be seen without reading them all.
+// checkTest looks whether held-out records are others than the private ones, of their layout.
 func (s *synthesis) checkTest() error {
 	if s.test == "" {
 		return nil
@@ -220,22 +207,7 @@ func (s *synthesis) checkTest() error {
 	if same(s.test, s.data) {
 		return errors.New("these are the records themselves, which would praise a copy of them; give records that were held out, or leave it away")
 	}
-	if s.images {
-		schema, err := pictures.ReadSchema(s.schema)
-		if err != nil {
-			return err
-		}
-		source, err := pictures.Open(s.test, schema)
-		if err != nil {
-			return err
-		}
-		return source.Close()
-	}
-	schema, err := table.ReadSchema(s.schema)
-	if err != nil {
-		return err
-	}
-	return schema.CheckFile(s.test)
+	return s.kind.checkTest(s.test)
 }
 
 // same reports whether two paths are one file.

@@ -7,34 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 
-	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/run"
 )
 
-// checkImages finds mistakes that only images can have.
-func (s *synthesis) checkImages() error {
-	s.out = filepath.Clean(s.out)
-	if ending := strings.ToLower(filepath.Ext(s.out)); ending != "" && !slices.Contains(images.Formats, ending) {
-		return fmt.Errorf("--out %s ends in %q; expected %s, or no ending for a folder", s.out, ending, strings.Join(images.Formats, ", "))
-	}
-	for _, read := range []string{s.data, s.test} {
-		switch {
-		case read == "":
-		case within(read, filepath.Dir(s.out)):
-			return fmt.Errorf("--out %s lies in %s, which is read; write to another folder", s.out, read)
-		case within(s.out, read):
-			return fmt.Errorf("--out %s holds %s, which is read; write to another folder", s.out, read)
-		}
-	}
-	if info, err := os.Lstat(s.out); err == nil && (info.IsDir() || s.folder()) {
-		return fmt.Errorf("%s is there already, and folders are not replaced; remove it first, or write to another", s.out)
-	}
-	return nil
-}
+// folder reports whether images are to be written to a folder.
+func (s *synthesis) folder() bool { return filepath.Ext(s.out) == "" }
 
 // within reports whether a folder is another, or lies in it, whatever links lead there.
 func within(folder, path string) bool {
@@ -54,15 +32,6 @@ func within(folder, path string) bool {
 	}
 	inside, err := filepath.Rel(outer, inner)
 	return err == nil && filepath.IsLocal(inside)
-}
-
-// folder reports whether images are to be written to a folder.
-func (s *synthesis) folder() bool { return filepath.Ext(s.out) == "" }
-
-// askForImages adds the settings of images.
-func (s *synthesis) askForImages() {
-	s.request.Experiment = images.Name
-	s.request.Settings["images"] = strconv.Itoa(s.rows)
 }
 
 // unzipWhole unpacks an artefact into a folder, which is there whole or not at all.
