@@ -156,12 +156,12 @@ func each[F fmt.Stringer](format string, found []F) (lines []string) {
 
 // learned says what classifiers have learned of records that are called so, or why
 // nothing.
-func learned(on, unlearned, records string, synthetic, real, majority float64) []string {
+func learned(on, unlearned, records string, a synth.Accuracies) []string {
 	switch {
 	case unlearned != "":
 		return []string{"! accuracy was not measured: " + unlearned}
 	case on != "":
-		return []string{fmt.Sprintf("accuracy on %s: %.1f %% learned from synthetic %s, %.1f %% from private ones, %.1f %% always the most frequent", on, 100*synthetic, records, 100*real, 100*majority)}
+		return []string{fmt.Sprintf("accuracy on %s: %.1f %% learned from synthetic %s, %.1f %% from private ones, %.1f %% always the most frequent", on, 100*a.Synthetic, records, 100*a.Real, 100*a.Majority)}
 	}
 	return nil
 }

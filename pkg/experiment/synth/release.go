@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -37,9 +38,12 @@ type Records interface{ Len() int }
 // once), report.md and report.html, which tell nothing that was not paid for, and what
 // method and kind leave.
 func Run[Private Records, Made any](ctx context.Context, r *run.Run, t *Terms, kind Kind[Private, Made], count int) (result run.Result, err error) {
-	private, err := read(ctx, r, t, kind)
-	if err != nil {
-		return result, err
+	private, err := kind.Read(ctx, r)
+	if err == nil {
+		err = r.ComputedOn("", Own+kind.Name())
+	}
+	if err != nil { // which others can read
+		return result, t.Unnamed(err)
 	}
 	method, err := kind.Method(r.Spec.Seed)
 	if err != nil {
@@ -56,10 +60,7 @@ func Run[Private Records, Made any](ctx context.Context, r *run.Run, t *Terms, k
 	}
 	// From here on nothing looks at a record.
 	private = *new(Private)
-	if count == 0 {
-		count = n
-	}
-	made, err := method.Make(ctx, r, n, count)
+	made, err := method.Make(ctx, r, n, cmp.Or(count, n))
 	if err != nil {
 		return result, err
 	}
@@ -78,15 +79,6 @@ func Run[Private Records, Made any](ctx context.Context, r *run.Run, t *Terms, k
 		return result, err
 	}
 	return run.Result{Metrics: values, Note: told.Note}, paid.Commit(ctx)
-}
-
-// read reads the records. What it says of them, others can read, and names no path.
-func read[Private Records, Made any](ctx context.Context, r *run.Run, t *Terms, kind Kind[Private, Made]) (Private, error) {
-	private, err := kind.Read(ctx, r)
-	if err == nil {
-		err = r.ComputedOn("", Own+kind.Name())
-	}
-	return private, t.Unnamed(err)
 }
 
 // promise plans, binds and pays, before the first release.

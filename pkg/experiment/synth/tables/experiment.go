@@ -24,16 +24,6 @@ func (Experiment) Describe() plugin.Info {
 // Config implements experiment.Experiment.
 func (Experiment) Config(experiment.Preset) experiment.Config { return settings() }
 
-// The ways to make a synthetic table.
-const (
-	Pairs     = "pairs"           // noisy counts of all pairs of columns, and the transport plan of most entropy that has them
-	Quantiles = "quantile-sketch" // a quantile sketch of the encoded rows, and a flow to it
-	Sinkhorn  = synth.Sinkhorn    // a generator that learns by the noisy gradient of a Sinkhorn loss
-)
-
-// Methods are the names of the ways.
-var Methods = []string{Pairs, Quantiles, Sinkhorn}
-
 // Run implements experiment.Experiment. It leaves the artefacts of synth.Run: what noisy
 // counts or bin means were released, with the curve "distance to the release", or
 // generator.npz (what noisy gradients have trained), with the curve "columns, moved since

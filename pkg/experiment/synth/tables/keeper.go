@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 
 	"molehill/pkg/dataset"
@@ -22,15 +21,13 @@ import (
 // Diagnosis is how a synthetic table compares with the private one. It looks at the
 // rows, and nothing is charged: it is for their keeper.
 type Diagnosis struct {
-	Rows         int                  // private ones
-	Columns      float64              // mean total variation of the columns
-	Pairs        float64              // mean total variation of the pairs
-	Copies       int                  // synthetic rows that are a private row, in every column's group
-	Repeated     int                  // private rows that are another private row in this sense
-	Test         int                  // held-out rows, 0 without
-	Synthetic    float64              // accuracy on them of a classifier that has learned from the synthetic rows
-	Real         float64              // of one that has learned from the private rows
-	Majority     float64              // of always saying what is most frequent in the private rows
+	Rows     int     // private ones
+	Columns  float64 // mean total variation of the columns
+	Pairs    float64 // mean total variation of the pairs
+	Copies   int     // synthetic rows that are a private row, in every column's group
+	Repeated int     // private rows that are another private row in this sense
+	Test     int     // held-out rows, 0 without
+	synth.Accuracies
 	Neighbours   *metric.Copies       // of the synthetic rows, beside held-out ones
 	Disagreement []table.Disagreement // of the private table with its schema
 	On           string               // what the classifiers were measured on; "" for not at all
@@ -102,10 +99,7 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 		return nil, err
 	}
 	d.Report = d.document(r, layout, private.Columns, sides)
-	if err := synth.WriteReport(r.WriteOwn, synth.KeeperFile, d.Report); err != nil {
-		return nil, err
-	}
-	return d, r.WriteOwn(synth.KeeperFolder+"/values.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
+	return d, synth.LeaveForKeeper(r, d.Report, d)
 }
 
 // compare compares columns and pairs, and counts rows that are the same.
@@ -162,15 +156,9 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 		if err != nil {
 			return err
 		}
-		model, err := utility.DefaultLogistic.Fit(ctx, rows, 1, nil)
-		if err != nil {
+		if *side.to, err = synth.Learn(ctx, rows, test); err != nil {
 			return err
 		}
-		accuracy, err := utility.Accuracy(model, test)
-		if err != nil {
-			return err
-		}
-		*side.to = accuracy.Value
 		d.Majority = utility.Majority(rows, test) // in the end of the private rows
 	}
 	return nil
@@ -208,13 +196,8 @@ func (d *Diagnosis) look(ctx context.Context, c *Config, private, synthetic, hel
 	}
 	rng := rand.New(rand.NewPCG(1, 0x6e656172))
 	side := min(private.Len(), held.Len(), neighbourRows)
-	copies, err := metric.CheckCopies(ctx, encoder.encode(some(synthetic, neighbourTries, rng)), encoder.encode(some(private, side, rng)), encoder.encode(some(held, side, rng)))
-	if err != nil {
-		return err
-	}
-	copies.ToPrivate, copies.ToHeldOut = nil, nil
-	d.Neighbours = &copies
-	return nil
+	d.Neighbours, err = synth.Nearness(ctx, encoder.encode(some(synthetic, neighbourTries, rng)), encoder.encode(some(private, side, rng)), encoder.encode(some(held, side, rng)))
+	return err
 }
 
 // some draws up to n rows.
@@ -242,32 +225,11 @@ func (d *Diagnosis) document(r *run.Run, l *pairs.Layout, columns []table.Column
 		Figures: append(marginals(columns, sides[0], sides[1], "real"), associations(columns, l, d.compared, "real")),
 		Tables:  []viz.Table{columnTable(columns, d.compared), pairTable(columns, l, d.compared, "real")},
 	}
-	sections := []report.Section{d.agreement(), likeness}
-	if d.On != "" {
-		t := viz.Table{Header: []string{"logistic regression that has learned from", "accuracy on " + d.On}}
-		t.Add("synthetic rows", d.Synthetic)
-		t.Add("real rows", d.Real)
-		t.Add("nothing: always the most frequent", d.Majority)
-		sections = append(sections, report.Section{Heading: "What the table is good for", NonPrivate: true, Tables: []viz.Table{t}})
-	}
-	if d.Unlearned != "" {
-		sections = append(sections, report.Section{Heading: "What the table is good for", NonPrivate: true, Text: []string{"This was not measured: " + d.Unlearned + "."}})
-	}
+	agreement := synth.Agreement("Rows and schema", d.Disagreement, "All values agree with the schema.",
+		"These values do not agree with the schema. The promise holds all the same; the synthetic table does not know them. If the schema is wrong, mend it, and pay for another run.")
+	sections := append([]report.Section{agreement, likeness}, synth.Usefulness("What the table is good for", "synthetic rows", "real rows", d.On, d.Unlearned, d.Accuracies)...)
 	return report.Document{Title: "For the keeper only: synthetic table of " + r.ID, Warning: "Do not publish this. It compares the synthetic table with the private rows, and nothing of that is differentially private.",
 		Summary: "The report to publish is beside it: " + synth.ReportFile + ".html.", Sections: append(sections, d.nearness())}
-}
-
-func (d *Diagnosis) agreement() report.Section {
-	s := report.Section{Heading: "Rows and schema", NonPrivate: true}
-	for _, fault := range d.Disagreement {
-		s.List = append(s.List, fault.String())
-	}
-	if s.List == nil {
-		s.Text = []string{"All values agree with the schema."}
-	} else {
-		s.Text = []string{"These values do not agree with the schema. The promise holds all the same; the synthetic table does not know them. If the schema is wrong, mend it, and pay for another run."}
-	}
-	return s
 }
 
 func (d *Diagnosis) nearness() report.Section {
@@ -278,10 +240,6 @@ func (d *Diagnosis) nearness() report.Section {
 		s.Text = append(s.Text, "Give held-out rows (--test) to compare distances with those to rows that nothing could have copied.")
 		return s
 	}
-	t := viz.Table{Header: []string{"", ""}}
-	t.Add("synthetic rows nearer to a private than to a held-out row", fmt.Sprintf("%.1f ± %.1f %%", 100*d.Neighbours.NearerPrivate, 100*d.Neighbours.StandardError))
-	t.Add("without copying", fmt.Sprintf("%.1f %%", 100*d.Neighbours.Expected))
-	t.Add("median ratio of the distances", d.Neighbours.MedianRatio)
-	s.Tables = []viz.Table{t}
+	s.Tables = synth.Copied("synthetic rows nearer to a private than to a held-out row", d.Neighbours)
 	return s
 }

@@ -6,6 +6,16 @@ import (
 	"molehill/pkg/experiment/synth/tables/pairs"
 )
 
+// The ways to make a synthetic table.
+const (
+	Pairs     = "pairs"           // noisy counts of all pairs of columns, and the transport plan of most entropy that has them
+	Quantiles = "quantile-sketch" // a quantile sketch of the encoded rows, and a flow to it
+	Sinkhorn  = synth.Sinkhorn    // a generator that learns by the noisy gradient of a Sinkhorn loss
+)
+
+// Methods are the names of the ways.
+var Methods = []string{Pairs, Quantiles, Sinkhorn}
+
 // method makes a synthetic table: its codes, [columns][rows].
 type method = synth.Method[*table.Table, [][]table.Code]
 
