@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -146,10 +147,7 @@ const movedAtOnce = 20_000
 func (m *byHarmonics) Make(ctx context.Context, r *run.Run, _, images int) (placed, error) {
 	var all transport.Points
 	var labels []int
-	steps := m.config.Steps
-	if steps == 0 {
-		steps = defaultFlow
-	}
+	steps := cmp.Or(m.config.Steps, defaultFlow)
 	groups := (images + movedAtOnce - 1) / movedAtOnce
 	began, total := time.Now(), groups*steps
 	for g := range groups {

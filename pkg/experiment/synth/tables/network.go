@@ -6,6 +6,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"molehill/models/layer"
+	"molehill/pkg/experiment/synth/training"
 )
 
 // rowNetwork makes probabilities of the outcomes of each column of noise: two hidden
@@ -33,15 +34,7 @@ func (n rowNetwork) Size() (input, output int) {
 }
 
 // Network implements generator.Design.
-func (n rowNetwork) Network() layer.Layer {
-	_, output := n.Size()
-	return layer.Sequence{
-		layer.Dense{Name: "generator.dense1", In: n.Latent, Out: n.Width}, layer.ReLU,
-		layer.Dense{Name: "generator.dense2", In: n.Width, Out: n.Width}, layer.ReLU,
-		layer.Dense{Name: "generator.output", In: n.Width, Out: output},
-		layer.Func(n.softmax),
-	}
-}
+func (n rowNetwork) Network() layer.Layer { return training.Layers(n, n.Width, n.softmax) }
 
 func (n rowNetwork) softmax(x *graph.Node) *graph.Node {
 	var parts []*graph.Node

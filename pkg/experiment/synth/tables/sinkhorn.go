@@ -31,8 +31,6 @@ func (c *Config) training(p *places) *training.Method {
 	return &training.Method{Settings: c.Settings, Subject: p, Budget: c.Budget(), Steps: c.Steps, Classes: 1}
 }
 
-const generatedAtOnce = 1024
-
 // tableRecords are rows of a table where they meet generated ones.
 type tableRecords struct {
 	places *places
@@ -96,22 +94,14 @@ func (m *bySinkhorn) Make(ctx context.Context, r *run.Run, _, rows int) ([][]tab
 		codes[j], members[j] = make([]table.Code, rows), m.places.members(j)
 	}
 	outcomes := make([]int, len(codes))
-	for first := 0; first < rows; first += generatedAtOnce {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		probabilities, err := m.Generate(make([]int, min(generatedAtOnce, rows-first)), rng)
-		if err != nil {
-			return nil, err
-		}
+	return codes, m.GenerateAll(ctx, rows, nil, rng, func(first int, probabilities transport.Points) {
 		for i := range probabilities.Len() {
 			m.places.draw(outcomes, probabilities.Row(i), rng)
 			for j, k := range outcomes {
 				codes[j][first+i] = members[j][k][rng.IntN(len(members[j][k]))]
 			}
 		}
-	}
-	return codes, nil
+	})
 }
 
 // Tell implements Method. It describes the training: nobody but the generator has a
