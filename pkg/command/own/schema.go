@@ -70,8 +70,8 @@ func keepSchema(cmd *cobra.Command, k kind, path, title string) error {
 	if err := atomicfile.Write(path, 0o600, k.Encode); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(cmd.OutOrStdout(), k.describe(title+path))
-	return err
+	fmt.Fprint(cmd.OutOrStdout(), k.describe(title+path))
+	return nil
 }
 
 // tellName says what a schema's name is for.

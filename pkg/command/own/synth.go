@@ -143,8 +143,13 @@ func (s *synthesis) check() error {
 	if s.test != "" && s.unexamined {
 		return errors.New("--test is for the keeper's report, which --no-keeper leaves out; give one of them")
 	}
-	if err := s.checkTest(); err != nil {
-		return fmt.Errorf("--test: %w", err)
+	if same(s.test, s.data) {
+		return errors.New("--test: these are the records themselves, which would praise a copy of them; give records that were held out, or leave it away")
+	}
+	if s.test != "" {
+		if err := s.kind.checkTest(s.test); err != nil {
+			return fmt.Errorf("--test: %w", err)
+		}
 	}
 	if !s.replace {
 		for _, path := range append([]string{s.out}, s.beside()...) {
@@ -197,17 +202,6 @@ func flagOf(setting string) string {
 		return "rows"
 	}
 	return ""
-}
-
-// checkTest looks whether held-out records are others than the private ones, of their layout.
-func (s *synthesis) checkTest() error {
-	if s.test == "" {
-		return nil
-	}
-	if same(s.test, s.data) {
-		return errors.New("these are the records themselves, which would praise a copy of them; give records that were held out, or leave it away")
-	}
-	return s.kind.checkTest(s.test)
 }
 
 // same reports whether two paths are one file.

@@ -22,14 +22,28 @@ type Accuracies struct {
 	Majority  float64 // of always saying what is most frequent in these
 }
 
-// Learn learns from synthetic or private records, and returns the accuracy on others.
-func Learn(ctx context.Context, from, on *dataset.Dataset) (float64, error) {
-	model, err := utility.DefaultLogistic.Fit(ctx, from, 1, nil)
-	if err != nil {
-		return 0, err
+// Learn learns from synthetic and from private records, one after the other, and has others
+// to tell apart.
+func Learn(ctx context.Context, synthetic, private func() (*dataset.Dataset, error), on *dataset.Dataset) (a Accuracies, err error) {
+	for _, side := range []struct {
+		records func() (*dataset.Dataset, error)
+		to      *float64
+	}{{synthetic, &a.Synthetic}, {private, &a.Real}} {
+		from, err := side.records()
+		if err != nil {
+			return a, err
+		}
+		model, err := utility.DefaultLogistic.Fit(ctx, from, 1, nil)
+		if err != nil {
+			return a, err
+		}
+		accuracy, err := utility.Accuracy(model, on)
+		if err != nil {
+			return a, err
+		}
+		*side.to, a.Majority = accuracy.Value, utility.Majority(from, on) // in the end of the private ones
 	}
-	accuracy, err := utility.Accuracy(model, on)
-	return accuracy.Value, err
+	return a, nil
 }
 
 // Nearness tells whether synthetic points are nearer to private than to held-out ones.

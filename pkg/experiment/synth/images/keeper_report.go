@@ -4,7 +4,6 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment/synth"
-	"molehill/pkg/metric/utility"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/transport"
@@ -34,20 +33,9 @@ func (k *keeper) learn(d *Diagnosis) error {
 		}
 		train, test = k.rowsOf(k.private, k.real, private[:half]), k.rowsOf(k.private, k.real, private[half:])
 	}
-	made, err := k.rowsMade()
-	if err != nil {
-		return err
-	}
-	for _, side := range []struct {
-		from *dataset.Dataset
-		to   *float64
-	}{{made, &d.Synthetic}, {train, &d.Real}} {
-		if *side.to, err = synth.Learn(k.ctx, side.from, test); err != nil {
-			return err
-		}
-	}
-	d.Majority = utility.Majority(train, test)
-	return nil
+	var err error
+	d.Accuracies, err = synth.Learn(k.ctx, k.rowsMade, func() (*dataset.Dataset, error) { return train, nil }, test)
+	return err
 }
 
 // rowsOf returns encoded records as a classifier sees them.

@@ -12,7 +12,6 @@ import (
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/tables/pairs"
 	"molehill/pkg/metric"
-	"molehill/pkg/metric/utility"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/viz"
@@ -147,21 +146,10 @@ func (d *Diagnosis) learn(ctx context.Context, private, synthetic, held *table.T
 	if err != nil {
 		return err
 	}
-	for _, side := range []struct {
-		from *table.Table
-		name string
-		to   *float64
-	}{{synthetic, "the synthetic rows", &d.Synthetic}, {private, "the private rows", &d.Real}} {
-		rows, err := labelled(side.from, side.name)
-		if err != nil {
-			return err
-		}
-		if *side.to, err = synth.Learn(ctx, rows, test); err != nil {
-			return err
-		}
-		d.Majority = utility.Majority(rows, test) // in the end of the private rows
-	}
-	return nil
+	d.Accuracies, err = synth.Learn(ctx,
+		func() (*dataset.Dataset, error) { return labelled(synthetic, "the synthetic rows") },
+		func() (*dataset.Dataset, error) { return labelled(private, "the private rows") }, test)
+	return err
 }
 
 // labelled are the Features of rows that have a target, and are called so: at least
