@@ -2,7 +2,6 @@ package tables
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/synth"
-	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
 	"molehill/privacy/noise"
@@ -85,7 +83,7 @@ func TestNoRecordStopsARun(t *testing.T) {
 		q := request(data, schema, "2")
 		q.Research = true // the same noise on both
 		r := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
-		values[k] = released(t, r)
+		values[k] = experimenttest.Numbers(t, r, synth.ReleaseFile)
 		statement, err := r.Statement()
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +137,7 @@ func TestTheReleaseHasTheStatedNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	var squares float64
-	values := released(t, r)
+	values := experimenttest.Numbers(t, r, synth.ReleaseFile)
 	for i, v := range values {
 		squares += (v - counts[i]) * (v - counts[i])
 	}
@@ -205,33 +203,7 @@ func TestAMethodKeepsWhatItReleased(t *testing.T) {
 // A run that is stopped after its release goes on with the same one.
 func TestAStoppedRunReleasesTheSame(t *testing.T) {
 	data, schema := people(t, 500, nil)
-	r := experimenttest.Acquired(t, request(data, schema, "1"))
-	if experiment.Compute(&afterRelease{t.Context(), r}, r) == nil {
-		t.Fatal("the run was faster than its interruption")
-	}
-	before := released(t, r)
-	if err := r.Acquire(); err != nil {
-		t.Fatal(err)
-	}
-	experimenttest.Computed(t, r, 0)
-	for i, v := range released(t, r) {
-		if v != before[i] {
-			t.Fatalf("number %d was released as %v, then as %v", i, before[i], v)
-		}
-	}
-}
-
-// afterRelease is a context that ends once something was released.
-type afterRelease struct {
-	context.Context
-	run *run.Run
-}
-
-func (c *afterRelease) Err() error {
-	if names, err := c.run.Artefacts(); err == nil && strings.Contains(strings.Join(names, " "), synth.ReleaseFile) {
-		return context.Canceled
-	}
-	return c.Context.Err()
+	experimenttest.ReleasesTheSame(t, request(data, schema, "1"), synth.ReleaseFile)
 }
 
 func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
@@ -272,17 +244,7 @@ func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
 // in another store the same files have another one.
 func TestInputsAreHashedUnderASecret(t *testing.T) {
 	data, schema := people(t, 50, nil)
-	id := func() string {
-		spec, err := request(data, schema, "1").Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := spec.ID()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
+	id := func() string { return experimenttest.ID(t, request(data, schema, "1")) }
 	first := id()
 	if id() != first {
 		t.Error("the same files are another run")
