@@ -15,10 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/atomicfile"
-	"molehill/pkg/dataset/pictures"
-	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth"
-	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/run"
 	"molehill/privacy"
 )
@@ -56,7 +53,7 @@ func (s *synthesis) deliver(cmd *cobra.Command, r *run.Run) error {
 // export writes the synthetic table or images in the format that --out says. In one
 // that the run has left already they are copied.
 func (s *synthesis) export(ctx context.Context, r *run.Run) error {
-	if s.images && s.folder() {
+	if s.folder() {
 		return unzipWhole(r, "synthetic.zip", s.out)
 	}
 	ending := strings.ToLower(filepath.Ext(s.out))
@@ -68,10 +65,7 @@ func (s *synthesis) export(ctx context.Context, r *run.Run) error {
 		return copyOut(r, made, s.out, 0o644)
 	}
 	return atomicfile.Write(s.out, 0o644, func(to io.Writer) error {
-		if s.images {
-			return images.Export(ctx, r, to, ending)
-		}
-		return synth.Export(r, to, ending)
+		return s.kind.export(ctx, r, to, ending)
 	})
 }
 
@@ -126,11 +120,7 @@ func (s *synthesis) tell(out io.Writer, r *run.Run, statement privacy.Statement)
 // examine compares for the keeper. What was made and paid for is there by now: where
 // the comparison fails, that is told, and all else stands.
 func (s *synthesis) examine(cmd *cobra.Command, out io.Writer, r *run.Run) error {
-	compare := s.compareTables
-	if s.images {
-		compare = s.compareImages
-	}
-	lines, err := compare(cmd.Context(), r)
+	lines, err := s.kind.compare(cmd.Context(), r, s.test)
 	if err == nil {
 		err = copyReport(r, synth.KeeperFile, s.keepersReport(), 0o600)
 	}
@@ -150,56 +140,34 @@ func (s *synthesis) examine(cmd *cobra.Command, out io.Writer, r *run.Run) error
 
 // tryAgain says how the same command comes to run again.
 func (s *synthesis) tryAgain() string {
-	if s.images && s.folder() {
+	if s.folder() {
 		return fmt.Sprintf("the same command tries again once %s and the reports beside it are removed, or with another --out", s.out)
 	}
 	return "with --force the same command tries again"
 }
 
-// compareTables is the comparison of tables in a few lines.
-func (s *synthesis) compareTables(ctx context.Context, r *run.Run) (lines []string, err error) {
-	d, err := synth.Diagnose(ctx, r, s.test)
-	if err != nil {
-		return nil, err
+// each writes what disagrees in a format.
+func each[F fmt.Stringer](format string, found []F) (lines []string) {
+	for _, fault := range found {
+		lines = append(lines, fmt.Sprintf(format, fault))
 	}
-	for _, fault := range d.Disagreement {
-		lines = append(lines, fmt.Sprintf("! %v", fault))
-	}
-	lines = append(lines, fmt.Sprintf("total variation, mean over columns %.4f, over pairs of columns %.4f", d.Columns, d.Pairs))
-	return append(lines, learned(d.On, d.Unlearned, "rows", d.Synthetic, d.Real, d.Majority)...), nil
-}
-
-// compareImages is the comparison of images in a few lines.
-func (s *synthesis) compareImages(ctx context.Context, r *run.Run) (lines []string, err error) {
-	d, err := images.Diagnose(ctx, r, s.test)
-	if err != nil {
-		return nil, err
-	}
-	for _, fault := range d.Disagreement {
-		lines = append(lines, fmt.Sprintf("! %v", fault))
-	}
-	lines = append(lines, fmt.Sprintf("sliced W₂ of points of the code, to one half of the private ones %.4f, as many of the other half %.4f", d.Distance, d.Floor))
-	return append(lines, learned(d.On, d.Unlearned, "images", d.Synthetic, d.Real, d.Majority)...), nil
+	return lines
 }
 
 // learned says what classifiers have learned of records that are called so, or why
 // nothing.
-func learned(on, unlearned, records string, synthetic, real, majority float64) []string {
+func learned(on, unlearned, records string, a synth.Accuracies) []string {
 	switch {
 	case unlearned != "":
 		return []string{"! accuracy was not measured: " + unlearned}
 	case on != "":
-		return []string{fmt.Sprintf("accuracy on %s: %.1f %% learned from synthetic %s, %.1f %% from private ones, %.1f %% always the most frequent", on, 100*synthetic, records, 100*real, 100*majority)}
+		return []string{fmt.Sprintf("accuracy on %s: %.1f %% learned from synthetic %s, %.1f %% from private ones, %.1f %% always the most frequent", on, 100*a.Synthetic, records, 100*a.Real, 100*a.Majority)}
 	}
 	return nil
 }
 
 // tellBudget says what the run has paid, and how the ledger calls the data.
 func (s *synthesis) tellBudget(out io.Writer, r *run.Run) error {
-	name, err := s.nameOfData()
-	if err != nil {
-		return err
-	}
 	receipt, err := r.Receipt()
 	if err != nil {
 		return err
@@ -211,22 +179,6 @@ func (s *synthesis) tellBudget(out io.Writer, r *run.Run) error {
 		}
 		fmt.Fprintf(out, "%s: %s\n", when, receipt)
 	}
-	_, err = fmt.Fprintf(out, "What runs on these data cost together: molehill budget status %s%s\n", synth.Own, name)
+	_, err = fmt.Fprintf(out, "What runs on these data cost together: molehill budget status %s%s\n", synth.Own, s.kind.name())
 	return err
-}
-
-// nameOfData is what the schema calls the data.
-func (s *synthesis) nameOfData() (string, error) {
-	if s.images {
-		schema, err := pictures.ReadSchema(s.schema)
-		if err != nil {
-			return "", err
-		}
-		return schema.Name, nil
-	}
-	schema, err := table.ReadSchema(s.schema)
-	if err != nil {
-		return "", err
-	}
-	return schema.Name, nil
 }

@@ -19,19 +19,15 @@ import (
 // booked under, and for the same data, under whatever name. Who only wants more rows, or has
 // another copy of the data, may not mean to pay again.
 func (s *synthesis) tellBefore(ctx context.Context, out io.Writer, store run.Store, spec run.Spec) error {
-	name, err := s.nameOfData()
-	if err == nil {
-		name = synth.Own + name
-		err = tellSpent(ctx, out, name)
-	}
-	if err != nil {
+	name := synth.Own + s.kind.name()
+	if err := tellSpent(ctx, out, name); err != nil {
 		return err
 	}
 	wanted := settingsOf(spec)
 	if protects(wanted) {
 		return tellEarlier(out, store, name, wanted)
 	}
-	_, err = fmt.Fprintf(out, "This run protects nobody, and is booked there as ε = ∞: of budgets only one that counts from then on (`molehill budget create %s --from-now …`) leaves it out.\n", name)
+	_, err := fmt.Fprintf(out, "This run protects nobody, and is booked there as ε = ∞: of budgets only one that counts from then on (`molehill budget create %s --from-now …`) leaves it out.\n", name)
 	return err
 }
 

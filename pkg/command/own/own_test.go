@@ -16,7 +16,7 @@ func TestNamesOfDataSetsAreMadeOfFiles(t *testing.T) {
 // Folders are not replaced, so --force is no advice for them.
 func TestWhatIsAdvisedCanBeDone(t *testing.T) {
 	for out, force := range map[string]bool{"made": false, "made.zip": true} {
-		if advice := (&synthesis{images: true, out: out}).tryAgain(); strings.Contains(advice, "--force") != force {
+		if advice := (&synthesis{out: out}).tryAgain(); strings.Contains(advice, "--force") != force {
 			t.Errorf("for %s: %s", out, advice)
 		}
 	}

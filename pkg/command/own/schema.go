@@ -12,11 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/atomicfile"
-	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
-	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth"
-	"molehill/viz"
 )
 
 // schema drafts the schema of a table or of images, and has it confirmed.
@@ -55,44 +52,9 @@ looks at nothing before.`,
 				return fmt.Errorf("%s is there already; --force replaces it, and what you have confirmed in it", out)
 			}
 			if pictures.HasImages(args[0]) {
-				if target != "" {
-					return errors.New("--target names a column of a table; images have classes")
-				}
-				return draftImages(cmd, args[0], out, name)
+				return draftImages(cmd, args[0], out, name, target)
 			}
-			source, err := table.Open(args[0], "")
-			if err != nil {
-				return err
-			}
-			schema, err := table.Draft(cmd.Context(), name, source, table.Separator(source))
-			if err = errors.Join(err, source.Close()); err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			if target != "" {
-				schema.Target = target
-			}
-			nothing := len(schema.Modelled()) == 0
-			if err := schema.Check(); err != nil && !nothing {
-				return fmt.Errorf("the draft: %w", err)
-			}
-			if err := atomicfile.Write(out, 0o600, schema.Encode); err != nil {
-				return err
-			}
-			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "A draft of the schema, in "+out))
-			for _, c := range schema.Columns {
-				if c.Kind == table.Exclude {
-					fmt.Fprintf(cmd.OutOrStdout(), "\n%s is left out: %s\n", c.Name, c.Note)
-				}
-			}
-			if names := schema.NamedLikeValues(); names != nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "\nColumns are called like values: %s. Is the first line of the table that of the names? If it is a record, write a line of names above it, and draft again: names are public.\n", strings.Join(names, ", "))
-			}
-			if nothing {
-				return fmt.Errorf("the draft %s leaves out all columns: their notes in it say why; give those that are to be made a kind", out)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "\nThis was read off the rows and is as private as they are. Next:\n  1. edit %s: ranges and categories as they are known without the rows\n  2. molehill schema confirm %[1]s COLUMN…   (or set \"public\": true in it)\n  3. molehill synth --data %s --schema %[1]s --epsilon 1 --out synthetic.csv\n", cli.Quote(out), cli.Quote(args[0]))
-			fmt.Fprint(cmd.OutOrStdout(), tellName(schema.Name))
-			return nil
+			return draftTable(cmd, args[0], out, name, target)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the schema's file (default: the data's name with .schema.json)")
@@ -101,6 +63,15 @@ looks at nothing before.`,
 	cmd.Flags().BoolVar(&force, "force", false, "replace a schema that is there")
 	cmd.AddCommand(schemaConfirm(), schemaCheck())
 	return cmd
+}
+
+// keepSchema writes a schema, and shows what it says under a title.
+func keepSchema(cmd *cobra.Command, k kind, path, title string) error {
+	if err := atomicfile.Write(path, 0o600, k.Encode); err != nil {
+		return err
+	}
+	fmt.Fprint(cmd.OutOrStdout(), k.describe(title+path))
+	return nil
 }
 
 // tellName says what a schema's name is for.
@@ -135,26 +106,17 @@ privacy of what is made with it does not hold for it.`,
 			if len(args) > 1 && all {
 				return errors.New("name columns, or --all; not both")
 			}
-			if pictures.IsSchema(args[0]) {
-				return confirmImages(cmd, args[0], args[1:])
-			}
-			schema, err := table.ReadSchema(args[0])
+			k, err := readSchema(args[0], false)
 			if err != nil {
 				return err
 			}
-			if err := schema.Confirm(args[1:]...); err != nil {
+			if err := k.Confirm(args[1:]...); err != nil {
 				return err
 			}
-			if err := atomicfile.Write(args[0], 0o600, schema.Encode); err != nil {
+			if err := keepSchema(cmd, k, args[0], "What is public now, in "); err != nil {
 				return err
 			}
-			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, "What is public now, in "+args[0]))
-			// A name that one record alone has must not pass unseen.
-			for _, c := range schema.Modelled() {
-				if all := c.Declare(); c.Public && all != c.Describe() {
-					fmt.Fprintf(cmd.OutOrStdout(), "\n%s: %s\n", c.Name, all)
-				}
-			}
+			fmt.Fprint(cmd.OutOrStdout(), k.declared())
 			return nil
 		},
 	}
@@ -169,55 +131,31 @@ func schemaCheck() *cobra.Command {
 		Long: `Check a schema, and, given a table, which of its values do not agree with it. The
 answer looks at the rows: it is for their keeper.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if pictures.IsSchema(args[0]) {
-				return checkImages(cmd, args[0], args[1:])
-			}
-			schema, err := table.ReadSchema(args[0])
+			k, err := readSchema(args[0], false)
 			if err != nil {
 				return err
 			}
-			fmt.Fprint(cmd.OutOrStdout(), describeSchema(schema, args[0]))
+			out := cmd.OutOrStdout()
+			fmt.Fprint(out, k.describe(args[0]))
 			if len(args) == 1 {
 				return nil
 			}
-			read, disagreements, err := table.Read(cmd.Context(), args[1], schema)
+			found, err := k.look(cmd.Context(), args[1])
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "\n%s has %d rows", args[1], read.Len())
-			if len(disagreements) == 0 {
-				fmt.Fprintln(cmd.OutOrStdout(), ", and all values agree with the schema.")
+			fmt.Fprintf(out, "\n%s has %d %s", args[1], found.n, k.words().records)
+			if len(found.faults) == 0 {
+				fmt.Fprintf(out, ", and %s with the schema.\n", k.words().agreeing)
 				return nil
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), ". These values do not agree with the schema:")
-			for _, d := range disagreements {
-				fmt.Fprintln(cmd.OutOrStdout(), " ", d)
+			fmt.Fprintf(out, ". %s not agree with the schema:\n", k.words().differing)
+			for _, fault := range found.faults {
+				fmt.Fprintln(out, " ", fault)
 			}
 			return nil
 		},
 	}
-}
-
-func describeSchema(s *table.Schema, title string) viz.Table {
-	t := viz.Table{Title: title, Header: []string{"column", "what the schema says", "public"}}
-	for _, c := range s.Columns {
-		public := "no"
-		switch {
-		case c.Kind == table.Exclude:
-			public = "–"
-		case c.Public:
-			public = "yes"
-		}
-		what := c.Describe()
-		if c.Name == s.Target {
-			what += " (target)"
-		}
-		t.Add(c.Name, what, public)
-	}
-	if len(s.Missing) > 0 {
-		t.Caption = "Texts that stand for no value, which are public too: " + strings.Join(s.Missing, ", ")
-	}
-	return t
 }
 
 // schemaOf is where the schema of data is if nobody says otherwise.

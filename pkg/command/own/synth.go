@@ -14,11 +14,10 @@ import (
 	"molehill/pkg/atomicfile"
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/command/runs"
-	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/images"
+	"molehill/pkg/experiment/synth/tables"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
 )
@@ -32,8 +31,8 @@ type synthesis struct {
 	rows                           int
 	settings                       []string
 	unexamined, replace, printJSON bool
-	images                         bool // what data are: images, not a table
 	again                          bool // whether the run was there already
+	kind                           kind // of the data
 }
 
 // synthesize makes a synthetic table, or synthetic images.
@@ -65,7 +64,7 @@ is another release, even where it changes what comes after; the ledger counts bo
 	flags.StringVar(&s.out, "out", "", "what is made; its ending says the format: .csv, .tsv, .parquet or .npz for tables, .zip, .npz or none (a folder) for images")
 	flags.StringVar(&s.epsilon, "epsilon", "", "the ε to be proved")
 	flags.Float64Var(&s.delta, "delta", 1e-6, "δ, well below 1 divided by the number of rows")
-	flags.StringVar(&s.method, "method", "", "of tables: "+strings.Join(synth.Methods, ", ")+"; of images: "+strings.Join(images.Methods, ", ")+" (default: the first)")
+	flags.StringVar(&s.method, "method", "", "of tables: "+strings.Join(tables.Methods, ", ")+"; of images: "+strings.Join(images.Methods, ", ")+" (default: the first)")
 	flags.IntVar(&s.rows, "rows", 0, "of the synthetic table, or images (default: as many as private ones)")
 	flags.StringVar(&s.test, "test", "", "held-out rows or images, for the keeper's report")
 	flags.BoolVar(&s.unexamined, "no-keeper", false, "do not compare with the private data")
@@ -129,21 +128,28 @@ func (s *synthesis) check() error {
 	if err != nil {
 		return err
 	}
-	check := s.checkTable
-	if s.images = info.IsDir() || pictures.IsSchema(s.schema); s.images {
-		check = s.checkImages
-	}
-	if _, err := table.ReadSchema(s.schema); err == nil && s.images {
+	if _, err := table.ReadSchema(s.schema); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is the schema of a table, and %s a folder of images; `molehill schema %[2]s --out FILE` drafts another, which --schema FILE names", s.schema, s.data)
 	}
-	if err := check(); err != nil {
+	s.kind, err = readSchema(s.schema, info.IsDir())
+	if _, ok := s.kind.(ofImages); ok && err != nil { // in the words of a run of it
+		return fmt.Errorf("%s: %w", images.Name, err)
+	} else if err != nil {
+		return err
+	}
+	if err := s.kind.checkOut(s); err != nil {
 		return err
 	}
 	if s.test != "" && s.unexamined {
 		return errors.New("--test is for the keeper's report, which --no-keeper leaves out; give one of them")
 	}
-	if err := s.checkTest(); err != nil {
-		return fmt.Errorf("--test: %w", err)
+	if same(s.test, s.data) {
+		return errors.New("--test: these are the records themselves, which would praise a copy of them; give records that were held out, or leave it away")
+	}
+	if s.test != "" {
+		if err := s.kind.checkTest(s.test); err != nil {
+			return fmt.Errorf("--test: %w", err)
+		}
 	}
 	if !s.replace {
 		for _, path := range append([]string{s.out}, s.beside()...) {
@@ -163,17 +169,13 @@ func (s *synthesis) check() error {
 			return fmt.Errorf("--out %s is a file that is read; write to another", s.out)
 		}
 	}
-	s.request.Experiment = "synth"
+	words := s.kind.words()
+	s.request.Experiment = words.experiment
 	s.request.Settings = map[string]string{
-		"data": s.data, "schema": s.schema, "epsilon": strings.Replace(s.epsilon, "∞", "inf", 1), "delta": strconv.FormatFloat(s.delta, 'g', -1, 64),
+		"data": s.data, "schema": s.schema, "epsilon": strings.Replace(s.epsilon, "∞", "inf", 1), "delta": strconv.FormatFloat(s.delta, 'g', -1, 64), words.count: strconv.Itoa(s.rows),
 	}
 	if s.method != "" {
 		s.request.Settings["method"] = s.method
-	}
-	if s.images {
-		s.askForImages()
-	} else {
-		s.request.Settings["rows"] = strconv.Itoa(s.rows)
 	}
 	for _, setting := range s.settings {
 		name, value, ok := strings.Cut(setting, "=")
@@ -200,42 +202,6 @@ func flagOf(setting string) string {
 		return "rows"
 	}
 	return ""
-}
-
-// checkTable finds mistakes that only tables can have.
-func (s *synthesis) checkTable() error {
-	schema, err := table.ReadSchema(s.schema)
-	if err != nil {
-		return err
-	}
-	return schema.CheckEnding(s.out)
-}
-
-// checkTest looks whether held-out records have the private ones' layout, as far as
-// that can be seen without reading them all.
-func (s *synthesis) checkTest() error {
-	if s.test == "" {
-		return nil
-	}
-	if same(s.test, s.data) {
-		return errors.New("these are the records themselves, which would praise a copy of them; give records that were held out, or leave it away")
-	}
-	if s.images {
-		schema, err := pictures.ReadSchema(s.schema)
-		if err != nil {
-			return err
-		}
-		source, err := pictures.Open(s.test, schema)
-		if err != nil {
-			return err
-		}
-		return source.Close()
-	}
-	schema, err := table.ReadSchema(s.schema)
-	if err != nil {
-		return err
-	}
-	return schema.CheckFile(s.test)
 }
 
 // same reports whether two paths are one file.

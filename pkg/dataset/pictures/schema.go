@@ -142,6 +142,9 @@ func DecodeSchema(from io.Reader) (*Schema, error) {
 // Encode writes a schema as people edit it.
 func (s *Schema) Encode(to io.Writer) error { return schema.Encode(to, s) }
 
+// Sum is a hash of what the schema says, however its file is written.
+func (s *Schema) Sum() ([]byte, error) { return schema.Sum(s) }
+
 // Check returns an error unless the schema is whole.
 func (s *Schema) Check() error {
 	if err := schema.CheckName(s.Name); err != nil {

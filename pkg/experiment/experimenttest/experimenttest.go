@@ -37,6 +37,20 @@ func PreparedIn(t *testing.T, store run.Store, q experiment.Request) *run.Run {
 	return r
 }
 
+// ID is that of the run that q asks for.
+func ID(t *testing.T, q experiment.Request) string {
+	t.Helper()
+	spec, err := q.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := spec.ID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // Acquired is Prepared, to be computed by this process.
 func Acquired(t *testing.T, q experiment.Request) *run.Run {
 	t.Helper()

@@ -1,3 +1,10 @@
+// Package synth makes synthetic data of people's own: private records go in through
+// private releases, and others of the same layout come out. Package tables does so with
+// tables, package images with images; here is what both have in common.
+//
+// The schema fixes everything that turns a record into numbers, and is public; so is
+// the number of records. A method plans its releases, one or many, before the first of
+// them, and what they cost is paid then; the rest is post-processing.
 package synth
 
 import (

@@ -2,18 +2,19 @@ package synth
 
 import (
 	"context"
-	"io"
 
-	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/synth/pairs"
-	"molehill/pkg/npy"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/privacy"
+	"molehill/privacy/audit"
 )
 
-// Method is a way to make synthetic records of private ones: rows of tables here,
-// images in package images. It is for one run.
+// Sinkhorn is the method that both tables and images have: a generator that learns by the
+// noisy gradient of a Sinkhorn loss (package training).
+const Sinkhorn = "dp-sinkhorn"
+
+// Method is a way to make synthetic records of private ones: rows of tables, or images.
+// It is for one run.
 type Method[Private, Made any] interface {
 	// Plan is what is promised to n records, with the noise that keeps it.
 	Plan(n int) (privacy.Plan, error)
@@ -28,32 +29,23 @@ type Method[Private, Made any] interface {
 	Close()
 }
 
-// method makes a synthetic table: its codes, [columns][rows].
-type method = Method[*table.Table, [][]table.Code]
-
-func (c *Config) method(columns []table.Column, target int) (method, error) {
-	switch c.Method {
-	case Quantiles:
-		return newBySketch(c, columns)
-	case Sinkhorn:
-		return newBySinkhorn(c, columns)
-	}
-	layout, err := pairs.NewLayout(pairColumns(columns), target, c.Emphasis, c.Singles)
+// OneRelease is the game of a method that releases once, in which of two worlds the
+// records are. The plan is made anew and must be that of the statement.
+func OneRelease[Private, Made any](m Method[Private, Made], statement privacy.Statement, worlds [2]Private, tested string) (audit.Game, error) {
+	drawn, err := audit.Sampling(statement)
 	if err != nil {
-		return nil, err
+		return audit.Game{}, err
 	}
-	return &byPairs{config: c, columns: columns, layout: layout}, nil
-}
-
-// once is the plan of a single release of all records.
-func (c *Config) once(s privacy.Sensitivity, n, size int) (privacy.Plan, error) {
-	return privacy.Calibrate(privacy.Plan{Sensitivity: s, Records: n, Steps: 1, Budget: c.budget(), Coordinates: size})
-}
-
-// KeepRelease leaves a single release among the run's artefacts: whoever has it can
-// make records of it in other ways, and spends nothing.
-func KeepRelease(r *run.Run, release *privacy.Releaser) {
-	release.Keep(func(_ int, released []float64) error {
-		return r.WriteFile(ReleaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
+	plan, err := m.Plan(drawn.Records)
+	if err != nil {
+		return audit.Game{}, err
+	}
+	if err := audit.Same(plan, statement); err != nil {
+		return audit.Game{}, err
+	}
+	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) error {
+		return m.Learn(context.Background(), nil, worlds[world], release, 1)
 	})
+	return neighbours.Game(audit.OnceExecutions, tested,
+		audit.NotTestedOfRelease("what makes numbers of a record, and whether they depend on it alone")...), err
 }

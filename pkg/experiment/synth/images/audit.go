@@ -1,9 +1,6 @@
 package images
 
 import (
-	"path/filepath"
-
-	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
@@ -19,7 +16,7 @@ import (
 // classes these differ in a label, without in a point of the sphere.
 func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.Statement) (audit.Game, error) {
 	c := config.(*Config)
-	schema, err := pictures.ReadSchema(filepath.Join(r.Dir, "artefacts", SchemaFile))
+	schema, err := data.Left(r)
 	if err != nil {
 		return audit.Game{}, err
 	}

@@ -16,19 +16,14 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"molehill/models"
 	_ "molehill/models/autoencoder" // registers those that ship
 	"molehill/pkg/dataset/pictures"
-	"molehill/pkg/dataset/schema"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
-	"molehill/pkg/plugin"
-	"molehill/privacy"
 	"molehill/transport/harmonic"
 )
 
@@ -36,12 +31,8 @@ func init() { experiment.Registry.Register(Experiment{}) }
 
 // Config are the settings of synthetic images.
 type Config struct {
-	synth.Files
-	Inputs  string          `json:"inputs"`  // what tells the content of both from others; see Pin
-	Epsilon privacy.Epsilon `json:"epsilon"` // ε to be proved; inf for none
-	Delta   float64         `json:"delta"`   // δ, below 1/n
-	Method  string          `json:"method"`  // one of Methods
-	Images  int             `json:"images"`  // to be made; 0 for as many as the private ones
+	synth.Terms
+	Images int `json:"images"` // to be made; 0 for as many as the private ones
 
 	// Code is what images are seen through: Auto, Cosines, Autoencoder, or a
 	// registered model.
@@ -75,7 +66,7 @@ var reads = map[string][]string{
 // settings are those of every preset: images are paid for once, and the best there is
 // takes a minute.
 func settings() *Config {
-	return &Config{Epsilon: 1, Delta: 1e-6, Method: Methods[0], Code: Auto, Coefficients: 48, StepSize: 0.75,
+	return &Config{Terms: synth.Terms{Epsilon: 1, Delta: 1e-6, Method: Methods[0]}, Code: Auto, Coefficients: 48, StepSize: 0.75,
 		Settings:   training.Settings{Batch: 16, Generated: 8, Entropy: 0.1, Bound: 0.01, LearningRate: 3e-3, Latent: 8, Width: 128},
 		LabelScale: 1.5}
 }
@@ -88,25 +79,21 @@ const (
 	mostNumbers      = 1 << 26 // of a release
 )
 
-// Check implements experiment.Config. It also reads the schema: one that nobody has
-// confirmed ends here, before anything looks at a record.
-func (c *Config) Check() (err error) {
-	if c.Inputs != "" { // in the process that computes, whose errors the run keeps
-		defer func() { err = c.Unnamed(err) }()
+// data are images.
+var data = synth.Data[*pictures.Schema]{Methods: Methods, Flags: "--data FOLDER --schema FOLDER.schema.json", ReadSchema: pictures.ReadSchema, Sum: sum}
+
+func sum(ctx context.Context, path string, schema *pictures.Schema) ([]byte, error) {
+	source, err := pictures.Open(path, schema)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.Recall(c.Inputs); err != nil {
-		return err
-	}
-	if c.Data == "" || c.Schema == "" {
-		return errors.New("data and schema name no files; give both, as with `molehill synth --data FOLDER --schema FOLDER.schema.json`")
-	}
-	if err := c.budget().Check(); err != nil {
-		return err
-	}
-	if !slices.Contains(Methods, c.Method) {
-		return &plugin.UnknownError{Kind: "method", Name: c.Method, Nearest: Methods}
-	}
-	if err := cmp.Or(
+	records, err := source.Sum(ctx)
+	return records, errors.Join(err, source.Close())
+}
+
+// Check implements experiment.Config.
+func (c *Config) Check() error {
+	return data.Check(&c.Terms, cmp.Or(
 		experiment.Within("images", c.Images, 0, mostImages),
 		experiment.Within("coefficients", c.Coefficients, 2, mostCoefficients),
 		experiment.Within("degree", c.Degree, 0, 12),
@@ -115,16 +102,12 @@ func (c *Config) Check() (err error) {
 		experiment.Within("step_size", c.StepSize, 0, 2),
 		c.Settings.Check(),
 		experiment.Within("label_scale", c.LabelScale, 0, 1000),
-	); err != nil {
-		return err
-	}
-	schema, err := pictures.ReadSchema(c.Schema)
-	if err == nil {
-		err = schema.Confirmed()
-	}
-	if err != nil {
-		return synth.Settled(c.Inputs, err)
-	}
+	), c.suits)
+}
+
+// suits returns an error unless there is a code for images of a schema, and its points do
+// not have too many harmonics.
+func (c *Config) suits(schema *pictures.Schema) error {
 	code, err := c.code(schema)
 	if err != nil {
 		return err
@@ -181,53 +164,11 @@ func (c *Config) CheckUnread() error {
 	return experiment.CheckRead(c, settings(), c.Method, reads)
 }
 
-// Pin implements experiment.Pinner: other files or another schema are another run.
-// The schema counts for what it says, however its file is written (synth.Hash).
-func (c *Config) Pin() (err error) {
-	if c.Inputs, err = c.inputs(context.Background()); err != nil {
-		return err
-	}
-	return c.Remember(c.Inputs)
-}
-
-func (c *Config) inputs(ctx context.Context) (string, error) {
-	images, err := pictures.ReadSchema(c.Schema)
-	if err != nil {
-		return "", synth.Settled(c.Inputs, err)
-	}
-	source, err := pictures.Open(c.Data, images)
-	if err != nil {
-		return "", err
-	}
-	records, err := source.Sum(ctx)
-	if err = errors.Join(err, source.Close()); err != nil {
-		return "", err
-	}
-	said, err := schema.Sum(images)
-	if err != nil {
-		return "", err
-	}
-	return synth.Hash(records, said)
-}
-
-func (c *Config) budget() privacy.Budget {
-	return privacy.Budget{Epsilon: float64(c.Epsilon), Delta: c.Delta}
-}
-
-// images is how many are made of n.
-func (c *Config) images(n int) int {
-	if c.Images == 0 {
-		return n
-	}
-	return c.Images
-}
+// Pin implements experiment.Pinner.
+func (c *Config) Pin() error { return data.Pin(&c.Terms) }
 
 //go:embed config.go
 var words embed.FS
 
 // Meanings implements plugin.Explained.
-func (*Config) Meanings() map[string]string {
-	all := (&synth.Config{}).Meanings() // of files and training, too
-	maps.Copy(all, plugin.Meanings(words))
-	return all
-}
+func (*Config) Meanings() map[string]string { return synth.Meanings(words) }

@@ -64,17 +64,7 @@ func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
 // another store the same files have another one.
 func TestInputsAreHashedUnderASecret(t *testing.T) {
 	data, schema := spots(t, 6, nil)
-	id := func() string {
-		spec, err := request(data, schema, "1").Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := spec.ID()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
+	id := func() string { return experimenttest.ID(t, request(data, schema, "1")) }
 	first := id()
 	if id() != first {
 		t.Error("the same files are another run")

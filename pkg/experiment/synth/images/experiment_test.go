@@ -3,7 +3,6 @@ package images
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"errors"
 	"image/png"
 	"os"
@@ -13,10 +12,8 @@ import (
 	"testing"
 
 	"molehill/pkg/dataset/pictures"
-	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/synth"
-	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
 )
@@ -105,33 +102,7 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 // A run that is stopped after its release goes on with the same one.
 func TestAStoppedRunReleasesTheSame(t *testing.T) {
 	data, schema := spots(t, 60, nil)
-	r := experimenttest.Acquired(t, request(data, schema, "1"))
-	if experiment.Compute(&afterRelease{t.Context(), r}, r) == nil {
-		t.Fatal("the run was faster than its interruption")
-	}
-	before := released64(t, r)
-	if err := r.Acquire(); err != nil {
-		t.Fatal(err)
-	}
-	experimenttest.Computed(t, r, 0)
-	for i, v := range released64(t, r) {
-		if v != before[i] {
-			t.Fatalf("number %d was released as %v, then as %v", i, before[i], v)
-		}
-	}
-}
-
-// afterRelease is a context that ends once something was released.
-type afterRelease struct {
-	context.Context
-	run *run.Run
-}
-
-func (c *afterRelease) Err() error {
-	if names, err := c.run.Artefacts(); err == nil && strings.Contains(strings.Join(names, " "), synth.ReleaseFile) {
-		return context.Canceled
-	}
-	return c.Context.Err()
+	experimenttest.ReleasesTheSame(t, request(data, schema, "1"), synth.ReleaseFile)
 }
 
 // Images without classes, and one class, which is as good as none.

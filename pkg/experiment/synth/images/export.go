@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
 	"molehill/transport"
 )
@@ -21,13 +21,13 @@ const zipFile = "synthetic.zip"
 
 // made are synthetic images as points of their code, in the order of their classes.
 type made struct {
-	schema *pictures.Schema
-	code   code
+	known
 	placed
 }
 
-// write leaves the images.
-func (m *made) write(ctx context.Context, r *run.Run) error {
+// Leave leaves the images.
+func (k known) Leave(ctx context.Context, r *run.Run, p placed) error {
+	m := made{k, p}
 	column := make([]float32, len(m.labels))
 	for i, label := range m.labels {
 		column[i] = float32(label)
@@ -35,7 +35,7 @@ func (m *made) write(ctx context.Context, r *run.Run) error {
 	err := errors.Join(
 		r.WriteTable(pointsFile, m.points.Data, m.points.Dim),
 		r.WriteTable(labelsFile, column, 1),
-		r.WriteFile(SchemaFile, m.schema.Encode))
+		r.WriteFile(synth.SchemaFile, m.schema.Encode))
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (m *made) encode(ctx context.Context, to io.Writer, ending string) error {
 }
 
 // remade reads the images of a finished run.
-func remade(r *run.Run, schema *pictures.Schema, with code) (*made, error) {
+func (k known) remade(r *run.Run) (*made, error) {
 	points, dim, err := r.Table(pointsFile)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func remade(r *run.Run, schema *pictures.Schema, with code) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &made{schema: schema, code: with, placed: placed{points: transport.Points{Dim: dim, Data: points}}}
+	m := &made{known: k, placed: placed{points: transport.Points{Dim: dim, Data: points}}}
 	for _, v := range column {
 		m.labels = append(m.labels, int(v))
 	}
@@ -81,7 +81,7 @@ func Export(ctx context.Context, r *run.Run, to io.Writer, ending string) error 
 	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
 		return fmt.Errorf("images: settings of %s: %w", r.ID, err)
 	}
-	schema, err := pictures.ReadSchema(filepath.Join(r.Dir, "artefacts", SchemaFile))
+	schema, err := data.Left(r)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func Export(ctx context.Context, r *run.Run, to io.Writer, ending string) error 
 	if err != nil {
 		return err
 	}
-	m, err := remade(r, schema, with)
+	m, err := known{&c, schema, with}.remade(r)
 	if err != nil {
 		return err
 	}

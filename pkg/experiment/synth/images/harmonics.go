@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -42,7 +43,7 @@ type sketch struct {
 func (c *Config) sketch(n, dim, classes int) (s sketch, err error) {
 	s = sketch{classes: classes, degree: c.Degree}
 	// The noise's multiplier of one release is that of any sensitivity.
-	plan, err := privacy.Calibrate(privacy.Plan{Records: n, Steps: 1, Budget: c.budget(), Coordinates: 1, Sensitivity: privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne}})
+	plan, err := c.Once(privacy.Sensitivity{Value: 1, Relation: privacy.ReplaceOne}, n, 1)
 	if err != nil {
 		return s, err
 	}
@@ -99,7 +100,7 @@ func (m *byHarmonics) Plan(n int) (plan privacy.Plan, err error) {
 	if m.what, err = m.config.sketch(n, m.dim, len(m.names)); err != nil {
 		return plan, err
 	}
-	return privacy.Calibrate(privacy.Plan{Sensitivity: m.what.sensitivity, Records: n, Steps: 1, Budget: m.config.budget(), Coordinates: m.what.size})
+	return m.config.Once(m.what.sensitivity, n, m.what.size)
 }
 
 // directionsAtOnce is about how many directions a step of the flow takes.
@@ -146,10 +147,7 @@ const movedAtOnce = 20_000
 func (m *byHarmonics) Make(ctx context.Context, r *run.Run, _, images int) (placed, error) {
 	var all transport.Points
 	var labels []int
-	steps := m.config.Steps
-	if steps == 0 {
-		steps = defaultFlow
-	}
+	steps := cmp.Or(m.config.Steps, defaultFlow)
 	groups := (images + movedAtOnce - 1) / movedAtOnce
 	began, total := time.Now(), groups*steps
 	for g := range groups {

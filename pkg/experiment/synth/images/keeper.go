@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 
@@ -21,17 +20,15 @@ import (
 // Diagnosis is how synthetic images compare with the private ones. It looks at them,
 // and nothing is charged: it is for their keeper.
 type Diagnosis struct {
-	Images    int            // private ones
-	Test      int            // held-out ones, 0 without
-	Distance  float64        // sliced W₂ of the points of the code, synthetic to one half of the private ones
-	Floor     float64        // that of as many of the other half
-	Classes   float64        // total variation of the classes
-	On        string         // what the classifiers were measured on; "" for not at all
-	Unlearned string         `json:",omitempty"` // why nothing was, where there are classes
-	Synthetic float64        // accuracy on it of a classifier that has learned from synthetic images
-	Real      float64        // of one that has learned from private images
-	Majority  float64        // of always saying what is most frequent
-	Copies    *metric.Copies // of the synthetic points, beside held-out ones; nil without
+	Images    int     // private ones
+	Test      int     // held-out ones, 0 without
+	Distance  float64 // sliced W₂ of the points of the code, synthetic to one half of the private ones
+	Floor     float64 // that of as many of the other half
+	Classes   float64 // total variation of the classes
+	On        string  // what the classifiers were measured on; "" for not at all
+	Unlearned string  `json:",omitempty"` // why nothing was, where there are classes
+	synth.Accuracies
+	Copies *metric.Copies // of the synthetic points, beside held-out ones; nil without
 
 	Disagreement []pictures.Disagreement // of the private images with their schema
 
@@ -57,11 +54,15 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 	if err := c.Recall(c.Inputs); err != nil {
 		return nil, fmt.Errorf("images: %w", err)
 	}
-	schema, with, source, err := c.open(ctx)
+	with, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{ctx: ctx, schema: schema, code: with, private: source, rng: rand.New(rand.NewPCG(1, 0x6b656570))}
+	source, err := pictures.Open(c.Data, with.schema)
+	if err != nil {
+		return nil, err
+	}
+	k := &keeper{ctx: ctx, known: with, private: source, rng: rand.New(rand.NewPCG(1, 0x6b656570))}
 	err = k.prepare(r, test)
 	var d *Diagnosis
 	if err == nil {
@@ -72,9 +73,8 @@ func Diagnose(ctx context.Context, r *run.Run, test string) (*Diagnosis, error) 
 
 // keeper has what is compared.
 type keeper struct {
-	ctx     context.Context
-	schema  *pictures.Schema
-	code    code
+	ctx context.Context
+	known
 	private pictures.Source
 	held    pictures.Source // nil without
 	rng     *rand.Rand
@@ -104,13 +104,13 @@ func (k *keeper) prepare(r *run.Run, test string) (err error) {
 			return err
 		}
 	}
-	k.made, err = remade(r, k.schema, k.code)
+	k.made, err = k.remade(r)
 	return err
 }
 
 // diagnose compares.
-func (k *keeper) diagnose(r *run.Run) (*Diagnosis, error) {
-	d := &Diagnosis{Images: k.private.Len(), Test: len(k.test.labels), Disagreement: k.real.faults}
+func (k *keeper) diagnose(r *run.Run) (d *Diagnosis, err error) {
+	d = &Diagnosis{Images: k.private.Len(), Test: len(k.test.labels), Disagreement: k.real.faults}
 	if err := k.distance(d); err != nil {
 		return nil, err
 	}
@@ -128,25 +128,15 @@ func (k *keeper) diagnose(r *run.Run) (*Diagnosis, error) {
 	}
 	if k.held != nil {
 		side := min(k.real.points.Len(), k.test.points.Len())
-		copies, err := metric.CheckCopies(k.ctx, k.some(k.made.points, neighbourTries), k.some(k.real.points, side), k.some(k.test.points, side))
-		if err != nil {
+		if d.Copies, err = synth.Nearness(k.ctx, k.some(k.made.points, neighbourTries), k.some(k.real.points, side), k.some(k.test.points, side)); err != nil {
 			return nil, err
 		}
-		copies.ToPrivate, copies.ToHeldOut = nil, nil
-		d.Copies = &copies
 	}
-	var err error
 	if d.Report, err = k.document(r, d); err != nil {
 		return nil, err
 	}
-	if err := synth.WriteReport(r.WriteOwn, synth.KeeperFile, d.Report); err != nil {
-		return nil, err
-	}
-	return d, r.WriteOwn(valuesFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(d) })
+	return d, synth.LeaveForKeeper(r, d.Report, d)
 }
-
-// valuesFile has the diagnosis' numbers, beside synth.KeeperFile.
-const valuesFile = "keeper-only/values.json"
 
 // some draws up to n points.
 func (k *keeper) some(x transport.Points, n int) transport.Points {

@@ -1,12 +1,9 @@
 package images
 
 import (
-	"fmt"
-
 	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment/synth"
-	"molehill/pkg/metric/utility"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/transport"
@@ -36,26 +33,9 @@ func (k *keeper) learn(d *Diagnosis) error {
 		}
 		train, test = k.rowsOf(k.private, k.real, private[:half]), k.rowsOf(k.private, k.real, private[half:])
 	}
-	made, err := k.rowsMade()
-	if err != nil {
-		return err
-	}
-	for _, side := range []struct {
-		from *dataset.Dataset
-		to   *float64
-	}{{made, &d.Synthetic}, {train, &d.Real}} {
-		model, err := utility.DefaultLogistic.Fit(k.ctx, side.from, 1, nil)
-		if err != nil {
-			return err
-		}
-		accuracy, err := utility.Accuracy(model, test)
-		if err != nil {
-			return err
-		}
-		*side.to = accuracy.Value
-	}
-	d.Majority = utility.Majority(train, test)
-	return nil
+	var err error
+	d.Accuracies, err = synth.Learn(k.ctx, k.rowsMade, func() (*dataset.Dataset, error) { return train, nil }, test)
+	return err
 }
 
 // rowsOf returns encoded records as a classifier sees them.
@@ -119,33 +99,13 @@ func (k *keeper) document(r *run.Run, d *Diagnosis) (report.Document, error) {
 	if len(k.schema.Names()) > 1 {
 		t.Add("classes: share of the images that would have to change theirs", d.Classes)
 	}
-	sections := []report.Section{k.agreement(d), {Heading: "Private and synthetic images", NonPrivate: true, Figures: shown, Tables: []viz.Table{t}}}
-	if d.On != "" {
-		t := viz.Table{Header: []string{"logistic regression that has learned from", "accuracy on " + d.On}}
-		t.Add("synthetic images", d.Synthetic)
-		t.Add("private images", d.Real)
-		t.Add("nothing: always the most frequent", d.Majority)
-		sections = append(sections, report.Section{Heading: "What the images are good for", NonPrivate: true, Tables: []viz.Table{t}})
-	}
-	if d.Unlearned != "" {
-		sections = append(sections, report.Section{Heading: "What the images are good for", NonPrivate: true, Text: []string{"This was not measured: " + d.Unlearned + "."}})
-	}
+	agreement := synth.Agreement("Images and schema", d.Disagreement, "All files are images of the schema.",
+		"These files are not what the schema says. The promise holds all the same; the synthetic images do not know them. If it matters, mend the files or the schema, and pay for another run.")
+	sections := []report.Section{agreement, {Heading: "Private and synthetic images", NonPrivate: true, Figures: shown, Tables: []viz.Table{t}}}
+	sections = append(sections, synth.Usefulness("What the images are good for", "synthetic images", "private images", d.On, d.Unlearned, d.Accuracies)...)
 	near, err := k.nearness(d)
 	return report.Document{Title: "For the keeper only: synthetic images of " + r.ID, Warning: "Do not publish this. It shows private images and compares with them, and nothing of that is differentially private.",
 		Summary: "The report to publish is beside it: " + synth.ReportFile + ".html.", Sections: append(sections, near)}, err
-}
-
-func (k *keeper) agreement(d *Diagnosis) report.Section {
-	s := report.Section{Heading: "Images and schema", NonPrivate: true}
-	for _, fault := range d.Disagreement {
-		s.List = append(s.List, fault.String())
-	}
-	if s.List == nil {
-		s.Text = []string{"All files are images of the schema."}
-	} else {
-		s.Text = []string{"These files are not what the schema says. The promise holds all the same; the synthetic images do not know them. If it matters, mend the files or the schema, and pay for another run."}
-	}
-	return s
 }
 
 // sideBySide draws private and synthetic images of the same classes.
@@ -178,10 +138,6 @@ func (k *keeper) nearness(d *Diagnosis) (report.Section, error) {
 		s.Text = []string{"Give held-out images (--test) to compare distances with those to images that nothing could have copied."}
 		return s, nil
 	}
-	t := viz.Table{Header: []string{"", ""}}
-	t.Add("synthetic images nearer to a private than to a held-out one", fmt.Sprintf("%.1f ± %.1f %%", 100*d.Copies.NearerPrivate, 100*d.Copies.StandardError))
-	t.Add("without copying", fmt.Sprintf("%.1f %%", 100*d.Copies.Expected))
-	t.Add("median ratio of the distances", d.Copies.MedianRatio)
-	s.Tables = []viz.Table{t}
+	s.Tables = synth.Copied("synthetic images nearer to a private than to a held-out one", d.Copies)
 	return s, nil
 }

@@ -24,7 +24,7 @@ func TestTheKeeperCompares(t *testing.T) {
 	if d.Images != 400 || d.Test != 300 || !(d.Real >= 0.99 && d.Synthetic >= 0.95 && math.Abs(d.Majority-0.5) <= 0.01 && d.Classes <= 0.01) || len(d.Disagreement) != 1 || d.Copies == nil || !(d.Distance <= 0.2) {
 		t.Errorf("%+v", d)
 	}
-	for _, name := range []string{synth.KeeperFile + ".md", synth.KeeperFile + ".html", valuesFile} {
+	for _, name := range []string{synth.KeeperFile + ".md", synth.KeeperFile + ".html", synth.KeeperFolder + "/values.json"} {
 		if info, err := os.Stat(filepath.Join(r.Dir, "artefacts", name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s can be read by others: %v, %v", name, info, err)
 		}

@@ -67,7 +67,7 @@ func TestNeighboursReleaseWithinTheSensitivity(t *testing.T) {
 			q := request(data, schema, "2", "degree", degree, "steps", "1", "images", "4")
 			q.Research = true // the same noise on all
 			r := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
-			values[name] = released64(t, r)
+			values[name] = experimenttest.Numbers(t, r, synth.ReleaseFile)
 			statement, err := r.Statement()
 			if err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestNeighboursReleaseWithinTheSensitivity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html", SchemaFile} {
+			for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html", synth.SchemaFile} {
 				text = append(text, experimenttest.Read(t, r, name)...)
 			}
 			if bytes.Contains(text, []byte("zorro")) {

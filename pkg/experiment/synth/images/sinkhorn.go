@@ -27,7 +27,7 @@ type bySinkhorn struct {
 
 func newBySinkhorn(c *Config, names []string, dim int) *bySinkhorn {
 	classes := max(1, len(names))
-	return &bySinkhorn{names: names, Method: &training.Method{Settings: c.Settings, Subject: sphere{dim, classes}, Budget: c.budget(),
+	return &bySinkhorn{names: names, Method: &training.Method{Settings: c.Settings, Subject: sphere{dim, classes}, Budget: c.Budget(),
 		Steps: c.Steps, Classes: classes, LabelScale: c.LabelScale}}
 }
 
@@ -79,9 +79,6 @@ func (sphere) Moved(from, to transport.Points) float64 {
 	return math.Sqrt(squares / float64(to.Len()))
 }
 
-// generatedAtOnce points are made together.
-const generatedAtOnce = 1024
-
 // Make implements synth.Method.
 func (m *bySinkhorn) Make(ctx context.Context, r *run.Run, _, images int) (placed, error) {
 	public := noise.Seeded(r.Spec.Seed)
@@ -90,15 +87,9 @@ func (m *bySinkhorn) Make(ctx context.Context, r *run.Run, _, images int) (place
 		labels = (&flow.Labelled{Frequencies: m.Frequencies(), Directions: flow.Directions{Random: public}}).Labels(images)
 	}
 	x := transport.Points{Data: make([]float32, 0, images)}
-	for first := 0; first < images; first += generatedAtOnce {
-		if err := ctx.Err(); err != nil {
-			return placed{}, err
-		}
-		made, err := m.Generate(labels[first:min(first+generatedAtOnce, images)], rng)
-		if err != nil {
-			return placed{}, err
-		}
-		x.Dim, x.Data = made.Dim, append(x.Data, made.Data...)
+	err := m.GenerateAll(ctx, images, labels, rng, func(_ int, made transport.Points) { x.Dim, x.Data = made.Dim, append(x.Data, made.Data...) })
+	if err != nil {
+		return placed{}, err
 	}
 	x.OnSphere()
 	return inOrder(x, labels), nil
@@ -136,16 +127,10 @@ func (n pointNetwork) Size() (input, output int) { return n.Latent + n.Classes, 
 
 // Network implements generator.Design.
 func (n pointNetwork) Network() layer.Layer {
-	input, output := n.Size()
-	return layer.Sequence{
-		layer.Dense{Name: "generator.dense1", In: input, Out: n.Width}, layer.ReLU,
-		layer.Dense{Name: "generator.dense2", In: n.Width, Out: n.Width}, layer.ReLU,
-		layer.Dense{Name: "generator.output", In: n.Width, Out: output},
-		layer.Func(func(x *graph.Node) *graph.Node {
-			squares := graph.ReduceAndKeep(graph.Square(x), graph.ReduceSum, 1)
-			return graph.Div(x, graph.Sqrt(graph.AddScalar(squares, shortest)))
-		}),
-	}
+	return training.Layers(n, n.Width, func(x *graph.Node) *graph.Node {
+		squares := graph.ReduceAndKeep(graph.Square(x), graph.ReduceSum, 1)
+		return graph.Div(x, graph.Sqrt(graph.AddScalar(squares, shortest)))
+	})
 }
 
 // shortest keeps the direction of nothing finite.

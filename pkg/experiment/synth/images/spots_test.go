@@ -12,10 +12,6 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/experimenttest"
-	"molehill/pkg/experiment/synth"
-	"molehill/pkg/npy"
-	"molehill/pkg/run"
 )
 
 const schemaText = `{"name": "spots", "images": {"height": 8, "width": 10, "channels": 1, "fit": "crop", "public": true}, "classes": {"names": ["left", "right"], "public": true}}`
@@ -81,13 +77,4 @@ func request(data, schema, epsilon string, more ...string) experiment.Request {
 		q.Settings[more[i]] = more[i+1]
 	}
 	return q
-}
-
-func released64(t *testing.T, r *run.Run) []float64 {
-	t.Helper()
-	_, values, err := npy.ReadOf[float64](experimenttest.Read(t, r, synth.ReleaseFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return values
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
-	"molehill/privacy"
 	"molehill/viz"
 )
 
 // notCovered is what the promise does not cover, beyond what experiment.Promise adds.
-func (c *Config) notCovered(schema *pictures.Schema, with code) []string {
+func (k known) notCovered() []string {
 	out := []string{
 		"the schema: the size of the images, how others are brought to it, and the classes were declared public by whoever confirmed it",
 		"the classes' number and names; which class an image is of is protected like the rest of it",
@@ -23,11 +21,10 @@ func (c *Config) notCovered(schema *pictures.Schema, with code) []string {
 		"that an archive is well formed: its arrays have one shape for all images, and what does not fit stops the run",
 		"what the keeper of the images looks at to judge the result (" + synth.KeeperFile + "): it is not private",
 	}
-	if schema.Classes == nil {
+	if k.schema.Classes == nil {
 		out = append(out[:1], out[2:]...)
 	}
-	out = append(out, with.notCovered()...)
-	return out
+	return append(out, k.code.notCovered()...)
 }
 
 // What a sheet shows.
@@ -101,27 +98,19 @@ func blank(dst []float32) {
 	}
 }
 
-// tell writes the report that may be told: nothing in it looks at an image but
-// through the release.
-func (m *made) tell(ctx context.Context, r *run.Run, c *Config, statement privacy.Statement, released report.Section, n int) error {
+// Tell tells of the synthetic images, of which some are drawn.
+func (k known) Tell(ctx context.Context, r *run.Run, n int, p placed, released report.Section) (synth.Told, error) {
+	m := made{k, p}
 	shown, err := m.sheet(ctx)
 	if err != nil {
-		return err
+		return synth.Told{}, err
 	}
-	if err := r.WriteFile(SheetFile, shown.PNG); err != nil {
-		return err
-	}
-	d := report.Document{
-		Title: "Privacy report: synthetic " + m.schema.Name,
-		Summary: fmt.Sprintf("%d synthetic images of %v, made of %d private ones by Molehill's %s method, %s.",
-			m.points.Len(), m.schema.Images.Shape, n, c.Method, report.Short(statement)),
-		Sections: []report.Section{
-			report.Promise(statement, "image"), report.NotPromised(statement), m.seen(released, shown), m.declared(),
-			{Heading: "What was not looked at", Text: []string{"This report looks at the release and the synthetic images, and at no private one. What compares with those is not private; it is in another report, for their keeper."}},
-			howMade(r, c, m.code),
-		},
-	}
-	return synth.WriteReport(r.WriteFile, synth.ReportFile, d)
+	return synth.Told{
+		Record: "image", Released: m.seen(released, shown), Declared: k.declared(), Through: k.code.says(),
+		Summary: fmt.Sprintf("%d synthetic images of %v, made of %d private ones", p.points.Len(), k.schema.Images.Shape, n),
+		Unseen:  "This report looks at the release and the synthetic images, and at no private one. What compares with those is not private; it is in another report, for their keeper.",
+		Note:    "what looks at the private images is in the keeper's report, if their keeper has asked for it",
+	}, r.WriteFile(SheetFile, shown.PNG)
 }
 
 // seen completes the section of what was released by what it was released of, and by
@@ -134,26 +123,11 @@ func (m *made) seen(s report.Section, shown viz.Images) report.Section {
 }
 
 // declared is the section of what the schema declares.
-func (m *made) declared() report.Section {
+func (k known) declared() report.Section {
 	t := viz.Table{Header: []string{"", "declared public"}}
-	for _, p := range m.schema.Parts() {
+	for _, p := range k.schema.Parts() {
 		t.Add(p.Name, p.Says)
 	}
 	return report.Section{Heading: "What was declared public", Tables: []viz.Table{t},
 		Text: []string{"Whoever confirmed the schema has said that this is known without looking at the images. If any of it was read off them, the promise does not hold for it."}}
-}
-
-// howMade is the section that lets somebody make the same again.
-func howMade(r *run.Run, c *Config, with code) report.Section {
-	t := viz.Table{Header: []string{"", ""}}
-	t.Add("run", r.ID)
-	t.Add("method", c.Method)
-	t.Add("code", with.says())
-	t.Add("seed of everything but the noise", r.Spec.Seed)
-	if computed, err := r.Provenance(); err == nil && len(computed) > 0 {
-		last := computed[len(computed)-1]
-		t.Add("started", last.Started.UTC().Format("2006-01-02 15:04:05 MST"))
-		t.Add("program", last.Program())
-	}
-	return report.Section{Heading: "How it was made", Tables: []viz.Table{t}}
 }

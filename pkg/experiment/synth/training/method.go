@@ -7,8 +7,11 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gomlx/gomlx/core/graph"
+
 	"molehill/models/backend"
 	"molehill/models/generator"
+	"molehill/models/layer"
 	"molehill/models/semidebiased"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -34,6 +37,17 @@ type Subject interface {
 	// Moved is how far generated rows have moved, and what that is called.
 	Moved(from, to transport.Points) float64
 	MovedName() string
+}
+
+// Layers are those of a generator's network: two hidden ones of a width, and last.
+func Layers(of generator.Design, width int, last func(*graph.Node) *graph.Node) layer.Layer {
+	input, output := of.Size()
+	return layer.Sequence{
+		layer.Dense{Name: "generator.dense1", In: input, Out: width}, layer.ReLU,
+		layer.Dense{Name: "generator.dense2", In: width, Out: width}, layer.ReLU,
+		layer.Dense{Name: "generator.output", In: width, Out: output},
+		layer.Func(last),
+	}
 }
 
 // Records are what is learned from.
@@ -169,6 +183,25 @@ func (m *Method) Generate(classes []int, rng *rand.Rand) (transport.Points, erro
 		return made, fmt.Errorf("what the generator makes is no longer finite (%w); train with a smaller learning_rate than %v", err, m.LearningRate)
 	}
 	return made, nil
+}
+
+// GenerateAll makes so many rows of these classes, nil without classes, some at a time, of
+// which each gets those from a place on (Generate).
+func (m *Method) GenerateAll(ctx context.Context, rows int, classes []int, rng *rand.Rand, each func(first int, made transport.Points)) error {
+	const atOnce = 1024
+	for first := 0; first < rows; first += atOnce {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		of := make([]int, min(atOnce, rows-first))
+		copy(of, classes[min(first, len(classes)):])
+		made, err := m.Generate(of, rng)
+		if err != nil {
+			return err
+		}
+		each(first, made)
+	}
+	return nil
 }
 
 // input draws the generator's noise for rows of these classes.

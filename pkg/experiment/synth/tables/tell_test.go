@@ -1,4 +1,4 @@
-package synth
+package tables
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/synth"
 )
 
 // Without noise a report says so, and nothing that only noise makes true.
@@ -14,7 +15,7 @@ func TestReportsWithoutNoiseSayNothingOfIt(t *testing.T) {
 	for _, method := range Methods {
 		data, schema := people(t, 300, nil)
 		r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "inf", "method", method, "rows", "50")), 0)
-		text := string(experimenttest.Read(t, r, ReportFile+".md"))
+		text := string(experimenttest.Read(t, r, synth.ReportFile+".md"))
 		for _, wrong := range []string{"NaN", "Inf", "noisy"} {
 			if strings.Contains(text, wrong) {
 				t.Errorf("%s: the report says %q:\n%s", method, wrong, text)
@@ -44,12 +45,12 @@ func TestReportsDoNotNameExcludedColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2")), 0)
-	for _, name := range []string{ReportFile + ".md", ReportFile + ".html", SchemaFile} {
+	for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html", synth.SchemaFile} {
 		told := string(experimenttest.Read(t, r, name))
 		if strings.Contains(told, "Zorro") {
 			t.Errorf("%s names a column that nobody has confirmed", name)
 		}
-		if name != SchemaFile && !strings.Contains(told, "were left out, and not looked at: 1") {
+		if name != synth.SchemaFile && !strings.Contains(told, "were left out, and not looked at: 1") {
 			t.Errorf("%s does not say that a column was left out", name)
 		}
 	}

@@ -1,15 +1,16 @@
-package synth
+package tables
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/synth/pairs"
+	"molehill/pkg/experiment/synth"
+	"molehill/pkg/experiment/synth/tables/pairs"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -45,29 +46,15 @@ func (m *bySketch) Tell(statement privacy.Statement, codes [][]table.Code) (repo
 	}}, run.Values{"rows": rowsOf(codes)}, nil
 }
 
-// publish writes the report that may be told: nothing in it looks at a record but
-// through the release.
-func publish(r *run.Run, c *Config, statement privacy.Statement, synthetic *table.Table, n int, result report.Section) error {
-	schema := synthetic.Schema
-	d := report.Document{
-		Title: "Privacy report: synthetic " + schema.Name,
-		Summary: fmt.Sprintf("A synthetic table of %d rows and %d columns, made of a private table of %d rows by Molehill's %s method, %s.",
-			synthetic.Len(), len(synthetic.Columns), n, c.Method, report.Short(statement)),
-		Sections: []report.Section{
-			report.Promise(statement, "row"), report.NotPromised(statement), result, declared(schema),
-			{Heading: "What was not looked at", Text: []string{"This report looks at the release and the synthetic table, and at no record. What compares with the records is not private; it is in another report, for their keeper."}},
-			made(r, c),
-		},
-	}
-	return WriteReport(r.WriteFile, ReportFile, d)
-}
-
-// WriteReport writes a report as Markdown and as a web page.
-func WriteReport(to func(name string, write func(io.Writer) error) error, name string, d report.Document) error {
-	if err := to(name+".md", d.Markdown); err != nil {
-		return err
-	}
-	return to(name+".html", d.HTML)
+// Tell tells of the synthetic table.
+func (k known) Tell(_ context.Context, _ *run.Run, n int, codes [][]table.Code, released report.Section) (synth.Told, error) {
+	made := k.table(codes)
+	return synth.Told{
+		Record: "row", Released: released, Declared: declared(k.schema),
+		Summary: fmt.Sprintf("A synthetic table of %d rows and %d columns, made of a private table of %d rows", made.Len(), len(made.Columns), n),
+		Unseen:  "This report looks at the release and the synthetic table, and at no record. What compares with the records is not private; it is in another report, for their keeper.",
+		Note:    "these look at what was released and at nothing else; what looks at the records is in " + synth.KeeperFolder + ", if their keeper has asked for it",
+	}, nil
 }
 
 // declared is the section of what the schema declares: of columns that are excluded
@@ -90,20 +77,6 @@ func declared(schema *table.Schema) report.Section {
 		s.Text = append(s.Text, fmt.Sprintf("The column to predict is %s: pairs with it have less noise.", schema.Target))
 	}
 	return s
-}
-
-// made is the section that lets somebody make the same again.
-func made(r *run.Run, c *Config) report.Section {
-	t := viz.Table{Header: []string{"", ""}}
-	t.Add("run", r.ID)
-	t.Add("method", c.Method)
-	t.Add("seed of everything but the noise", r.Spec.Seed)
-	if computed, err := r.Provenance(); err == nil && len(computed) > 0 {
-		last := computed[len(computed)-1]
-		t.Add("started", last.Started.UTC().Format("2006-01-02 15:04:05 MST"))
-		t.Add("program", last.Program())
-	}
-	return report.Section{Heading: "How it was made", Tables: []viz.Table{t}}
 }
 
 // columnTable lists the columns by distance.

@@ -1,8 +1,7 @@
-package synth
+package tables
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -11,12 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
-	"molehill/pkg/plugin"
-	"molehill/pkg/run"
+	"molehill/pkg/experiment/synth"
 	"molehill/privacy"
 	"molehill/privacy/ledger"
 	"molehill/privacy/noise"
@@ -44,7 +41,7 @@ func TestARunLeavesATableAReportAndAnEntryOfTheLedger(t *testing.T) {
 				if err != nil || !(statement.Epsilon() <= 2 && statement.Epsilon() >= 1.99) || statement.Steps != steps || statement.Research || statement.Relation != privacy.ReplaceOne.String() {
 					t.Errorf("%+v, %v", statement, err)
 				}
-				for _, name := range []string{ReportFile + ".md", ReportFile + ".html"} {
+				for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html"} {
 					text := string(experimenttest.Read(t, r, name))
 					for _, want := range []string{"ε, δ) = (2, 1e-06)", "people", "Not", "wealth", "how long it took"} {
 						if !strings.Contains(text, want) && !strings.Contains(text, strings.ToLower(want)) {
@@ -86,7 +83,7 @@ func TestNoRecordStopsARun(t *testing.T) {
 		q := request(data, schema, "2")
 		q.Research = true // the same noise on both
 		r := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
-		values[k] = released(t, r)
+		values[k] = experimenttest.Numbers(t, r, synth.ReleaseFile)
 		statement, err := r.Statement()
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +93,7 @@ func TestNoRecordStopsARun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{ReportFile + ".md", ReportFile + ".html", SchemaFile, "synthetic.csv"} {
+		for _, name := range []string{synth.ReportFile + ".md", synth.ReportFile + ".html", synth.SchemaFile, "synthetic.csv"} {
 			text = append(text, experimenttest.Read(t, r, name)...)
 		}
 		for _, secret := range secrets {
@@ -140,7 +137,7 @@ func TestTheReleaseHasTheStatedNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	var squares float64
-	values := released(t, r)
+	values := experimenttest.Numbers(t, r, synth.ReleaseFile)
 	for i, v := range values {
 		squares += (v - counts[i]) * (v - counts[i])
 	}
@@ -206,33 +203,7 @@ func TestAMethodKeepsWhatItReleased(t *testing.T) {
 // A run that is stopped after its release goes on with the same one.
 func TestAStoppedRunReleasesTheSame(t *testing.T) {
 	data, schema := people(t, 500, nil)
-	r := experimenttest.Acquired(t, request(data, schema, "1"))
-	if experiment.Compute(&afterRelease{t.Context(), r}, r) == nil {
-		t.Fatal("the run was faster than its interruption")
-	}
-	before := released(t, r)
-	if err := r.Acquire(); err != nil {
-		t.Fatal(err)
-	}
-	experimenttest.Computed(t, r, 0)
-	for i, v := range released(t, r) {
-		if v != before[i] {
-			t.Fatalf("number %d was released as %v, then as %v", i, before[i], v)
-		}
-	}
-}
-
-// afterRelease is a context that ends once something was released.
-type afterRelease struct {
-	context.Context
-	run *run.Run
-}
-
-func (c *afterRelease) Err() error {
-	if names, err := c.run.Artefacts(); err == nil && strings.Contains(strings.Join(names, " "), ReleaseFile) {
-		return context.Canceled
-	}
-	return c.Context.Err()
+	experimenttest.ReleasesTheSame(t, request(data, schema, "1"), synth.ReleaseFile)
 }
 
 func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
@@ -273,17 +244,7 @@ func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
 // in another store the same files have another one.
 func TestInputsAreHashedUnderASecret(t *testing.T) {
 	data, schema := people(t, 50, nil)
-	id := func() string {
-		spec, err := request(data, schema, "1").Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := spec.ID()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
+	id := func() string { return experimenttest.ID(t, request(data, schema, "1")) }
 	first := id()
 	if id() != first {
 		t.Error("the same files are another run")
@@ -332,31 +293,6 @@ func TestARunDoesNotSayWhereItsDataAre(t *testing.T) {
 		t.Error(err)
 	}
 	experimenttest.Unnamed(t, r, data, schema)
-}
-
-// publicImpostor is a data set that would make the ledger look away.
-type publicImpostor struct{}
-
-func (publicImpostor) Describe() plugin.Info {
-	return plugin.Info{Name: "own/impostor", Version: "1", Summary: "x"}
-}
-
-func (publicImpostor) Public() bool { return true }
-
-func (publicImpostor) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
-	return nil, nil
-}
-
-func TestATableCannotPassForPublic(t *testing.T) {
-	dataset.Registry.Register(publicImpostor{})
-	if _, err := enter(&table.Schema{Name: "impostor"}); err == nil || !strings.Contains(err.Error(), "rename") {
-		t.Error(err)
-	}
-	for range 2 {
-		if name, err := enter(&table.Schema{Name: "honest"}); err != nil || name != "own/honest" {
-			t.Error(name, err)
-		}
-	}
 }
 
 // A schema that is another one by the time a run begins, or goes on, may be a draft of the

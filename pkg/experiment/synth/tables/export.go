@@ -1,19 +1,30 @@
-package synth
+package tables
 
 import (
+	"context"
 	"errors"
 	"io"
 
 	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
 )
 
 // codesFile is the artefact that Made reads.
 const codesFile = "codes.npz"
 
-// leave leaves a synthetic table among a run's artefacts: as codes, and as a file for
-// people. The format is none of a run's settings, as another run is another release.
-func leave(r *run.Run, t *table.Table) error {
+// table is a synthetic one of these codes.
+func (k known) table(codes [][]table.Code) *table.Table {
+	return &table.Table{Schema: k.schema, Columns: k.schema.Modelled(), Codes: codes}
+}
+
+// Leave leaves a synthetic table as codes, and as a file for people. The format is none of
+// a run's settings, as another run is another release.
+func (k known) Leave(_ context.Context, r *run.Run, codes [][]table.Code) error {
+	if err := r.WriteFile(synth.SchemaFile, k.schema.Only().Encode); err != nil {
+		return err
+	}
+	t := k.table(codes)
 	if err := r.WriteFile(codesFile, t.WriteCodes); err != nil {
 		return err
 	}

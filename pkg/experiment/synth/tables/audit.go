@@ -1,12 +1,11 @@
-package synth
+package tables
 
 import (
-	"context"
-	"path/filepath"
 	"slices"
 
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/audit"
@@ -20,7 +19,7 @@ func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.S
 	if c.Method == Sinkhorn {
 		return c.training(nil).Game(statement)
 	}
-	schema, err := table.ReadSchema(filepath.Join(r.Dir, "artefacts", SchemaFile))
+	schema, err := data.Left(r)
 	if err != nil {
 		return audit.Game{}, err
 	}
@@ -51,26 +50,5 @@ func (Experiment) Game(r *run.Run, config experiment.Config, statement privacy.S
 			worlds[world].Codes = append(worlds[world].Codes, codes)
 		}
 	}
-	return OneRelease(m, statement, worlds, "a row that holds the first value of every column, as the others do, replaced by one that holds the last, seen through the whole release; the attacker knows all other rows")
-}
-
-// OneRelease is the game of a method that releases once, in which of two worlds the
-// records are. The plan is made anew and must be that of the statement.
-func OneRelease[Private, Made any](m Method[Private, Made], statement privacy.Statement, worlds [2]Private, tested string) (audit.Game, error) {
-	drawn, err := audit.Sampling(statement)
-	if err != nil {
-		return audit.Game{}, err
-	}
-	plan, err := m.Plan(drawn.Records)
-	if err != nil {
-		return audit.Game{}, err
-	}
-	if err := audit.Same(plan, statement); err != nil {
-		return audit.Game{}, err
-	}
-	neighbours, err := audit.Once(plan, func(world int, release *privacy.Releaser) error {
-		return m.Learn(context.Background(), nil, worlds[world], release, 1)
-	})
-	return neighbours.Game(audit.OnceExecutions, tested,
-		audit.NotTestedOfRelease("what makes numbers of a record, and whether they depend on it alone")...), err
+	return synth.OneRelease(m, statement, worlds, "a row that holds the first value of every column, as the others do, replaced by one that holds the last, seen through the whole release; the attacker knows all other rows")
 }

@@ -1,11 +1,16 @@
-package synth
+package tables
 
 import (
 	"context"
+	"fmt"
 	"math"
 
+	"github.com/gomlx/gomlx/core/graph"
+
 	"molehill/models/generator"
+	"molehill/models/layer"
 	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
@@ -27,10 +32,8 @@ func newBySinkhorn(c *Config, columns []table.Column) (*bySinkhorn, error) {
 }
 
 func (c *Config) training(p *places) *training.Method {
-	return &training.Method{Settings: c.Settings, Subject: p, Budget: c.budget(), Steps: c.Steps, Classes: 1}
+	return &training.Method{Settings: c.Settings, Subject: p, Budget: c.Budget(), Steps: c.Steps, Classes: 1}
 }
-
-const generatedAtOnce = 1024
 
 // tableRecords are rows of a table where they meet generated ones.
 type tableRecords struct {
@@ -46,7 +49,7 @@ func (r tableRecords) Place(to []float32, i int) int {
 
 // Learn implements Method.
 func (m *bySinkhorn) Learn(ctx context.Context, r *run.Run, t *table.Table, release *privacy.Releaser, steps int) error {
-	m.Data = LedgerName(t.Schema)
+	m.Data = synth.Own + t.Schema.Name
 	return m.Method.Learn(ctx, r, tableRecords{m.places, t}, release, steps)
 }
 
@@ -95,22 +98,14 @@ func (m *bySinkhorn) Make(ctx context.Context, r *run.Run, _, rows int) ([][]tab
 		codes[j], members[j] = make([]table.Code, rows), m.places.members(j)
 	}
 	outcomes := make([]int, len(codes))
-	for first := 0; first < rows; first += generatedAtOnce {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		probabilities, err := m.Generate(make([]int, min(generatedAtOnce, rows-first)), rng)
-		if err != nil {
-			return nil, err
-		}
+	return codes, m.GenerateAll(ctx, rows, nil, rng, func(first int, probabilities transport.Points) {
 		for i := range probabilities.Len() {
 			m.places.draw(outcomes, probabilities.Row(i), rng)
 			for j, k := range outcomes {
 				codes[j][first+i] = members[j][k][rng.IntN(len(members[j][k]))]
 			}
 		}
-	}
-	return codes, nil
+	})
 }
 
 // Tell implements Method. It describes the training: nobody but the generator has a
@@ -128,4 +123,41 @@ func rowsOf(codes [][]table.Code) float64 {
 		return 0
 	}
 	return float64(len(codes[0]))
+}
+
+// rowNetwork makes probabilities of the outcomes of each column of noise: two hidden
+// layers, and a softmax a column. It implements generator.Design.
+type rowNetwork struct {
+	Latent   int   `json:"latent"`   // dimension of its noise
+	Width    int   `json:"width"`    // of its hidden layers
+	Outcomes []int `json:"outcomes"` // of each column
+}
+
+// Check implements generator.Design.
+func (n rowNetwork) Check() error {
+	if n.Latent < 1 || n.Width < 1 || len(n.Outcomes) == 0 {
+		return fmt.Errorf("latent is %d and width %d for %d columns; take at least 1 of each", n.Latent, n.Width, len(n.Outcomes))
+	}
+	return nil
+}
+
+// Size implements generator.Design.
+func (n rowNetwork) Size() (input, output int) {
+	for _, size := range n.Outcomes {
+		output += size
+	}
+	return n.Latent, output
+}
+
+// Network implements generator.Design.
+func (n rowNetwork) Network() layer.Layer { return training.Layers(n, n.Width, n.softmax) }
+
+func (n rowNetwork) softmax(x *graph.Node) *graph.Node {
+	var parts []*graph.Node
+	from := 0
+	for _, size := range n.Outcomes {
+		parts = append(parts, graph.Softmax(graph.SliceAxis(x, 1, graph.AxisRange(from, from+size)), 1))
+		from += size
+	}
+	return graph.Concatenate(parts, 1)
 }

@@ -1,4 +1,4 @@
-package synth
+package tables
 
 import (
 	"fmt"
@@ -11,9 +11,6 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment"
-	"molehill/pkg/experiment/experimenttest"
-	"molehill/pkg/npy"
-	"molehill/pkg/run"
 )
 
 const schemaText = `{"name": "people", "target": "rich", "columns": [
@@ -72,14 +69,4 @@ func request(data, schema, epsilon string, more ...string) experiment.Request {
 	}
 	maps.Copy(quick, settings)
 	return experiment.Request{Experiment: "synth", Seed: 1, Settings: quick}
-}
-
-// released returns what a run has released.
-func released(t *testing.T, r *run.Run) []float64 {
-	t.Helper()
-	_, values, err := npy.ReadOf[float64](experimenttest.Read(t, r, ReleaseFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return values
 }

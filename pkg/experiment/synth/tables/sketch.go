@@ -1,6 +1,7 @@
-package synth
+package tables
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -129,7 +130,7 @@ func (m *bySketch) Plan(n int) (privacy.Plan, error) {
 	if err != nil {
 		return privacy.Plan{}, err
 	}
-	return m.config.once(s, n, u.Count*m.config.Bins)
+	return m.config.Once(s, n, u.Count*m.config.Bins)
 }
 
 func (m *bySketch) Learn(_ context.Context, _ *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
@@ -168,10 +169,7 @@ func (m *bySketch) Make(ctx context.Context, r *run.Run, n, rows int) ([][]table
 	guide := flow.Slices{Target: &flow.Released{Directions: u, Quantiles: sketch.Quantiles(m.radius()), PerStep: m.dim, Together: m.dim, Random: public}}
 	x := f.Start(min(rows, mostParticles), m.dim)
 	began := time.Now()
-	steps := m.config.Steps
-	if steps == 0 {
-		steps = defaultFlow
-	}
+	steps := cmp.Or(m.config.Steps, defaultFlow)
 	for step := range steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-package synth
+package tables
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molehill/pkg/experiment/experimenttest"
+	"molehill/pkg/experiment/synth"
 )
 
 func TestTheKeeperCompares(t *testing.T) {
@@ -28,7 +29,7 @@ func TestTheKeeperCompares(t *testing.T) {
 	if d.Neighbours == nil || !(math.Abs(d.Neighbours.NearerPrivate-0.5) <= 0.1) {
 		t.Errorf("%+v", d.Neighbours)
 	}
-	for _, name := range []string{KeeperFile + ".md", KeeperFile + ".html"} {
+	for _, name := range []string{synth.KeeperFile + ".md", synth.KeeperFile + ".html"} {
 		if info, err := os.Stat(filepath.Join(r.Dir, "artefacts", name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s can be read by others: %v, %v", name, info, err)
 		}
@@ -75,7 +76,7 @@ func TestTheKeeperIsToldWhatCannotBeMeasured(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 			continue
 		}
-		text := string(experimenttest.Read(t, r, KeeperFile+".md"))
+		text := string(experimenttest.Read(t, r, synth.KeeperFile+".md"))
 		if d.On != "" || !strings.Contains(d.Unlearned, want) || !strings.Contains(text, "This was not measured") || !strings.Contains(text, "How alike") {
 			t.Errorf("want %q, found %+v", want, d)
 		}

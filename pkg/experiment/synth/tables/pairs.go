@@ -1,10 +1,10 @@
-package synth
+package tables
 
 import (
 	"context"
 
 	"molehill/pkg/dataset/table"
-	"molehill/pkg/experiment/synth/pairs"
+	"molehill/pkg/experiment/synth/tables/pairs"
 	"molehill/pkg/run"
 	"molehill/privacy"
 )
@@ -36,7 +36,7 @@ type byPairs struct {
 }
 
 func (m *byPairs) Plan(n int) (privacy.Plan, error) {
-	return m.config.once(m.layout.Sensitivity(), n, m.layout.Size)
+	return m.config.Once(m.layout.Sensitivity(), n, m.layout.Size)
 }
 
 func (m *byPairs) Learn(_ context.Context, _ *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
