@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/sweep"
@@ -119,11 +118,7 @@ func (figures) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, error) {
 		if err != nil {
 			return r, err
 		}
-		budget := "inf"
-		if c.budget().Private() {
-			budget = c.config.Epsilon.String()
-		}
-		r.Figures[fmt.Sprintf("%s-%s.png", strings.NewReplacer(", ", "-", " ", "-").Replace(c.name), budget)] = Panels(fmt.Sprintf("%s, ε = %v", c.name, c.config.Epsilon), pictures)
+		r.Figures[sweep.Picture(c.name, c.config.Epsilon.String())] = Panels(fmt.Sprintf("%s, ε = %v", c.name, c.config.Epsilon), pictures)
 	}
 	r.Tables = []viz.Table{t}
 	if chart := trade(cells); len(chart.Lines) > 0 {
@@ -136,19 +131,10 @@ func (figures) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, error) {
 func trade(cells []cell) viz.Curves {
 	chart := viz.Curves{Title: "What a distance to the circle costs", Caption: "Means over seeds, with a standard deviation to both sides, and dotted what remains without privacy.",
 		X: viz.Axis{Label: "ε, proved for Z", Log: true}, Y: viz.Axis{Label: "squared sliced W₂", Log: true}, Height: 360}
-	var names []string
-	for _, c := range cells {
-		if !slices.Contains(names, c.name) {
-			names = append(names, c.name)
-		}
-	}
-	for _, name := range names {
+	for name, cells := range sweep.Split(cells, func(c cell) string { return c.name }) {
 		line := viz.Line{Name: name}
 		for _, c := range cells {
 			mean, deviation := sweep.OverSeeds(c.Rows, sweep.Metric{Name: "distance"})
-			if c.name != name {
-				continue
-			}
 			if !c.budget().Private() {
 				chart.References = append(chart.References, viz.Reference{Name: name + " without privacy", Value: mean})
 				continue

@@ -32,6 +32,8 @@ func (t table) found(rows []sweep.Row) (all []measured, err error) {
 	return all, err
 }
 
+func (m measured) dataset() string { return m.config.Dataset }
+
 func (m measured) over(metric string) (mean, deviation float64) {
 	return sweep.OverSeeds(m.rows, sweep.Metric{Name: metric})
 }
@@ -63,14 +65,7 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 		return sweep.Report{}, err
 	}
 	r := sweep.Report{Figures: map[string]viz.Figure{}}
-	var datasets []string
-	for _, m := range all {
-		if !slices.Contains(datasets, m.config.Dataset) {
-			datasets = append(datasets, m.config.Dataset)
-		}
-	}
-	for _, dataset := range datasets {
-		here := slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.config.Dataset != dataset })
+	for dataset, here := range sweep.Split(all, measured.dataset) {
 		r.Tables = append(r.Tables, t.of(dataset, here))
 		if f := t.curve(dataset, here); len(f.Lines) > 0 { // not where all is without privacy
 			r.Figures[dataset+"-accuracy.png"] = f
@@ -97,21 +92,11 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 
 // file is the name of a line's pictures, with what the table goes along.
 func (t table) file(m measured) string {
-	at := fmt.Sprint(m.config.Epsilon)
+	at := "at e " + m.config.Epsilon.String()
 	if t.along != "epsilon" {
-		at += fmt.Sprintf("-%s-%v", t.along, m.number(t.along))
+		at += fmt.Sprintf(" %s %v", t.along, m.number(t.along))
 	}
-	name := fmt.Sprintf("%s-%s-%s-samples.png", m.config.Dataset, m.label, at)
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r == '∞':
-			return 'i'
-		case r < 128 && (r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'):
-			return r
-		}
-		return -1
-	}, strings.ReplaceAll(name, "∞", "inf"))
-	return strings.ToLower(name)
+	return sweep.Picture(m.config.Dataset, m.label, at, "samples")
 }
 
 // of is the table of a data set's lines.

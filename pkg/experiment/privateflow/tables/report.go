@@ -22,19 +22,7 @@ func (flows) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, erro
 		return sweep.Report{}, err
 	}
 	r := sweep.Report{Figures: map[string]viz.Figure{}}
-	var datasets []string
-	for _, c := range all {
-		if !slices.Contains(datasets, c.dataset) {
-			datasets = append(datasets, c.dataset)
-		}
-	}
-	for _, dataset := range datasets {
-		var here []cell
-		for _, c := range all {
-			if c.dataset == dataset {
-				here = append(here, c)
-			}
-		}
+	for dataset, here := range sweep.Split(all, func(c cell) string { return c.dataset }) {
 		slices.SortStableFunc(here, func(a, b cell) int {
 			return cmp.Or(-cmp.Compare(float64(a.epsilon), float64(b.epsilon)), cmp.Compare(slices.Index(methods, a.method), slices.Index(methods, b.method)))
 		})

@@ -30,6 +30,8 @@ func (t table) found(rows []sweep.Row) (all []measured, err error) {
 	return all, err
 }
 
+func (m measured) dataset() string { return m.config.Dataset }
+
 func (m measured) over(metric string) (mean, deviation float64) {
 	return sweep.OverSeeds(m.rows, sweep.Metric{Name: metric})
 }
@@ -67,18 +69,11 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 		return sweep.Report{}, err
 	}
 	r := sweep.Report{Figures: map[string]viz.Figure{}}
-	var datasets []string
-	for _, m := range all {
-		if !slices.Contains(datasets, m.config.Dataset) {
-			datasets = append(datasets, m.config.Dataset)
-		}
-	}
-	for _, dataset := range datasets {
-		here := slices.DeleteFunc(slices.Clone(all), func(m measured) bool { return m.config.Dataset != dataset })
+	for dataset, here := range sweep.Split(all, measured.dataset) {
 		r.Tables = append(r.Tables, t.of(dataset, here))
 		figure := t.figure(dataset, here)
 		if curves, ok := figure.(viz.Curves); !ok || len(curves.Lines) > 0 { // not where all is without privacy
-			r.Figures[dataset+"-"+strings.ReplaceAll(t.metric, " ", "-")+".png"] = figure
+			r.Figures[sweep.Picture(dataset, t.metric)] = figure
 		}
 		for _, m := range here {
 			if samples == nil {
@@ -91,7 +86,7 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 				}
 				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset, t.name(m)), swae.Columns, 1
 				grid.Caption = "Held-out images, the same reconstructed, and generated ones."
-				r.Figures[file(dataset, t.name(m), "samples")] = grid
+				r.Figures[sweep.Picture(dataset, t.name(m), "samples")] = grid
 				break
 			}
 		}
@@ -120,7 +115,7 @@ func (t table) looks(figures map[string]viz.Figure, m measured) error {
 	if f, ok := codes.Figure(); ok {
 		f.Caption = f.Title + ". 004's Figures 3 and 9 show such codes."
 		f.Title = title + ": codes"
-		figures[file(m.config.Dataset, t.name(m), swae.CodesName)] = f
+		figures[sweep.Picture(m.config.Dataset, t.name(m), swae.CodesName)] = f
 	}
 	f, err := swae.Interpolations(one)
 	if err != nil {
@@ -128,7 +123,7 @@ func (t table) looks(figures map[string]viz.Figure, m measured) error {
 	}
 	f.Caption = f.Title + ", along the line between their codes (004, Figures 7 and 11)."
 	f.Title = title + ": interpolations"
-	figures[file(m.config.Dataset, t.name(m), swae.InterpolationsName)] = f
+	figures[sweep.Picture(m.config.Dataset, t.name(m), swae.InterpolationsName)] = f
 	return nil
 }
 
@@ -139,22 +134,6 @@ func (t table) name(m measured) string {
 		name = fmt.Sprintf("%s × %g, ε = %v", m.label, m.x, m.config.Epsilon)
 	}
 	return name
-}
-
-// file is the name of a picture's file: what names a line and what it shows, in letters
-// that every system takes.
-func file(dataset, name, shows string) string {
-	var clean strings.Builder
-	for _, r := range strings.ToLower(strings.NewReplacer("∞", "inf", "×", "x", "÷", "d", "ε", "e").Replace(dataset + "-" + name)) {
-		switch {
-		case r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
-			clean.WriteRune(r)
-		default:
-			clean.WriteByte('-')
-		}
-	}
-	parts := strings.FieldsFunc(clean.String(), func(r rune) bool { return r == '-' })
-	return strings.Join(parts, "-") + "-" + shows + ".png"
 }
 
 // of is the table of a data set's lines.
