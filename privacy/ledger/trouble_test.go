@@ -44,6 +44,17 @@ func TestPlacesThatAreNone(t *testing.T) {
 		_, err := open(t, where).Reserve(t.Context(), gaussian("a", 1))
 		wantError(t, err, want, "nothing was recorded")
 	}
+	gone := filepath.Join(dir, "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Open("ledger.db"); err == nil {
+		t.Errorf("%q is a ledger in a folder that was removed", l)
+	}
 }
 
 // Looking makes nothing, and what is made is for its owner only.
