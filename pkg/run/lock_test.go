@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -48,4 +49,31 @@ func TestWhileIdle(t *testing.T) {
 		t.Errorf("%v; want ErrBusy", err)
 	}
 	ok(t, r.Release())
+}
+
+// A file that was removed between opening and locking it is the lock of nothing: who holds
+// it would write into the run that is made in its place, beside whoever computes that.
+func TestALockIsThatOfTheRunThatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, lockFile)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for began := time.Now(); time.Since(began) < 200*time.Millisecond && !t.Failed(); {
+				lock, err := acquire(dir)
+				if err != nil {
+					continue // another holds it, or has just removed it
+				}
+				mine, err := lock.Stat()
+				there, missing := os.Stat(path)
+				if err != nil || missing != nil || !os.SameFile(mine, there) {
+					t.Errorf("a lock that was removed is held: %v", errors.Join(err, missing))
+				}
+				if err := errors.Join(os.Remove(path), lock.Close()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
