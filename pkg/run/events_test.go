@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -41,6 +42,20 @@ func TestEmitKeepsValuesAndThinsProgress(t *testing.T) {
 	}
 	if _, _, err := r.Curve("none"); err != nil {
 		t.Error(err)
+	}
+}
+
+// What no JSON number can say is read back as it was told.
+func TestValuesAreReadBack(t *testing.T) {
+	told := Values{"none": math.NaN(), "best": math.Inf(-1), "worst": math.Inf(1), "small": 5e-324, "large": -math.MaxFloat64, "zero": 0}
+	text, err := json.Marshal(told)
+	ok(t, err)
+	var read Values
+	ok(t, json.Unmarshal(text, &read))
+	for name, want := range told {
+		if got, ok := read[name]; !ok || got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%s: %v is read back as %v from %s", name, want, got, text)
+		}
 	}
 }
 

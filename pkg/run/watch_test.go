@@ -94,6 +94,24 @@ func TestWatcherForgetsWhatWasCutOff(t *testing.T) {
 	}
 }
 
+// An endless line is told of once, not with every look, and what comes after it is seen.
+func TestWatcherPassesOverAnEndlessLine(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	endless := strings.Repeat("x", maxLine+1) + "\n"
+	ok(t, os.WriteFile(r.path(eventsFile), []byte(endless), 0o644))
+	w := watcher{run: r}
+	if u, news := w.poll(); !news || u.Err == nil || !strings.Contains(u.Err.Error(), "molehill did not write this") {
+		t.Errorf("first %+v; expected to hear of the line", u)
+	}
+	if u, news := w.poll(); news {
+		t.Errorf("nothing happened, found %+v", u)
+	}
+	ok(t, os.WriteFile(r.path(eventsFile), []byte(endless+`{"step":1}`+"\n"), 0o644))
+	if u, news := w.poll(); !news || u.Err != nil || len(u.Events) != 1 || u.Rewound {
+		t.Errorf("then %+v; expected the event after it", u)
+	}
+}
+
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	r := acquired(t, Spec{Experiment: "a"})
