@@ -1,7 +1,9 @@
 package run
 
 import (
+	"bytes"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -148,4 +150,20 @@ func TestARunGoesOnWhereItsKeyWasUsed(t *testing.T) {
 	ok(t, r.Release())
 	reacquire(t, r)
 	ok(t, r.ComputedOn("Go", "rows"), r.Release())
+}
+
+// What a record that is damaged cannot take is an error: nothing is left out of it unsaid.
+func TestWhatCannotBeDescribedIsSaid(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	sound, err := os.ReadFile(r.path(recordFile))
+	ok(t, err)
+	for _, damaged := range []string{"{", "null", string(sound[:bytes.Index(sound, []byte(`"provenance"`))]) + `"provenance": []}`} {
+		ok(t, os.WriteFile(r.path(recordFile), []byte(damaged), 0o644))
+		for what, err := range map[string]error{"ComputedOn": r.ComputedOn("Go", "rows"), "KeepReceipt": r.KeepReceipt("entry 1"), "Rest": r.Rest(1, sized(1, 'a'))} {
+			if err == nil || !strings.Contains(err.Error(), recordFile) {
+				t.Errorf("%s, with %.20q: %v; expected an error that names the file", what, damaged, err)
+			}
+		}
+	}
+	ok(t, os.WriteFile(r.path(recordFile), sound, 0o644), r.KeepReceipt("entry 1"))
 }
