@@ -100,6 +100,14 @@ func TestOnlyTheComputingProcessWrites(t *testing.T) {
 			t.Errorf("%s: expected ErrNotHeld, found %v", what, err)
 		}
 	}
+	// Nor does one that lets go of it while it saves.
+	reacquire(t, r)
+	if err := r.Rest(1, func(io.Writer) error { return r.Release() }); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("Rest: expected ErrNotHeld, found %v", err)
+	}
+	if lives, err := r.Provenance(); err != nil || len(lives) != 1 || lives[0].Rested != 0 {
+		t.Errorf("its provenance is %+v, %v; want one life without a rest", lives, err)
+	}
 }
 
 // What a process that was killed has left half written is no artefact, and goes with the
@@ -273,6 +281,10 @@ func TestADamagedPromiseIsNoPromise(t *testing.T) {
 		if _, err := r.Privacy(); err == nil || !strings.Contains(err.Error(), privacyFile) || !strings.Contains(err.Error(), "restore it") {
 			t.Errorf("%q: %v", damaged, err)
 		}
+	}
+	ok(t, r.WritePrivacy([]string{"all is well"})) // JSON, but no statement
+	if s, err := r.Statement(); err == nil || !strings.Contains(err.Error(), "privacy statement of "+r.ID) {
+		t.Errorf("it states %+v, %v", s, err)
 	}
 }
 
