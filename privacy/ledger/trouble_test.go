@@ -340,6 +340,21 @@ func TestALockedLedgerIsWaitedFor(t *testing.T) {
 	})
 }
 
+// Who is cancelled at the commit cannot know what became of it, and is told that the same
+// again is safe.
+func TestCancelledAtTheCommit(t *testing.T) {
+	onBothStores(t, func(t *testing.T, where string) {
+		l := history(t, where)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := l.store.Write(ctx, func(*sql.Tx) error {
+			cancel()
+			return nil
+		})
+		wantError(t, err, l.String(), "whether the entry was recorded is not known", "pays once")
+		mustReserve(t, l, gaussian("d", 9))
+	})
+}
+
 // A reader can keep a commit of a file out: SQLite then has written nothing, and says so.
 func TestAReaderInTheWay(t *testing.T) {
 	l := history(t, filepath.Join(t.TempDir(), "ledger.db"))
