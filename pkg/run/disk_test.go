@@ -66,7 +66,9 @@ func fillDisk(dir string) error {
 	if err == nil || !strings.Contains(err.Error(), "nothing was released") {
 		return fmt.Errorf("expected an error that says that nothing was released, found %v", err)
 	}
+	_, _, sweepErr := Store{Dir: dir}.CreateSweep("full", strings.Repeat("b", 1<<20), nil, []Spec{r.Spec})
 	for what, err := range map[string]error{
+		sweepFile:      sweepErr,
 		"samples":      r.WriteFile("samples", sized(1<<20, 'b')),
 		"checkpoint-0": r.Checkpoint(2, sized(1<<20, 'b')),
 		"result.json":  r.Finish(Result{Note: strings.Repeat("b", 1<<20)}),
@@ -159,7 +161,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 
 func writeReadOnly(dir string) error {
 	s := Store{Dir: dir}
-	r, err := s.Create(Spec{Experiment: "old"})
+	r, err := s.Create(Spec{Experiment: "old", Research: true}) // which has a key without writing
 	if err != nil {
 		return err
 	}
@@ -182,7 +184,7 @@ func writeReadOnly(dir string) error {
 	_, _, sweepErr := s.CreateSweep("new", "", nil, []Spec{r.Spec})
 	for what, err := range map[string]error{
 		"Name": nameErr, "CreateSweep": sweepErr, "Submitted": r.Submitted(Job{}),
-		"Create": createErr, "Acquire": r.Acquire(),
+		"Create": createErr, "Acquire": r.Acquire(), "Bind": r.Bind(nil),
 		"WriteFile": r.WriteFile("a", sized(1, 'a')), "Delete": s.Delete(r.ID),
 	} {
 		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), dir) {

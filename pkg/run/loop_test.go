@@ -16,14 +16,15 @@ import (
 // which those were.
 type counting struct {
 	made []int
-	stop func() // at the end of the third step
+	last int    // the step in which it is told to stop
+	stop func() // tells it
 }
 
 func (c *counting) loop(total int) Loop {
 	return Loop{Total: total, Later: 2, Every: time.Hour,
 		Step: func(done int) (Values, error) {
 			c.made = append(c.made, done)
-			if done == 2 && c.stop != nil {
+			if done+1 == c.last {
 				c.stop()
 			}
 			if done%2 == 0 {
@@ -41,45 +42,47 @@ func (c *counting) loop(total int) Loop {
 // A loop that is told to stop saves the step that it has come to, and goes on from there;
 // no step is made twice, and none is left out.
 func TestALoopGoesOnWhereItStopped(t *testing.T) {
-	r := acquired(t, Spec{Experiment: "a"})
-	ok(t, r.ComputedOn("a backend", ""))
-	if done, _ := restored(t, r); done != 0 {
-		t.Fatalf("a new run begins at step %d", done)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	c := &counting{stop: stop}
-	if err := c.loop(5).Run(ctx, r, 0); !errors.Is(err, context.Canceled) {
-		t.Fatalf("stopped: %v", err)
-	}
-	ok(t, r.Release())
-	reacquire(t, r)
-	ok(t, r.ComputedOn("another backend", "")) // as it is at rest
-	done, state := restored(t, r)
-	if done != 3 || state != "3" {
-		t.Fatalf("it goes on from step %d, %q; want 3", done, state)
-	}
-	ok(t, c.loop(5).Run(t.Context(), r, done), r.Release())
-	if want := []int{0, 1, 2, 3, 4}; !slices.Equal(c.made, want) {
-		t.Errorf("made %v, want %v", c.made, want)
-	}
-	events, err := r.Events()
-	ok(t, err)
-	var told []float64
-	for _, e := range events {
-		if e.Step > 0 && e.Total != 7 {
-			t.Errorf("step %d of %d, want of 7", e.Step, e.Total)
+	for _, at := range []int{1, 3} {
+		r := acquired(t, Spec{Experiment: "a"})
+		ok(t, r.ComputedOn("a backend", ""))
+		if done, _ := restored(t, r); done != 0 {
+			t.Fatalf("a new run begins at step %d", done)
 		}
-		if v, ok := e.Values["steps"]; ok {
-			told = append(told, v)
+		ctx, stop := context.WithCancel(t.Context())
+		c := &counting{last: at, stop: stop}
+		if err := c.loop(5).Run(ctx, r, 0); !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped: %v", err)
 		}
-	}
-	if !slices.Equal(told, []float64{2, 4}) {
-		t.Errorf("told %v, want of steps 2 and 4", told)
-	}
-	reacquire(t, r)
-	ok(t, r.ComputedOn("another backend", ""))
-	if done, state := restored(t, r); done != 5 || state != "5" {
-		t.Errorf("after the last step: %d, %q", done, state)
+		ok(t, r.Release())
+		reacquire(t, r)
+		ok(t, r.ComputedOn("another backend", "")) // as it is at rest
+		done, state := restored(t, r)
+		if done != at || state != fmt.Sprint(at) {
+			t.Fatalf("it goes on from step %d, %q; want %d", done, state, at)
+		}
+		ok(t, c.loop(5).Run(t.Context(), r, done), r.Release())
+		if want := []int{0, 1, 2, 3, 4}; !slices.Equal(c.made, want) {
+			t.Errorf("made %v, want %v", c.made, want)
+		}
+		events, err := r.Events()
+		ok(t, err)
+		var told []float64
+		for _, e := range events {
+			if e.Step > 0 && e.Total != 7 {
+				t.Errorf("step %d of %d, want of 7", e.Step, e.Total)
+			}
+			if v, ok := e.Values["steps"]; ok {
+				told = append(told, v)
+			}
+		}
+		if !slices.Equal(told, []float64{2, 4}) {
+			t.Errorf("told %v, want of steps 2 and 4", told)
+		}
+		reacquire(t, r)
+		ok(t, r.ComputedOn("another backend", ""))
+		if done, state := restored(t, r); done != 5 || state != "5" {
+			t.Errorf("after the last step: %d, %q", done, state)
+		}
 	}
 }
 

@@ -73,6 +73,11 @@ func TestBadNamesAreRefused(t *testing.T) {
 	if _, err := s.Open("evil"); err == nil || !strings.Contains(err.Error(), "expected the ID") {
 		t.Errorf("a name that points elsewhere opens: %v", err)
 	}
+	// And a folder, which no name is in.
+	ok(t, os.Mkdir(filepath.Join(dir, "folder"), 0o755))
+	if _, err := s.Open("folder"); err == nil || !strings.Contains(err.Error(), `the name "folder"`) || !strings.Contains(err.Error(), "expected a file") {
+		t.Errorf("a folder as a name opens: %v", err)
+	}
 	if names, err := s.Names(); err != nil || len(names) != 0 {
 		t.Errorf("names %v, %v", names, err)
 	}

@@ -51,14 +51,7 @@ func provenance() Provenance {
 	if build, ok := debug.ReadBuildInfo(); ok {
 		p.Versions = graphVersions(build.Deps)
 		p.Module = strings.TrimSpace(build.Main.Path + " " + build.Main.Version)
-		for _, setting := range build.Settings {
-			switch {
-			case setting.Key == "vcs.revision":
-				p.Revision = setting.Value + p.Revision
-			case setting.Key == "vcs.modified" && setting.Value == "true":
-				p.Revision += "+changes"
-			}
-		}
+		p.Revision = revision(build.Settings)
 	}
 	return p
 }
@@ -131,6 +124,21 @@ func graphVersions(dependencies []*debug.Module) map[string]string {
 		}
 	}
 	return found
+}
+
+// revision is the commit that a program was built of, with "+changes" where files
+// differed from it; "" if nothing is recorded.
+func revision(settings []debug.BuildSetting) string {
+	var commit, changes string
+	for _, setting := range settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			commit = setting.Value
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			changes = "+changes"
+		}
+	}
+	return commit + changes
 }
 
 // Provenance returns one entry for each process that computed this run, oldest

@@ -40,6 +40,20 @@ func TestGraphVersions(t *testing.T) {
 	}
 }
 
+func TestRevision(t *testing.T) {
+	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
+	commit, unchanged, changed := setting("vcs.revision", "6b6b07f"), setting("vcs.modified", "false"), setting("vcs.modified", "true")
+	for want, settings := range map[string][]debug.BuildSetting{
+		"6b6b07f":         {setting("GOARCH", "amd64"), setting("vcs", "git"), commit, setting("vcs.time", "2026-01-02T03:04:05Z"), unchanged},
+		"6b6b07f+changes": {commit, changed},
+		"":                {setting("GOARCH", "amd64")},
+	} {
+		if got := revision(settings); got != want {
+			t.Errorf("%v: %q, want %q", settings, got, want)
+		}
+	}
+}
+
 func TestAboutNamesWhatAProgramWasBuiltOf(t *testing.T) {
 	p := Provenance{Module: "molehill v1.2.0", Revision: "6b6b07f+changes", Go: "go1.26.8", OS: "linux", Arch: "arm64",
 		Versions: map[string]string{"github.com/gomlx/gomlx": "v0.28.2", "github.com/gomlx/go-xla": ""}} // a folder's

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -86,149 +85,6 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// Another backend rounds otherwise: what it would go on to would be neither what was
-// promised nor hidden by noise that has been used.
-func TestARunGoesOnWithItsBackend(t *testing.T) {
-	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
-	reacquire(t, r)
-	ok(t, r.Release()) // killed before it had one
-	reacquire(t, r)
-	ok(t, r.ComputedOn("Go", "rows"), r.ComputedOn("Go", "rows of a file"), r.Release())
-	reacquire(t, r)
-	if err := r.ComputedOn("XLA", "rows of a file"); err == nil || !strings.Contains(err.Error(), `on the backend "Go"`) || !strings.Contains(err.Error(), "GOMLX_BACKEND") {
-		t.Errorf("%v does not say with what the run goes on", err)
-	}
-	ok(t, r.Release())
-	reacquire(t, r)
-	ok(t, r.ComputedOn("Go", "rows of a file")) // that it was refused elsewhere changes nothing
-}
-
-// So does another processor, unless everybody may know the noise, or there is none.
-func TestARunGoesOnWithItsProcessor(t *testing.T) {
-	for what, free := range map[string]bool{"secret": false, "research": true, "no key": true} {
-		r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Research: what == "research"})
-		reacquire(t, r)
-		ok(t, r.ComputedOn("Go", "rows"))
-		if what != "no key" {
-			if _, err := r.Key(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		record, err := readRecord(r.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		record.Provenance[0].CPU = "another processor"
-		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)), r.Release())
-		reacquire(t, r)
-		if err := r.ComputedOn("Go", "rows"); (err == nil) != free || err != nil && !strings.Contains(err.Error(), "computed on "+runtime.GOARCH+" another processor") {
-			t.Errorf("%s: %v", what, err)
-		}
-		// One whose system names no processor is another all the same.
-		record.Provenance[0].CPU, record.Provenance[0].Versions = "", map[string]string{"github.com/gomlx/gomlx": "v0.0.1"}
-		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)), r.Release())
-		reacquire(t, r)
-		if err := r.ComputedOn("Go", "rows"); (err == nil) != free {
-			t.Errorf("%s, without a name: %v", what, err)
-		}
-	}
-}
-
-// From where it rested a run without a secret goes on with any backend, however often it
-// was refused or failed elsewhere in between; from another checkpoint, and with a secret,
-// it does not.
-func TestARunAtRestGoesOnAnywhere(t *testing.T) {
-	for _, secret := range []bool{false, true} {
-		r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a", Research: !secret})
-		nothing, anything := func(io.Writer) error { return nil }, func(int, io.Reader) error { return nil }
-		goesOn := func(backend string, from int) {
-			t.Helper()
-			reacquire(t, r)
-			ok(t, r.ComputedOn(backend, "rows"))
-			if at, found, err := r.Restore(anything); err != nil || !found || at != from {
-				t.Fatalf("restored %d, %v, %v; want %d", at, found, err, from)
-			}
-		}
-		refused := func(backend string) {
-			t.Helper()
-			reacquire(t, r)
-			if err := r.ComputedOn(backend, "rows"); err == nil {
-				t.Errorf("secret %v: it went on with %s", secret, backend)
-			}
-			ok(t, r.Release())
-		}
-		reacquire(t, r)
-		ok(t, r.ComputedOn("XLA", "rows"))
-		if _, err := r.Key(); err != nil {
-			t.Fatal(err)
-		}
-		ok(t, r.Checkpoint(3, nothing), r.Release()) // killed
-		refused("Go")
-		goesOn("XLA", 3)
-		ok(t, r.Rest(5, nothing), r.Release())
-		if secret {
-			refused("Go")
-			goesOn("XLA", 5)
-			continue
-		}
-		goesOn("Go", 5)
-		ok(t, r.Release()) // killed
-		goesOn("XLA", 5)
-		ok(t, r.Release())
-		goesOn("Go", 5)
-		ok(t, r.Checkpoint(7, nothing), r.Release())
-		refused("XLA")
-		goesOn("Go", 7)
-	}
-}
-
-// Where the records come from may be known before the backend is: what is refused then has
-// left nothing that opens the way.
-func TestABackendIsRefusedAgain(t *testing.T) {
-	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
-	reacquire(t, r)
-	ok(t, r.ComputedOn("", "rows"), r.ComputedOn("XLA", "rows"), r.Release())
-	for range 3 {
-		reacquire(t, r)
-		ok(t, r.ComputedOn("", "rows"))
-		if err := r.ComputedOn("Go", "rows"); err == nil {
-			t.Error("another backend went on")
-		}
-		ok(t, r.Release())
-	}
-	reacquire(t, r)
-	ok(t, r.ComputedOn("", "rows"), r.ComputedOn("XLA", "rows"), r.Release())
-}
-
-// Only where a run was computed with its key matters: neither where it was before it had
-// one, nor where it was refused.
-func TestARunGoesOnWhereItsKeyWasUsed(t *testing.T) {
-	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
-	elsewhere := func(computation int) {
-		t.Helper()
-		record, err := readRecord(r.Dir)
-		ok(t, err)
-		record.Provenance[computation].CPU = "another processor"
-		ok(t, writeAtomic(r.path(recordFile), 0o644, asJSON(record)))
-	}
-	reacquire(t, r)
-	ok(t, r.ComputedOn("Go", "rows"))
-	elsewhere(0)
-	ok(t, r.Release())
-	reacquire(t, r)
-	ok(t, r.ComputedOn("Go", "rows"))
-	_, err := r.Key()
-	ok(t, err, r.Release())
-	reacquire(t, r)
-	elsewhere(2)
-	if err := r.ComputedOn("Go", "rows"); err == nil {
-		t.Error("another processor went on with the key")
-	}
-	ok(t, r.Release())
-	reacquire(t, r)
-	ok(t, r.ComputedOn("Go", "rows"), r.Release())
-}
-
 func TestOnlyTheComputingProcessWrites(t *testing.T) {
 	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
 	_, _, restore := r.Restore(func(int, io.Reader) error { return nil })
@@ -244,79 +100,13 @@ func TestOnlyTheComputingProcessWrites(t *testing.T) {
 			t.Errorf("%s: expected ErrNotHeld, found %v", what, err)
 		}
 	}
-}
-
-// restored returns the step and the content of what Restore finds, "" if nothing.
-func restored(t *testing.T, r *Run) (int, string) {
-	t.Helper()
-	var content []byte
-	step, found, err := r.Restore(func(_ int, in io.Reader) (err error) {
-		content, err = io.ReadAll(in)
-		return err
-	})
-	if err != nil || found != (content != nil) {
-		t.Fatalf("Restore: found %v, %q, %v", found, content, err)
-	}
-	return step, string(content)
-}
-
-func TestCheckpointsFallBackWhenDamaged(t *testing.T) {
-	damages := map[string]func(path string, content []byte) error{
-		"a flipped bit": func(path string, c []byte) error { c[len(c)/2] ^= 1; return os.WriteFile(path, c, 0o644) },
-		"cut off":       func(path string, c []byte) error { return os.WriteFile(path, c[:len(c)-1], 0o644) },
-		"longer":        func(path string, c []byte) error { return os.WriteFile(path, append(c, 0), 0o644) },
-		"empty":         func(path string, _ []byte) error { return os.WriteFile(path, nil, 0o644) },
-		"another step": func(path string, _ []byte) error {
-			return os.Rename(filepath.Join(filepath.Dir(path), "checkpoint-000000000002"), path)
-		},
-	}
-	for name, damage := range damages {
-		t.Run(name, func(t *testing.T) {
-			r := acquired(t, Spec{Experiment: "a"})
-			for step := 1; step <= 4; step++ {
-				ok(t, r.Emit(Event{Step: step, Values: Values{"x": float64(step)}}))
-				ok(t, r.Checkpoint(step, sized(step, 'a')))
-			}
-			ok(t, r.Release())
-			paths, _ := checkpoints(r.Dir)
-			if len(paths) != keptCheckpoints {
-				t.Fatalf("expected %d checkpoints to be kept, found %v", keptCheckpoints, paths)
-			}
-			if name == "another step" { // a sound file under a wrong name
-				ok(t, writeCheckpoint(r.Dir, 2, sized(2, 'a')))
-			}
-			content, err := os.ReadFile(paths[0])
-			ok(t, err, damage(paths[0], content))
-
-			reacquire(t, r)
-			if step, content := restored(t, r); step != 3 || content != "aaa" {
-				t.Fatalf("expected step 3, found step %d with %q", step, content)
-			}
-			if steps, _, err := r.Curve("x"); err != nil || !reflect.DeepEqual(steps, []int{1, 2, 3}) {
-				t.Fatalf("expected the events to end with step 3, found %v (%v)", steps, err)
-			}
-			ok(t, r.Checkpoint(4, sized(9, 'b')), r.Release())
-			reacquire(t, r)
-			if step, content := restored(t, r); step != 4 || content != "bbbbbbbbb" {
-				t.Errorf("expected the new step 4, found step %d with %q", step, content)
-			}
-		})
-	}
-}
-
-// What cannot be read is not damaged: it stays where it is, and nothing begins anew.
-func TestACheckpointThatCannotBeReadStays(t *testing.T) {
-	r := acquired(t, Spec{Experiment: "a"})
-	ok(t, r.Checkpoint(1, sized(1, 'a')), r.Checkpoint(2, sized(2, 'a')), r.Release())
-	unreadable := filepath.Join(r.Dir, "checkpoint-000000000003")
-	ok(t, os.Mkdir(unreadable, 0o755)) // which the system refuses to read, even to root
-	if err := r.Acquire(); err == nil || !strings.Contains(err.Error(), unreadable) {
-		t.Errorf("%v; expected an error that names the checkpoint", err)
-	}
-	ok(t, os.Remove(unreadable))
+	// Nor does one that lets go of it while it saves.
 	reacquire(t, r)
-	if step, content := restored(t, r); step != 2 || content != "aa" {
-		t.Errorf("step %d with %q; expected the second", step, content)
+	if err := r.Rest(1, func(io.Writer) error { return r.Release() }); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("Rest: expected ErrNotHeld, found %v", err)
+	}
+	if lives, err := r.Provenance(); err != nil || len(lives) != 1 || lives[0].Rested != 0 {
+		t.Errorf("its provenance is %+v, %v; want one life without a rest", lives, err)
 	}
 }
 
@@ -336,40 +126,6 @@ func TestLeftoversAreSwept(t *testing.T) {
 		t.Errorf("artefacts: %v, %v", names, err)
 	}
 	ok(t, noTemporary(r.Dir))
-}
-
-func TestNoCheckpointMeansFromTheBeginning(t *testing.T) {
-	r := acquired(t, Spec{Experiment: "a"})
-	ok(t, r.Emit(Event{Step: 1, Values: Values{"x": 1}}), r.Release())
-	reacquire(t, r)
-	if step, content := restored(t, r); step != 0 || content != "" {
-		t.Errorf("restored step %d, %q from nothing", step, content)
-	}
-	if events, err := r.Events(); err != nil || len(events) > 0 {
-		t.Errorf("expected no events, found %v (%v)", events, err)
-	}
-}
-
-func TestCheckpointsOnlyGrow(t *testing.T) {
-	r := acquired(t, Spec{Experiment: "a"})
-	broken := errors.New("cannot save")
-	if err := r.Checkpoint(3, func(io.Writer) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("expected the error of save, found %v", err)
-	}
-	ok(t, r.Checkpoint(5, sized(1, 'a')), r.Release())
-	reacquire(t, r)
-	if err := r.Checkpoint(6, sized(1, 'a')); err == nil || !strings.Contains(err.Error(), "Restore") {
-		t.Errorf("a computation that began anew overtook a checkpoint: %v", err)
-	}
-	restored(t, r)
-	if err := r.Checkpoint(4, sized(1, 'a')); err == nil {
-		t.Error("step 4 was accepted after step 5")
-	}
-	if _, _, err := r.Restore(func(int, io.Reader) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("expected the error of load, found %v", err)
-	}
-	// Callbacks may tell watchers what they are doing.
-	ok(t, r.Checkpoint(7, func(io.Writer) error { return r.Emit(Event{Step: 7, Message: "saving"}) }))
 }
 
 func TestKey(t *testing.T) {
@@ -525,6 +281,10 @@ func TestADamagedPromiseIsNoPromise(t *testing.T) {
 		if _, err := r.Privacy(); err == nil || !strings.Contains(err.Error(), privacyFile) || !strings.Contains(err.Error(), "restore it") {
 			t.Errorf("%q: %v", damaged, err)
 		}
+	}
+	ok(t, r.WritePrivacy([]string{"all is well"})) // JSON, but no statement
+	if s, err := r.Statement(); err == nil || !strings.Contains(err.Error(), "privacy statement of "+r.ID) {
+		t.Errorf("it states %+v, %v", s, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -35,7 +36,7 @@ func TestIDIgnoresSpelling(t *testing.T) {
 
 func TestIDSeesEveryDifference(t *testing.T) {
 	base := Spec{Experiment: "flow", Version: "1", Preset: "quick", Seed: 1, Config: json.RawMessage(`{"a":1}`)}
-	specs := []Spec{base, base, base, base, base, base, base, base, base}
+	specs := slices.Repeat([]Spec{base}, 15)
 	specs[1].Experiment = "flow2"
 	specs[2].Version = "2"
 	specs[3].Preset = "paper"
@@ -44,6 +45,9 @@ func TestIDSeesEveryDifference(t *testing.T) {
 	specs[6].Config = json.RawMessage(`{"a":2}`)
 	specs[7].Config = json.RawMessage(`{"a":18446744073709551615}`) // 2⁶⁴-1 and its neighbour
 	specs[8].Config = json.RawMessage(`{"a":18446744073709551614}`) // are one number as float64
+	for i, config := range []string{`{"a":[1,2]}`, `{"a":[2,1]}`, `{"a":[[1],2]}`, `[1]`, `{"a":{"b":1}}`, `{"a":{"b":2}}`} {
+		specs[9+i].Config = json.RawMessage(config)
+	}
 	seen := map[string]int{}
 	for i, spec := range specs {
 		name, err := spec.ID()
@@ -65,6 +69,7 @@ func TestBadSpecs(t *testing.T) {
 		{Experiment: "a", Config: json.RawMessage(`{"a":`)},
 		{Experiment: "a", Config: json.RawMessage(`{} {}`)},
 		{Experiment: "a", Config: json.RawMessage(`{"a":1e999}`)},
+		{Experiment: "a", Config: json.RawMessage(`{"a":[{"b":1e999}]}`)},
 		{Experiment: "a", Config: json.RawMessage(strings.Repeat("[", 20_000))},
 	} {
 		if name, err := spec.ID(); err == nil {

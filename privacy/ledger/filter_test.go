@@ -50,7 +50,7 @@ func TestFiltersKeepTheirRoom(t *testing.T) {
 			t.Errorf("%d more runs: %+v", more, s)
 		}
 		_, err = l.Reserve(t.Context(), gaussian("too much", 1))
-		wantError(t, err, "would exceed the budget of rows")
+		wantError(t, err, "would exceed the budget of rows", "kept by a Rényi filter of order")
 		if !(*s.Remaining <= 0) {
 			if multiplier, err := accountant.CalibrateNoise(float64(*s.Remaining), b.Delta, func(m float64) accountant.Event { return accountant.Gaussian{NoiseMultiplier: m} }, b.Relation, accountant.AnalyticGaussian{}); err != nil {
 				t.Error(err)

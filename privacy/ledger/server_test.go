@@ -36,6 +36,34 @@ func TestTheFirstClientsOfAServer(t *testing.T) {
 	}
 }
 
+// Whom another client keeps waiting, for the tables to be made or for the head, is told who
+// is in the way.
+func TestAClientInTheWay(t *testing.T) {
+	for _, made := range []bool{false, true} {
+		where := newDatabase(t)
+		l, other := open(t, where), open(t, where)
+		lock := other.store.Once
+		if made {
+			mustCreate(t, l, ten)
+			lock = "SELECT seq FROM molehill_ledger_head" + other.store.Lock
+		}
+		tx, err := other.store.DB.BeginTx(t.Context(), nil)
+		if err == nil {
+			_, err = tx.ExecContext(t.Context(), lock)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.store.Begun += "; SET LOCAL lock_timeout = 50" // ms
+		_, err = l.Reserve(t.Context(), gaussian("a", 9))
+		wantError(t, err, "another client has kept it locked", "nothing was recorded")
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		mustReserve(t, l, gaussian("a", 9))
+	}
+}
+
 // An address without a database would be another ledger for each user.
 func TestAnAddressNamesItsDatabase(t *testing.T) {
 	t.Setenv("PGDATABASE", "")
@@ -46,6 +74,24 @@ func TestAnAddressNamesItsDatabase(t *testing.T) {
 	if !strings.HasSuffix(l.String(), "/budgets") {
 		t.Errorf("it is called %v, want the name of the database in it", l)
 	}
+}
+
+// Who may not make the tables, or not use those that are there, is told what to ask for.
+func TestUsersWithoutRightsAreToldWhichTheyNeed(t *testing.T) {
+	where := newDatabase(t)
+	guest := strings.Replace(where, "user=molehill", "user=guest", 1)
+	if err := statements(t, where, "DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC"); err != nil {
+		t.Fatal(err)
+	}
+	const advice = "may not use or make the tables"
+	l := open(t, guest)
+	_, err := l.Reserve(t.Context(), gaussian("a", 1))
+	wantError(t, err, advice, "nothing was recorded")
+	mustCreate(t, open(t, where), ten)
+	_, err = l.Reserve(t.Context(), gaussian("a", 1))
+	wantError(t, err, advice, "nothing was recorded")
+	_, err = l.Status(t.Context(), "rows")
+	wantError(t, err, advice, "nothing was read")
 }
 
 // A ledger is named in messages and in what is kept of runs, where its password must not be.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"molehill/privacy"
 )
 
 // statements executes SQL as a forger with all rights would: by hand, in
@@ -110,6 +112,8 @@ func TestTamperingIsFound(t *testing.T) {
 			"tail cut off":    {[]string{"DELETE FROM molehill_ledger_entry WHERE seq = 5"}, "at the end were removed", false},
 			"all gone":        {[]string{"DELETE FROM molehill_ledger_entry"}, "at the end were removed", false},
 			"head gone":       {[]string{"DELETE FROM molehill_ledger_head"}, "the head is gone", false},
+			"head's number":   {[]string{"UPDATE molehill_ledger_head SET seq = 4"}, "its head is kept as entry 4", false},
+			"head's hash":     {[]string{"UPDATE molehill_ledger_head SET hash = '" + forged + "'"}, "its head is kept as entry 5", false},
 			"tail and head": {[]string{"DELETE FROM molehill_ledger_entry WHERE seq = 5",
 				"UPDATE molehill_ledger_head SET seq = 4, hash = (SELECT hash FROM molehill_ledger_entry WHERE seq = 4)"}, "replaced by an older copy", true},
 			"all and head": {[]string{"DELETE FROM molehill_ledger_entry", "UPDATE molehill_ledger_head SET seq = 0, hash = ''"}, "replaced by an older copy", true},
@@ -154,20 +158,24 @@ func TestTamperingIsFound(t *testing.T) {
 }
 
 // Entries whose hashes are right, and which Reserve and Create would have refused, are
-// found too: more than the budget, and a second budget.
+// found too: more than the budget, what does not compose with it, and a second budget.
 func TestOverspendingIsFound(t *testing.T) {
 	much, err := gaussian("d", 0.1).entry()
 	if err != nil {
 		t.Fatal(err)
 	}
+	other := much
+	other.Relation = privacy.AddRemove
 	more := ten
 	more.Epsilon = 1000
 	for what, c := range map[string]struct {
 		forged Entry
 		want   string
+		shown  bool // what is spent can be told all the same
 	}{
-		"more than the budget": {much, "is spent"},
-		"a second budget":      {Entry{Kind: Declared, Dataset: "rows", Budget: &more}, "a second one, of rows"},
+		"more than the budget": {much, "is spent", true},
+		"another relation":     {other, "do not compose", false},
+		"a second budget":      {Entry{Kind: Declared, Dataset: "rows", Budget: &more}, "a second one, of rows", false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			where := filepath.Join(t.TempDir(), "ledger.db")
@@ -190,6 +198,12 @@ func TestOverspendingIsFound(t *testing.T) {
 			}
 			if _, err := open(t, where).Reserve(t.Context(), gaussian("e", 1000)); err == nil {
 				t.Error("reserved on top of it")
+			}
+			all, err := open(t, where).Status(t.Context(), "rows")
+			if c.shown && (err != nil || !(float64(all[0].Spent) > ten.Epsilon)) {
+				t.Errorf("%+v, %v; want more spent than there is", all, err)
+			} else if !c.shown {
+				wantError(t, err, c.want)
 			}
 		})
 	}
