@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -108,15 +107,11 @@ func (s sheet) atHand() bool {
 
 // table has a line for each cell.
 func (s sheet) table() viz.Table {
-	metrics := append([]string{"noise", "loss", "task loss", "distance"}, s.metrics...)
-	norm := ""
-	if s.tellsNorm() {
-		metrics, norm = slices.Insert(metrics, 1, "noise norm"), "; its norm is at most the noise norm with probability 0.95 (004, Corollary 4.2)"
-	}
+	metrics := append([]string{"noise", "noise norm", "loss", "task loss", "distance"}, s.metrics...)
 	t := viz.Table{
 		Title:   s.name,
 		Header:  append(append([]string{"ε, proved", "as published", "α"}, metrics...), "seeds", "seconds"),
-		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step" + norm + ". As published: ε by 004's own accounting for the same noise.",
+		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step; its norm is at most the noise norm with probability 0.95 (004, Corollary 4.2). As published: ε by 004's own accounting for the same noise.",
 	}
 	for _, c := range s.cells {
 		proved, published := sweep.Claims(c.Rows)
@@ -127,14 +122,6 @@ func (s sheet) table() viz.Table {
 		t.Add(append(line, len(c.Rows), strconv.FormatFloat(sweep.MedianSeconds(c.Rows), 'f', 1, 64))...)
 	}
 	return t
-}
-
-// tellsNorm reports whether runs tell the norm of their noise, which older ones do not.
-func (s sheet) tellsNorm() bool {
-	return slices.ContainsFunc(s.cells, func(c cell) bool {
-		norm, _ := c.over("noise norm")
-		return !math.IsNaN(norm)
-	})
 }
 
 // trade is the loss of the task against the distance of groups, a line for each ε
