@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment/sweep"
 	"molehill/viz"
 )
@@ -32,19 +33,19 @@ func Names() (names []string) {
 }
 
 // Samples returns the picture of what the runs of a table made of a data set.
-func Samples(name, dataset string) (viz.Picture, error) {
-	return picture(name, dataset, "samples", "Decoded, "+dataset)
+func Samples(name, on string) (viz.Picture, error) {
+	return picture(name, on, "samples", "Decoded, "+dataset.Title(on))
 }
 
 // Claimed is Samples of the runs that have a paper's own noise, whatever is proved of it.
-func Claimed(name, dataset string) (viz.Picture, error) {
-	return picture(name, dataset, "claimed-samples", "Decoded, "+dataset+", with the paper's own noise")
+func Claimed(name, on string) (viz.Picture, error) {
+	return picture(name, on, "claimed-samples", "Decoded, "+dataset.Title(on)+", with the paper's own noise")
 }
 
-func picture(name, dataset, of, title string) (viz.Picture, error) {
-	text, err := files.ReadFile(path.Join(name, dataset+"-"+of+".png"))
+func picture(name, on, of, title string) (viz.Picture, error) {
+	text, err := files.ReadFile(path.Join(name, on+"-"+of+".png"))
 	if err != nil {
-		return viz.Picture{}, fmt.Errorf("results: no pictures (%s) of %s with %q; tables are %s", of, dataset, name, strings.Join(Names(), ", "))
+		return viz.Picture{}, fmt.Errorf("results: no pictures (%s) of %s with %q; tables are %s", of, on, name, strings.Join(Names(), ", "))
 	}
 	return viz.Picture{Title: title, Bytes: text}, nil
 }

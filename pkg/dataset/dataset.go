@@ -8,6 +8,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,12 @@ type Dataset struct {
 	Labels   []int     // [n], indices into Classes, or nil
 	Classes  []string  // names of the labels, or nil
 }
+
+// titles are names as people write them.
+var titles = map[string]string{"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "celeba": "CelebA", "adult": "Adult"}
+
+// Title is the name of a data set as it stands above figures: "Fashion-MNIST".
+func Title(name string) string { return cmp.Or(titles[name], name) }
 
 // Splits is a data set cut for training and for evaluation.
 type Splits struct{ Train, Test *Dataset }

@@ -204,7 +204,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 		if err != nil {
 			return nil, err
 		}
-		d, err := data.Distance(c.place(x), progressStacks, r.Spec.Seed)
+		d, err := data.Distance(c.place(x), metric.DefaultStacks, r.Spec.Seed) // as at the end, so that a curve ends there
 		if err != nil {
 			return nil, err
 		}
@@ -234,9 +234,8 @@ func (c *Config) place(x transport.Points) transport.Points {
 }
 
 const (
-	looks          = 20              // at how far learning has come; a generator makes all points for each
-	progressStacks = 4               // bases of directions of the distance shown on the way
-	previewEvery   = 2 * time.Second // between images of where the particles are, for those who watch
+	looks        = 20              // at how far learning has come; a generator makes all points for each
+	previewEvery = 2 * time.Second // between images of where the particles are, for those who watch
 )
 
 // preview leaves samples of a run that goes on, which its last ones replace. An

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"slices"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/viz"
 )
 
 // biases draws what was measured of the bias of lines, if anything: 001's Figure 4c.
-func biases(dataset string, all []measured) (viz.Curves, bool) {
-	f := viz.Curves{Title: "Bias and variance of gradients, " + dataset, Caption: "A line for each generator, trained with its p; along it the p of the gradient: 0, 0.2, … 1, the last at no bias.",
+func biases(name string, all []measured) (viz.Curves, bool) {
+	f := viz.Curves{Title: "Bias and variance of gradients, " + dataset.Title(name), Caption: "A line for each generator, trained with its p; along it the p of the gradient: 0, 0.2, … 1, the last at no bias.",
 		X: viz.Axis{Label: "bias: how far the mean gradient is from that at p = 1"}, Y: viz.Axis{Label: "variance / that at p = 1"}, Height: 440}
 	for _, m := range all {
 		first := m.rows[0]

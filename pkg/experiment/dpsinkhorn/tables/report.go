@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/dpsinkhorn"
 	"molehill/pkg/experiment/sweep"
@@ -65,20 +66,20 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 		return sweep.Report{}, err
 	}
 	r := sweep.Report{Figures: map[string]viz.Figure{}}
-	for dataset, here := range sweep.Split(all, measured.dataset) {
-		r.Tables = append(r.Tables, t.of(dataset, here))
-		if f := t.curve(dataset, here); len(f.Lines) > 0 { // not where all is without privacy
-			r.Figures[dataset+"-accuracy.png"] = f
+	for name, here := range sweep.Split(all, measured.dataset) {
+		r.Tables = append(r.Tables, t.of(name, here))
+		if f := t.curve(name, here); len(f.Lines) > 0 { // not where all is without privacy
+			r.Figures[name+"-accuracy.png"] = f
 		}
-		if figure, ok := biases(dataset, here); ok {
-			r.Figures[dataset+"-bias.png"] = figure
+		if figure, ok := biases(name, here); ok {
+			r.Figures[name+"-bias.png"] = figure
 		}
 		for _, m := range here {
 			if samples == nil {
 				break
 			}
 			if grid, ok := samples(m.rows[0]); ok {
-				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset, m.label, m.proved()), dpsinkhorn.PerClass, 1
+				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset.Title(name), m.label, m.proved()), dpsinkhorn.PerClass, 1
 				if t.along != "epsilon" {
 					name, _, _ := strings.Cut(t.axis, ",")
 					grid.Title += fmt.Sprintf(", %s = %v", name, m.number(t.along))
@@ -100,9 +101,9 @@ func (t table) file(m measured) string {
 }
 
 // of is the table of a data set's lines.
-func (t table) of(dataset string, all []measured) viz.Table {
+func (t table) of(name string, all []measured) viz.Table {
 	measures := columns(all)
-	table := viz.Table{Title: dataset, Header: []string{"method", t.axis, privacy.PapersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
+	table := viz.Table{Title: dataset.Title(name), Header: []string{"method", t.axis, privacy.PapersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
 	if t.along != "epsilon" {
 		table.Header = slices.Insert(table.Header, 2, "ε, proved")
 	}
@@ -135,7 +136,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		steps, _ := m.over("steps")
 		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(sweep.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}
-	for _, o := range t.others[dataset] {
+	for _, o := range t.others[name] {
 		line := make([]any, len(table.Header))
 		for i := range line {
 			line[i] = ""
@@ -148,7 +149,7 @@ func (t table) of(dataset string, all []measured) viz.Table {
 	if slices.ContainsFunc(all, func(m measured) bool { return m.published != quoted{} }) {
 		table.Caption += " Published numbers are after the papers' own trainings, 160,000 steps of digits and clothes and 1.7 million of faces, at an ε that they claim: beside trainings as short as these they say where the way leads, not which method is better."
 	}
-	table.Caption += sweep.AboutData(all[0].rows, dataset)
+	table.Caption += sweep.AboutData(all[0].rows, name)
 	return table
 }
 
@@ -178,12 +179,19 @@ func (m measured) number(name string) float64 {
 }
 
 // curve is the accuracy of logistic regression along the table's setting.
-func (t table) curve(dataset string, all []measured) viz.Curves {
+func (t table) curve(name string, all []measured) viz.Curves {
 	const metric = "logistic accuracy"
-	f := viz.Curves{Title: "What generated images teach, " + dataset, Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones. Means over seeds; bands are a standard deviation to both sides.",
+	f := viz.Curves{Title: "What generated images teach, " + dataset.Title(name), Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones. Means over seeds; bands, where each point of a line has several, are a standard deviation to both sides.",
 		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
+	single := map[string]bool{} // a band that begins or ends at one seed would tell of none
+	for _, m := range all {
+		single[m.label] = single[m.label] || len(m.rows) == 1
+	}
 	for _, m := range all {
 		mean, deviation := m.over(metric)
+		if single[m.label] {
+			deviation = 0
+		}
 		if x := m.number(t.along); math.IsInf(x, 1) {
 			f.References = append(f.References, viz.Reference{Name: m.label + ", no privacy", Value: mean})
 		} else {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment/latent"
 	"molehill/pkg/experiment/sweep"
 	"molehill/privacy"
@@ -22,23 +23,21 @@ func (flows) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, erro
 		return sweep.Report{}, err
 	}
 	r := sweep.Report{Figures: map[string]viz.Figure{}}
-	for dataset, here := range sweep.Split(all, func(c cell) string { return c.dataset }) {
+	for name, here := range sweep.Split(all, func(c cell) string { return c.dataset }) {
 		slices.SortStableFunc(here, func(a, b cell) int {
 			return cmp.Or(-cmp.Compare(float64(a.epsilon), float64(b.epsilon)), cmp.Compare(slices.Index(methods, a.method), slices.Index(methods, b.method)))
 		})
-		r.Tables = append(r.Tables, tableOf(dataset, here))
-		if figure, ok := picturesOf(dataset, here, false, samples); ok {
-			r.Figures[dataset+"-samples.png"] = figure
+		r.Tables = append(r.Tables, tableOf(name, here))
+		if figure, ok := picturesOf(name, here, false, samples); ok {
+			r.Figures[name+"-samples.png"] = figure
 		}
-		if figure, ok := picturesOf(dataset, here, true, samples); ok {
-			r.Figures[dataset+"-claimed-samples.png"] = figure
+		if figure, ok := picturesOf(name, here, true, samples); ok {
+			r.Figures[name+"-claimed-samples.png"] = figure
 		}
-		for _, m := range []struct{ file, title, metric string }{
-			{"sliced", "Sliced W₂ to held-out latents", "sliced W₂"}, {"neighbour", "How often the nearest neighbour knows", "1-NN accuracy"},
-		} {
+		for _, m := range measures {
 			for _, g := range groups {
-				if figure, ok := curveOf(here, g, m.metric, m.title+", "+dataset); ok {
-					r.Figures[dataset+"-"+m.file+g.suffix+".png"] = figure
+				if figure, ok := curveOf(here, g, m, name); ok {
+					r.Figures[name+"-"+m.file+g.suffix+".png"] = figure
 				}
 			}
 		}
@@ -54,10 +53,10 @@ const aboutClasses = "; classes is the total variation between the classes of ge
 // usualImages is how many images the field computes a FID of at the least.
 const usualImages = 10_000
 
-func tableOf(dataset string, cells []cell) viz.Table {
+func tableOf(name string, cells []cell) viz.Table {
 	columns := measured(cells)
 	t := viz.Table{
-		Title:  dataset,
+		Title:  dataset.Title(name),
 		Header: []string{"method", "proved ε", privacy.PapersWay, "sliced W₂", "1-NN", "classes"},
 		Caption: "Lower is better; 1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, best at 0.5, of as many of each as there are, 5,000 at most" + aboutClasses +
 			"The paper's way is the ε that its own accounting gives for the same noise; a published FID is for a published ε of that size, with other noise, and on another scale than fid-768. Seconds are the median.",
@@ -93,7 +92,7 @@ func tableOf(dataset string, cells []cell) viz.Table {
 	if slices.ContainsFunc(columns, func(f sweep.Metric) bool { return f.Name == latent.NearerPrivate }) {
 		t.Caption += " How many points are " + latent.NearerPrivate + " than any held-out one is no release: private rows were looked at, outside of ε."
 	}
-	t.Caption += sweep.AboutData(cells[0].rows, dataset)
+	t.Caption += sweep.AboutData(cells[0].rows, name)
 	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
 	t.Caption += fmt.Sprintf(" Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", viz.Spread(cells[0].metric("sliced W₂ floor")), nothing)
 	if few, of := seedsOf(cells, sweep.Metric{Name: classes}); withClasses && few < of {
@@ -143,8 +142,8 @@ func some(grid viz.Images) viz.Images {
 // picturesOf is 003's Figures 2 to 4 in one: methods by proved ε, and what the
 // autoencoder makes of held-out images. With the papers' own noise (published) it is by the
 // ε that they claim, and above each is what is proved.
-func picturesOf(dataset string, cells []cell, published bool, samples sweep.Samples) (viz.Panels, bool) {
-	f, column := viz.Panels{Title: "Decoded, " + dataset}, "ε = "
+func picturesOf(name string, cells []cell, published bool, samples sweep.Samples) (viz.Panels, bool) {
+	f, column := viz.Panels{Title: "Decoded, " + dataset.Title(name)}, "ε = "
 	if published {
 		f.Title, column = f.Title+", with the paper's own noise", "for a claimed "+column
 	}
@@ -220,9 +219,20 @@ var places = []string{
 	"", "", "", "", "sketch-generator",
 }
 
+// measure is what a figure shows over ε.
+type measure struct {
+	file, title, metric string
+	ideal               float64 // which a linear axis marks; 0 of a distance, whose axis is logarithmic
+}
+
+var measures = []measure{
+	{"sliced", "Sliced W₂ to held-out latents", "sliced W₂", 0},
+	{"neighbour", "How often the nearest neighbour knows", "1-NN accuracy", 0.5},
+}
+
 // curveOf draws a metric over ε for a group of methods. ε = ∞ is the last place of the
 // axis, beyond a dashed line. It returns false if none of them has a value at a finite ε.
-func curveOf(cells []cell, g group, metric, title string) (f viz.Annotated, found bool) {
+func curveOf(cells []cell, g group, of measure, on string) (f viz.Annotated, found bool) {
 	least, most := math.Inf(1), 0. // of the finite ε of all methods, so that groups compare
 	for _, c := range cells {
 		if !math.IsInf(float64(c.epsilon), 1) {
@@ -233,7 +243,7 @@ func curveOf(cells []cell, g group, metric, title string) (f viz.Annotated, foun
 	low, high := math.Inf(1), 0.
 	f.Lines = make([]viz.Line, len(places)) // those that stay empty are not drawn
 	for i, method := range places {
-		line := lineOf(cells, method, metric, never)
+		line := lineOf(cells, method, of.metric, never)
 		if method != g.beside && !slices.Contains(g.methods, method) || !slices.ContainsFunc(line.X, func(x float64) bool { return x < never }) {
 			continue
 		}
@@ -242,21 +252,34 @@ func curveOf(cells []cell, g group, metric, title string) (f viz.Annotated, foun
 	}
 	for _, c := range cells {
 		if c.method == "swflow" {
-			if mean, _ := c.metric(metric); !math.IsNaN(mean) {
+			if mean, _ := c.metric(of.metric); !math.IsNaN(mean) {
 				f.References = append(f.References, viz.Reference{Name: "swflow, no privacy", Value: mean})
 				low = min(low, mean)
 			}
 		}
 	}
-	f.Title, f.Height = title+": "+g.title, 440
+	f.Title, f.Height = fmt.Sprintf("%s, %s: %s", of.title, dataset.Title(on), g.title), 440
 	f.Caption = "Means over seeds; bands are a standard deviation to both sides. Beyond the dotted line on the right stands what has no noise."
-	room := math.Log(high / low)
-	low, high = low*math.Exp(-0.12*room), high*math.Exp(0.03*room) // below, for the word on ∞
+	if of.ideal > 0 {
+		f.References = append(f.References, viz.Reference{Name: "ideal", Value: of.ideal})
+		low = min(low, of.ideal)
+	}
+	low, high = roomy(low, high, of.ideal == 0)
 	f.X = viz.Axis{Label: "ε, proved", Log: true, Min: min(least, 0.1) / 1.2, Max: 2 * never}
-	f.Y = viz.Axis{Label: metric, Log: true, Min: low, Max: high}
+	f.Y = viz.Axis{Label: of.metric, Log: of.ideal == 0, Min: low, Max: high}
 	f.Verticals = []float64{never / 2}
 	f.Notes = []viz.Note{{X: never / 1.26, Y: low, Text: "ε = ∞"}} // centred
 	return f, found
+}
+
+// roomy are the ends of an axis that has room for the word on ∞ below.
+func roomy(low, high float64, log bool) (float64, float64) {
+	if log {
+		low, high = roomy(math.Log(low), math.Log(high), false)
+		return math.Exp(low), math.Exp(high)
+	}
+	room := high - low
+	return low - 0.12*room, high + 0.03*room
 }
 
 // lineOf is a method's metric over ε, with ∞ at never.

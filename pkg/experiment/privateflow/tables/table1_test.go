@@ -88,7 +88,7 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 	}
 	drawn, place := map[string]bool{}, map[string]int{}
 	for _, g := range groups {
-		f, ok := curveOf(all, g, "sliced W₂", "title")
+		f, ok := curveOf(all, g, measures[0], "mnist")
 		if !ok {
 			t.Fatalf("no curves of %s", g.title)
 		}
@@ -121,7 +121,7 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 			t.Errorf("%s is drawn: %v", method, drawn[method])
 		}
 	}
-	if _, ok := curveOf(all[:len(methods)], groups[1], "sliced W₂", "title"); ok {
+	if _, ok := curveOf(all[:len(methods)], groups[1], measures[0], "mnist"); ok {
 		t.Error("a curve of ε = ∞ alone")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/swae"
 	"molehill/pkg/experiment/sweep"
@@ -69,11 +70,11 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 		return sweep.Report{}, err
 	}
 	r := sweep.Report{Figures: map[string]viz.Figure{}}
-	for dataset, here := range sweep.Split(all, measured.dataset) {
-		r.Tables = append(r.Tables, t.of(dataset, here))
-		figure := t.figure(dataset, here)
+	for name, here := range sweep.Split(all, measured.dataset) {
+		r.Tables = append(r.Tables, t.of(name, here))
+		figure := t.figure(name, here)
 		if curves, ok := figure.(viz.Curves); !ok || len(curves.Lines) > 0 { // not where all is without privacy
-			r.Figures[sweep.Picture(dataset, t.metric)] = figure
+			r.Figures[sweep.Picture(name, t.metric)] = figure
 		}
 		for _, m := range here {
 			if samples == nil {
@@ -84,9 +85,9 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 				if !ok {
 					continue
 				}
-				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset, t.name(m)), swae.Columns, 1
+				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset.Title(name), t.name(m)), swae.Columns, 1
 				grid.Caption = "Held-out images, the same reconstructed, and generated ones."
-				r.Figures[sweep.Picture(dataset, t.name(m), "samples")] = grid
+				r.Figures[sweep.Picture(name, t.name(m), "samples")] = grid
 				break
 			}
 		}
@@ -107,7 +108,7 @@ func (t table) looks(figures map[string]viz.Figure, m measured) error {
 		return nil
 	}
 	one, _ := m.rows[at].Opened()
-	title := fmt.Sprintf("%s, %s", m.config.Dataset, t.name(m))
+	title := fmt.Sprintf("%s, %s", dataset.Title(m.config.Dataset), t.name(m))
 	codes, err := swae.CodesOf(one)
 	if err != nil {
 		return err
@@ -137,9 +138,9 @@ func (t table) name(m measured) string {
 }
 
 // of is the table of a data set's lines.
-func (t table) of(dataset string, all []measured) viz.Table {
+func (t table) of(name string, all []measured) viz.Table {
 	measures := columnsIn(all)
-	table := viz.Table{Title: dataset, Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them. Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from. Noise is the standard deviation of that on each number of a gradient; its norm at a step is at most the noise norm with probability 0.95 (004, Corollary 4.2). As published: the ε that 004's accounting gives for the same noise. At ε = ∞ gradients have no noise and are clipped as the others. " + t.note + learned(all)}
+	table := viz.Table{Title: dataset.Title(name), Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them. Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from. Noise is the standard deviation of that on each number of a gradient; its norm at a step is at most the noise norm with probability 0.95 (004, Corollary 4.2). As published: the ε that 004's accounting gives for the same noise. At ε = ∞ gradients have no noise and are clipped as the others. " + t.note + learned(all)}
 	if t.axis == ablation.axis {
 		table.Header = append(table.Header, t.axis)
 	}
@@ -161,12 +162,12 @@ func (t table) of(dataset string, all []measured) viz.Table {
 		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(sweep.MedianSeconds(m.rows), 'f', 0, 64))...)
 	}
 	if t.others {
-		t.quote(&table, dataset, all)
+		t.quote(&table, name, all)
 	}
 	if slices.ContainsFunc(measures, func(c sweep.Metric) bool { return strings.HasPrefix(c.Name, "fid-768") }) {
 		table.Caption += " fid-768 is of another network than published FIDs, on another scale, and beside as many held-out images, the first of the file."
 	}
-	table.Caption += sweep.AboutData(all[0].rows, dataset)
+	table.Caption += sweep.AboutData(all[0].rows, name)
 	return table
 }
 
@@ -182,11 +183,11 @@ func learned(all []measured) string {
 }
 
 // quote adds 004's numbers of other methods at the budgets that lines have.
-func (t table) quote(table *viz.Table, dataset string, all []measured) {
+func (t table) quote(table *viz.Table, name string, all []measured) {
 	fid := slices.Index(table.Header, "published FID")
 	for _, m := range all {
 		epsilon := m.settings["epsilon"]
-		for _, q := range quotes[dataset+" "+epsilon] {
+		for _, q := range quotes[name+" "+epsilon] {
 			cells := make([]any, len(table.Header))
 			for i := range cells {
 				cells[i] = ""
@@ -205,15 +206,15 @@ func (q quoted) accuracies() string {
 }
 
 // figure is the table's metric along its axis, or dots where it has none.
-func (t table) figure(dataset string, all []measured) viz.Figure {
+func (t table) figure(name string, all []measured) viz.Figure {
 	title := map[string]string{swae.Reconstruction: "How near reconstructions come, "}[t.metric]
 	if title == "" {
 		title = "What generated images teach, "
 	}
 	if t.axis == "" {
-		return t.dots(title+dataset, all)
+		return t.dots(title+dataset.Title(name), all)
 	}
-	f := viz.Curves{Title: title + dataset, X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: t.metric}, Height: 420}
+	f := viz.Curves{Title: title + dataset.Title(name), X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: t.metric}, Height: 420}
 	names := []string{t.metric}
 	if t.metric != swae.Reconstruction {
 		names, f.Y.Max = append(names, t.metric+swae.ThroughAutoencoder), 1
