@@ -241,3 +241,9 @@ func TestRunsOfASeedDifferByTheScaleOfTheirNoise(t *testing.T) {
 		t.Errorf("noise of %v and %v moves the loss by %v and %v", three[1], one[1], three[2]-inf[2], one[2]-inf[2])
 	}
 }
+
+// A training that nothing bounds diverges, and says so.
+func TestTrainingsThatDiverge(t *testing.T) {
+	experimenttest.Diverges(t, experiment.Request{Experiment: "fair-representation", Settings: experiment.With(inSeconds,
+		"epsilon", "inf", "unclipped", "true", "learning_rate", "100")})
+}
