@@ -138,8 +138,8 @@ func load(ctx context.Context, r *run.Run, c *Config) (images, error) {
 	if err != nil {
 		return images{}, err
 	}
-	if d := splits.Test; min(d.Height, d.Width) == 1 {
-		return images{}, fmt.Errorf("rows of %s are %d numbers, not images, which is what autoencoders learn from here; add --set dataset=… with one of images", c.Dataset, d.Dim())
+	if err := splits.CheckImages(); err != nil {
+		return images{}, err
 	}
 	all := images{public: splits.Train}
 	if restricted, ok := source.(dataset.Restricted); ok {

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
-	"molehill/models/autoencoder"
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
@@ -94,9 +92,6 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed, Label: o.Label})
 	if err != nil {
 		return nil, err
-	}
-	if d := splits.Test; o.Weights == "" && min(d.Height, d.Width) == 1 {
-		return nil, fmt.Errorf("rows of %s are %d numbers, not images, for which autoencoders ship (%s); add --set dataset=… with one of these, or --set weights=… with a model of your own", name, d.Dim(), strings.Join(autoencoder.Shipped(), ", "))
 	}
 	if err := splits.CheckImages(); err != nil {
 		return nil, err
