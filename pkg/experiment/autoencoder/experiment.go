@@ -146,8 +146,8 @@ func load(ctx context.Context, r *run.Run, c *Config) (images, error) {
 		all.restriction = restricted.Restriction()
 	}
 	if !source.Public() {
-		partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
-		all.public, all.split = splits.Train.Subset(partition.Public), partition.Digest
+		train, partition := splits.Train.Split(experiment.SplitSeed)
+		all.public, all.split = train.Subset(partition.Public), partition.Digest
 	}
 	shown := *splits.Test // its first images
 	shown.X = shown.X[:min(heldOutImages, shown.Len())*shown.Dim()]

@@ -74,6 +74,7 @@ func TestInterruptedTrainingContinues(t *testing.T) {
 	if want := dataset.PublicPrivate(120, experiment.SplitSeed).Digest; model.Meta.Split != want {
 		t.Errorf("trained on the split %s, want %s", model.Meta.Split, want)
 	}
+	experimenttest.NamesSplit(t, whole, 120)
 }
 
 // A data set brings its architecture, its width and its length of training, and
