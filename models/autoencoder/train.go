@@ -138,10 +138,7 @@ func (t *Training) Step() (Step, error) {
 	}
 	t.loss = loss
 	t.step++
-	if math.IsNaN(t.loss) || math.IsInf(t.loss, 0) {
-		return Step{}, fmt.Errorf("autoencoder: the loss is %v after %d steps; train with a smaller learning rate than %v", t.loss, t.step, t.config.LearningRate)
-	}
-	return Step{Step: t.step, Total: t.total, Loss: t.loss}, nil
+	return Step{Step: t.step, Total: t.total, Loss: t.loss}, train.Finite("autoencoder: the loss", t.loss)
 }
 
 // batch gathers the images of a step. Each epoch passes over all of them in an

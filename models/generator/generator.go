@@ -7,6 +7,7 @@
 package generator
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -124,15 +125,17 @@ func (g *Generator) expect(noise transport.Points) error {
 const atOnce = 1 << 18
 
 // Generate returns what the generator makes of noise, [n, input], with the
-// statistics that it has tracked: [n, output]. Each row is made by itself, so that
-// n is bounded by the memory for the result alone.
+// statistics that it has tracked: [n, output], which is finite, or it has diverged
+// (train.ErrDiverged). Each row is made by itself, so that n is bounded by the memory for
+// the result alone.
 func (g *Generator) Generate(noise transport.Points) (transport.Points, error) {
 	if err := g.expect(noise); err != nil {
 		return transport.Points{}, err
 	}
 	rows := max(1, atOnce/g.output)
 	if noise.Len() <= rows {
-		return g.run(g.apply, noise)
+		made, err := g.run(g.apply, noise)
+		return made, cmp.Or(err, finite(made))
 	}
 	made := transport.NewPoints(noise.Len(), g.output)
 	for first := 0; first < noise.Len(); first += rows {
@@ -144,7 +147,12 @@ func (g *Generator) Generate(noise transport.Points) (transport.Points, error) {
 		}
 		copy(made.Data[first*g.output:], x.Data)
 	}
-	return made, nil
+	return made, finite(made)
+}
+
+// finite says that what a generator has made is not.
+func finite(made transport.Points) error {
+	return train.Finite("generator: what it makes", made.Data...)
 }
 
 // run returns the output of a program that maps noise.

@@ -10,7 +10,7 @@ import (
 // noise, [n, input], and returns where each point of it should go, [n, output]: of a
 // loss with gradient G by the output, −n·G. It must leave the generator as it is.
 func (g *Generator) Step(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error)) error {
-	byOutput, err := g.pull(noise, rate, velocity)
+	byOutput, err := g.pull(noise, velocity)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (g *Generator) Step(noise transport.Points, rate float64, velocity func(x t
 // (layer.BatchNorm, layer.Spectral) need no noise, as they are those of generated
 // rows and of weights alone.
 func (g *Generator) StepByParameters(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error), sanitise func(gradient []float32) error) error {
-	byOutput, err := g.pull(noise, rate, velocity)
+	byOutput, err := g.pull(noise, velocity)
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,13 @@ func (g *Generator) Parameters() int { return g.trainer.Learned() }
 
 // pull returns the gradient by the output that velocity of what the generator makes of
 // noise in training stands for, [n, output]: −velocity/n.
-func (g *Generator) pull(noise transport.Points, rate float64, velocity func(x transport.Points) ([]float32, error)) (transport.Points, error) {
+func (g *Generator) pull(noise transport.Points, velocity func(x transport.Points) ([]float32, error)) (transport.Points, error) {
 	x, err := g.Forward(noise)
 	if err != nil {
 		return x, err
 	}
-	if err := x.Check(); err != nil {
-		return x, fmt.Errorf("generator: what it makes is no longer finite (%w); train with a smaller learning rate than %v", err, rate)
+	if err := finite(x); err != nil {
+		return x, err
 	}
 	seen := g.forwards
 	v, err := velocity(x)

@@ -73,7 +73,7 @@ func (t *Trainer) Follow() (*Follow, error) {
 func (f *Follow) Run(rate float64, gradient []float32) error { return f.run(rate, gradient, nil) }
 
 func (f *Follow) run(rate float64, gradient []float32, tracked []*tensors.Tensor) error {
-	err := finite(gradient)
+	err := Finite("it", gradient...)
 	if want := f.trainer.Learned(); err == nil && len(gradient) != want {
 		err = fmt.Errorf("it has %d numbers, for %d parameters", len(gradient), want)
 	}
@@ -83,14 +83,4 @@ func (f *Follow) run(rate float64, gradient []float32, tracked []*tensors.Tensor
 	}
 	_, _, err = f.update.Run(rate, append([]*tensors.Tensor{tensors.FromFlatDataAndDimensions(gradient, len(gradient))}, tracked...)...)
 	return err
-}
-
-// finite says where a gradient that is to be followed is not.
-func finite(gradient []float32) error {
-	for i, v := range gradient {
-		if v-v != 0 {
-			return fmt.Errorf("it is %v at %d of %d; clip it, or train with a smaller learning rate", v, i, len(gradient))
-		}
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"molehill/models/backend"
 	"molehill/pkg/command/runs"
 	"molehill/pkg/dataset"
+	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
 )
@@ -152,8 +153,6 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"use at most":                        {"run", "dpswflow", "--set", "directions=800000", "--set", "dataset=glyphs"},
 		"choose 1 to":                        {"run", "sketch-flow", "--set", "bins=90000", "--set", "dataset=glyphs"},
 		"no data set is called \"imagenet\"": {"run", "sketch-flow", "--set", "dataset=imagenet"},
-		"numbers, not images, for which":     {"run", "sketch-flow", "--set", "dataset=biased"},
-		"not images, which is what":          {"run", "autoencoder", "--set", "dataset=biased"},
 		"bins is -3; it is from 1 to":        {"run", "sketch-flow", "--set", "bins=-3"},
 		"batch is -3; it is from 1 to":       {"run", "dpswflow-r", "--set", "batch=-3"},
 		"`molehill list sketch-flow` lists":  {"run", "sketch-flow", "--set", "epsilonn=3"},
@@ -181,6 +180,38 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("molehill %s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)
 		}
+	}
+}
+
+// What learns from images refuses rows that are none, whatever else is wrong with them, and
+// says where there are some.
+func TestRowsThatAreNoImagesAreRefused(t *testing.T) {
+	t.Setenv("MOLEHILL_RUNS", t.TempDir())
+	of := 0
+	for _, e := range experiment.Registry.All() {
+		fields, err := experiment.Fields(e.Config(experiment.Quick))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var name string
+		if fields["dataset"] == nil || json.Unmarshal(fields["dataset"], &name) != nil {
+			continue
+		}
+		usual, err := dataset.Registry.Lookup(name)
+		if err != nil {
+			continue
+		}
+		if _, images := usual.(dataset.Pictured); !images {
+			continue
+		}
+		of++
+		_, err = molehill(t, "run", e.Describe().Name, "--set", "dataset=biased")
+		if err == nil || !strings.Contains(err.Error(), `data set "biased": rows are 16 numbers each, not images; take a data set of images, such as celeba, fashion-mnist, glyphs, mnist`) {
+			t.Errorf("%s of a table: %v", e.Describe().Name, err)
+		}
+	}
+	if of < 20 {
+		t.Errorf("%d experiments are of images; expected 20 at least", of)
 	}
 }
 

@@ -36,8 +36,9 @@ func (faces) Restriction() string {
 	return "CelebA shows real people and is for non-commercial research only: do not share or publish its pictures"
 }
 
-// Labelled marks rows that have labels to choose from.
+// Labelled marks rows that have labels to choose from, and Pictures those that are images.
 func (faces) Labelled() {}
+func (faces) Pictures() {}
 
 // Obtain implements ByHand.
 func (faces) Obtain() string {

@@ -26,8 +26,9 @@ func (glyphs) Describe() plugin.Info {
 
 func (glyphs) Public() bool { return true }
 
-// Pinned marks rows that the version fixes.
-func (glyphs) Pinned() {}
+// Pinned marks rows that the version fixes, and Pictures those that are images.
+func (glyphs) Pinned()   {}
+func (glyphs) Pictures() {}
 
 func (glyphs) Load(ctx context.Context, o Options) (*Splits, error) {
 	n, err := generated("glyphs", o.N, 60_000)

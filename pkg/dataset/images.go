@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -68,8 +69,9 @@ type images struct {
 func (s images) Describe() plugin.Info { return s.info }
 func (s images) Public() bool          { return false }
 
-// Pinned marks rows that the version fixes.
+// Pinned marks rows that the version fixes, and Pictures those that are images.
 func (images) Pinned()         {}
+func (images) Pictures()       {}
 func (s images) Files() []File { return slices.Clone(s.files[:]) }
 
 // Load finds and verifies the files, and draws Options.N of the rows for
@@ -119,11 +121,24 @@ func (s images) read(ctx context.Context, files []File, paths []string) (*Datase
 	return d, nil
 }
 
+// pictured are the names of the data sets that say that they have images.
+func pictured() (names []string) {
+	for _, source := range Registry.All() {
+		if _, ok := source.(Pictured); ok {
+			names = append(names, source.Describe().Name)
+		}
+	}
+	return names
+}
+
 // CheckImages refuses what the promise could not hold for or the networks not read:
-// held-out images, which count as public, that are training images, or have pixels
-// outside [0, 1]. Pixels of training images are brought there: which of these have others
-// is private.
+// rows that are no images, and held-out images, which count as public, that are training
+// images, or have pixels outside [0, 1]. Pixels of training images are brought there:
+// which of these have others is private.
 func (s *Splits) CheckImages() error {
+	if d := s.Test; min(d.Height, d.Width) == 1 {
+		return fmt.Errorf("data set %q: rows are %d numbers each, not images; take a data set of images, such as %s", d.Name, d.Dim(), strings.Join(pictured(), ", "))
+	}
 	outside := func(v float32) bool { return v < 0 || v > 1 }
 	if i := slices.IndexFunc(s.Test.X, outside); i >= 0 {
 		return fmt.Errorf("data set %q: held-out image %d has a pixel of %v; expected values in [0, 1], divide by the largest first", s.Test.Name, i/s.Test.Dim(), s.Test.X[i])

@@ -257,7 +257,10 @@ func TestImagesThatThePromiseCannotCoverAreRefused(t *testing.T) {
 	if err := shared(3).CheckImages(); err == nil || !strings.Contains(err.Error(), "more than a tenth") {
 		t.Errorf("3 of 20 test images are training images: error %v", err)
 	}
+	lines := shade(20, 0) // which have pixels of the training set, too
+	lines.Height, lines.Width = 1, 16
 	for want, splits := range map[string]*Splits{
+		"rows are 16 numbers each, not images; take a data set of images, such as celeba, fashion-mnist, glyphs, mnist": {Train: lines, Test: lines},
 		"":                                     {Train: shade(20, 0), Test: shade(10, 0.5)},
 		"more than a tenth of the test images": {Train: shade(20, 0), Test: shade(10, 0)},
 		"a pixel of 255":                       {Train: shade(20, 0), Test: shade(10, 255)},

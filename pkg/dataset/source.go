@@ -63,6 +63,9 @@ func (o Options) tell(what string, total int, patience time.Duration) func(done 
 // Labelled is a source whose labels are chosen by Options.Label.
 type Labelled interface{ Labelled() }
 
+// Pictured is a source of images, which is named to who needs some.
+type Pictured interface{ Pictures() }
+
 // Restricted is a source with terms that those who see its rows, or pictures
 // made from them, have to know.
 type Restricted interface{ Restriction() string }

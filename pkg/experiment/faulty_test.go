@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -189,6 +190,22 @@ func TestPromise(t *testing.T) {
 	}
 	if err := experiment.Releaser(r, quiet, noise.Keyed(key, false)).Release([]float64{1}, plan.Sensitivity, 0); err == nil || !strings.Contains(err.Error(), "another plan") {
 		t.Errorf("a releaser of another plan: %v", err)
+	}
+	// Nor is noise made that does not prove what was asked for, unless a paper claims it.
+	little := plan
+	little.NoiseStd /= 4
+	for claimed, refused := range map[float64]bool{2: false, 2.1: true} {
+		r := acquired(t, nil)
+		_, err := experiment.Promise{Data: "pebbles", Plan: little, Rows: []float32{1, 2, 3}, Published: []privacy.Claim{{Label: privacy.AsPublished, Epsilon: privacy.Epsilon(claimed)}}}.Later(t.Context(), r)
+		if refused != (err != nil && strings.Contains(err.Error(), "and ε = 2 was asked for, which no paper claims")) || !refused && err != nil {
+			t.Errorf("little noise, of which ε = %v is claimed: %v", claimed, err)
+		}
+		events, err := r.Events()
+		if said := slices.ContainsFunc(events, func(e run.Event) bool {
+			return strings.Contains(e.Message, "as a paper has it: it proves ε = ") && strings.HasSuffix(e.Message, " and not ε = 2, which was asked for")
+		}); err != nil || said == refused {
+			t.Errorf("little noise, of which ε = %v is claimed: %+v, %v", claimed, events, err)
+		}
 	}
 	// Nor is a δ that lets records out promised to anybody.
 	loose := plan

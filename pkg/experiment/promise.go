@@ -22,7 +22,7 @@ type Promise struct {
 	Plan       privacy.Plan
 	Rows       []float32       // the records,
 	Labels     []int           // and what else they have (Bind)
-	Published  []privacy.Claim // claims of others about the same noise
+	Published  []privacy.Claim // claims of others about the same noise; it has to prove the plan's ε where none is of that
 	NotCovered []string        // all that the promise does not cover; nil for NotCovered and RecordsNotCovered
 
 	Further []accountant.Event       // what the run releases beside the plan
@@ -66,6 +66,9 @@ func (p Promise) Later(ctx context.Context, r *run.Run) (pay func() (Paid, error
 	if err != nil {
 		return nil, err
 	}
+	if err := p.asked(r, statement); err != nil {
+		return nil, err
+	}
 	if p.Amend != nil {
 		p.Amend(&statement)
 	}
@@ -85,6 +88,19 @@ func (p Promise) Later(ctx context.Context, r *run.Run) (pay func() (Paid, error
 		}
 		return Paid{payment, Releaser(r, p.Plan, secret), statement}, nil
 	}), nil
+}
+
+// asked refuses noise that does not prove the ε that was asked for, unless a paper claims
+// that, or less, of it: such a run says so before it begins.
+func (p Promise) asked(r *run.Run, s privacy.Statement) error {
+	if s.Asked == 0 {
+		return nil
+	}
+	if !slices.ContainsFunc(p.Published, func(c privacy.Claim) bool { return c.Epsilon <= s.Asked*(1+1e-6) }) {
+		return fmt.Errorf("the noise proves ε = %v, and ε = %v was asked for, which no paper claims of it either: ask for what it proves, or take more noise, such as the least that proves ε, which a run has with noise=0 and published=false", s.Epsilon(), s.Asked)
+	}
+	_ = r.Emit(run.Event{Message: fmt.Sprintf("the noise is as a paper has it: it proves ε = %v, and not ε = %v, which was asked for", s.Epsilon(), s.Asked)}) // and the statement says it too
+	return nil
 }
 
 // CheckDelta refuses the δ of a budget under which a method may publish one of n records

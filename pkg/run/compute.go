@@ -283,7 +283,8 @@ func (r *Run) keepResult(result Result) error {
 }
 
 // Fail keeps the reason why the computation gave up, and ends it. Started again
-// the run goes on from its last checkpoint, with the same noise. A computation
+// the run goes on from its last checkpoint, with the same noise; where the reason is
+// Recurring, to no other end. A computation
 // that was cancelled (context.Canceled) has not failed; it is interrupted.
 func (r *Run) Fail(reason error) error {
 	if reason == nil || errors.Is(reason, context.Canceled) {
@@ -291,7 +292,7 @@ func (r *Run) Fail(reason error) error {
 	}
 	return r.end(func() error {
 		// What a computation gave up for may tell of the rows that it looked at.
-		return writeAtomic(r.path(errorFile), 0o600, asJSON(failure{Error: reason.Error(), Time: time.Now()}))
+		return writeAtomic(r.path(errorFile), 0o600, asJSON(failure{reason.Error(), errors.As(reason, new(Recurring)), time.Now()}))
 	})
 }
 

@@ -160,8 +160,16 @@ func (r *Run) Result() (Result, error) {
 
 // failure is error.json.
 type failure struct {
-	Error string    `json:"error"`
-	Time  time.Time `json:"time"`
+	Error  string    `json:"error"`
+	Recurs bool      `json:"recurs,omitempty"` // see Recurring
+	Time   time.Time `json:"time"`
+}
+
+// Recurring is an error that a computation comes to however often it is made, such as a
+// loss that is no longer finite: to go on from the last checkpoint does not help.
+type Recurring interface {
+	error
+	Recurs()
 }
 
 // Failure returns why the last computation failed, nil if it did not.
@@ -175,7 +183,7 @@ func (r *Run) Failure() error {
 	case err != nil:
 		return fmt.Errorf("run: %s failed, and its error cannot be read: %w", r.ID, err)
 	}
-	return &FailedError{r.ID, f.Error}
+	return &FailedError{r.ID, f.Error, f.Recurs}
 }
 
 // Writable says why nothing can be written to the run's folder, nil if something can. What
@@ -184,7 +192,10 @@ func (r *Run) Failure() error {
 func (r *Run) Writable() error { return explain(r.Dir, atomicfile.Writable(r.Dir)) }
 
 // FailedError says why a run failed.
-type FailedError struct{ ID, Why string }
+type FailedError struct {
+	ID, Why string
+	Recurs  bool // the same run would fail again (Recurring)
+}
 
 func (e *FailedError) Error() string { return fmt.Sprintf("run: %s failed: %s", e.ID, e.Why) }
 

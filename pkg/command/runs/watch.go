@@ -86,10 +86,15 @@ func Watch(cmd *cobra.Command, r *run.Run) error {
 
 // withReceipt adds to why a run failed what it has paid all the same.
 func withReceipt(r *run.Run, failure error) error {
-	if receipt, err := r.Receipt(); failure != nil && err == nil && receipt != "" {
-		return fmt.Errorf("%w\nIt has paid: %s. The same request goes on from there at no further cost; with other settings it is another run, which pays for itself", failure, receipt)
+	receipt, err := r.Receipt()
+	if failure == nil || err != nil || receipt == "" {
+		return failure
 	}
-	return failure
+	again := "goes on from there at no further cost"
+	if failed := (*run.FailedError)(nil); errors.As(failure, &failed) && failed.Recurs {
+		again = "would fail again"
+	}
+	return fmt.Errorf("%w\nIt has paid: %s. The same request %s; with other settings it is another run, which pays for itself", failure, receipt, again)
 }
 
 // cancelled stops the computation, or takes it from the queue of a cluster.

@@ -27,7 +27,27 @@ func TestAFailureTellsWhatItHasPaid(t *testing.T) {
 	if err := withReceipt(r, broken); !errors.Is(err, broken) || !strings.Contains(err.Error(), "It has paid: entry 7 of the ledger.") {
 		t.Errorf("after it has paid: %v", err)
 	}
-	if err := errors.Join(withReceipt(r, nil), r.Release()); err != nil {
+	if err := r.Fail(diverged{broken}); err != nil {
+		t.Fatal(err)
+	}
+	if err := withReceipt(r, r.Failure()); !strings.Contains(err.Error(), "The same request would fail again; with other settings it is another run") || strings.Contains(err.Error(), "no further cost") {
+		t.Errorf("what recurs: %v", err)
+	}
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Fail(broken); err != nil {
+		t.Fatal(err)
+	}
+	if err := withReceipt(r, r.Failure()); !strings.Contains(err.Error(), "The same request goes on from there at no further cost; with other") {
+		t.Errorf("what need not recur: %v", err)
+	}
+	if err := withReceipt(r, nil); err != nil {
 		t.Error(err)
 	}
 }
+
+// diverged is an error that recurs.
+type diverged struct{ error }
+
+func (diverged) Recurs() {}

@@ -94,7 +94,7 @@ func (c *Config) Check() error {
 // data set.
 func (c *Config) Pin() (err error) {
 	*c = c.complete()
-	c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, nil)
+	c.Inputs, err = experiment.Digest(context.Background(), c.Dataset, dataset.Options{Seed: experiment.SplitSeed}, (*dataset.Splits).CheckImages)
 	return err
 }
 

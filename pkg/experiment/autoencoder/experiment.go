@@ -138,16 +138,16 @@ func load(ctx context.Context, r *run.Run, c *Config) (images, error) {
 	if err != nil {
 		return images{}, err
 	}
-	if d := splits.Test; min(d.Height, d.Width) == 1 {
-		return images{}, fmt.Errorf("rows of %s are %d numbers, not images, which is what autoencoders learn from here; add --set dataset=… with one of images", c.Dataset, d.Dim())
+	if err := splits.CheckImages(); err != nil {
+		return images{}, err
 	}
 	all := images{public: splits.Train}
 	if restricted, ok := source.(dataset.Restricted); ok {
 		all.restriction = restricted.Restriction()
 	}
 	if !source.Public() {
-		partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
-		all.public, all.split = splits.Train.Subset(partition.Public), partition.Digest
+		train, partition := splits.Train.Split(experiment.SplitSeed)
+		all.public, all.split = train.Subset(partition.Public), partition.Digest
 	}
 	shown := *splits.Test // its first images
 	shown.X = shown.X[:min(heldOutImages, shown.Len())*shown.Dim()]

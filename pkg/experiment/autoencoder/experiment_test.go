@@ -74,6 +74,7 @@ func TestInterruptedTrainingContinues(t *testing.T) {
 	if want := dataset.PublicPrivate(120, experiment.SplitSeed).Digest; model.Meta.Split != want {
 		t.Errorf("trained on the split %s, want %s", model.Meta.Split, want)
 	}
+	experimenttest.NamesSplit(t, whole, 120)
 }
 
 // A data set brings its architecture, its width and its length of training, and
@@ -150,14 +151,14 @@ func (portraits) Describe() plugin.Info { return plugin.Info{Name: "portraits", 
 func (portraits) Public() bool          { return false }
 func (portraits) Restriction() string   { return "nobody may see them" }
 func (portraits) Load(context.Context, dataset.Options) (*dataset.Splits, error) {
-	plain := func(n int) *dataset.Dataset {
+	plain := func(n, of int) *dataset.Dataset {
 		d := &dataset.Dataset{Name: "portraits", Origin: "the test", Height: 16, Width: 16, Channels: 3}
 		for i := range n * d.Dim() {
-			d.X = append(d.X, float32(i%7)/7)
+			d.X = append(d.X, float32(i%of)/float32(of))
 		}
 		return d
 	}
-	return &dataset.Splits{Train: plain(16), Test: plain(3)}, nil
+	return &dataset.Splits{Train: plain(16, 7), Test: plain(3, 11)}, nil
 }
 
 func artefact(t *testing.T, r *run.Run, name string) []byte {
@@ -186,11 +187,14 @@ func TestRowsThatHaveChangedAreRefused(t *testing.T) {
 	t.Setenv("MOLEHILL_RUNS", t.TempDir())
 	level := float32(0.25)
 	dataset.Register("shifting", "for a test", func(context.Context, dataset.Options) (*dataset.Splits, error) {
-		d := &dataset.Dataset{Name: "shifting", Origin: "the test", Height: 4, Width: 4, Channels: 1, X: make([]float32, 20*16)}
-		for i := range d.X {
-			d.X[i] = level
+		of := func(level float32) *dataset.Dataset {
+			d := &dataset.Dataset{Name: "shifting", Origin: "the test", Height: 4, Width: 4, Channels: 1, X: make([]float32, 20*16)}
+			for i := range d.X {
+				d.X[i] = level
+			}
+			return d
 		}
-		return &dataset.Splits{Train: d, Test: d}, nil
+		return &dataset.Splits{Train: of(level), Test: of(1)}, nil
 	})
 	r := experimenttest.Acquired(t, experiment.Request{Experiment: "autoencoder", Settings: map[string]string{"dataset": "shifting"}})
 	level = 0.5

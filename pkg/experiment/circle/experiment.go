@@ -10,6 +10,7 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/matching"
+	"molehill/models/train"
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
@@ -203,6 +204,9 @@ func (t *training) picture(done int) (run.Values, error) {
 	}
 	made, err := t.apply(t.source)
 	if err != nil {
+		return nil, err
+	}
+	if err := train.Finite("what the generator makes", made.Data...); err != nil {
 		return nil, err
 	}
 	d, err := sliced.SW2(made, t.target, t.lines)

@@ -148,14 +148,10 @@ func (w *byGradients) step(step int) error {
 // shorten cuts a gradient to the norm that none has without noise: 4ML, as errors of
 // outputs are up to 2M and their mean is weighted by Jacobians up to L.
 func shorten[F clip.Float](c *Config, gradient []F) error {
-	norm := clip.Norm(gradient)
-	if norm-norm != 0 {
-		return fmt.Errorf("the gradient is no longer finite; train with a smaller learning_rate than %v", c.LearningRate)
+	if err := train.Finite("the gradient", gradient...); err != nil || !c.Shorten {
+		return err
 	}
-	if !c.Shorten {
-		return nil
-	}
-	factor := clip.Factor(norm, 4*c.Limit*c.Jacobian)
+	factor := clip.Factor(clip.Norm(gradient), 4*c.Limit*c.Jacobian)
 	for i := range gradient {
 		gradient[i] = F(float64(gradient[i]) * factor)
 	}

@@ -1,14 +1,13 @@
 package dpsinkhorn
 
 import (
-	"fmt"
 	"math"
 
 	"molehill/models/semidebiased"
+	"molehill/models/train"
 	"molehill/privacy"
 	"molehill/privacy/clip"
 	"molehill/privacy/noise"
-	"molehill/transport"
 )
 
 // guide says where generated labelled rows should go. What it answers is private
@@ -125,8 +124,5 @@ func (g *byParameters) sanitise(step int, gradient []float32) error {
 // checkFinite refuses a gradient that is not. One from records gets an answer in any
 // case, as whether it has overflowed is private (privacy/clip makes it 0).
 func checkFinite(gradient []float32) error {
-	if !transport.Finite(gradient) {
-		return fmt.Errorf("the loss is no longer finite; train with a smaller learning rate")
-	}
-	return nil
+	return train.Finite("the loss", gradient...)
 }

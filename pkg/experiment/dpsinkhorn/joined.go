@@ -130,7 +130,7 @@ func (j *joined) fetch(out []*tensors.Tensor) (first []float32, rest func() ([]f
 func (j *joined) read(step int, first []float32, rest func() ([]float32, error), in semidebiased.Fed) error {
 	last := len(first) - 1
 	if first[last] != 1 {
-		return fmt.Errorf("dpsinkhorn: generated rows are no longer finite; train with a smaller learning rate than %v", j.training.config.rate(step, j.steps))
+		return fmt.Errorf("dpsinkhorn: a generated row is %w", train.ErrDiverged)
 	}
 	pull, err := j.guide.solver.Unpack(first[:last], rest, in)
 	if err != nil {

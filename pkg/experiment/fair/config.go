@@ -57,6 +57,10 @@ type Config struct {
 	kind *kind
 }
 
+// fastest is the largest learning rate. Larger ones lead to where sigmoids are 0 or 1: a model
+// that is sure of everything, whose losses are finite, and that has learned nothing.
+const fastest = 100
+
 // Check implements experiment.Config.
 func (c *Config) Check() error {
 	if _, ok := sources[c.Dataset]; !ok {
@@ -88,6 +92,7 @@ func (c *Config) Check() error {
 	}
 	if err := cmp.Or(
 		experiment.Positive("learning_rate", c.LearningRate),
+		experiment.Within("learning_rate", c.LearningRate, 0, fastest),
 		experiment.Positive("loss_limit", c.LossLimit),
 		experiment.Positive("output_limit", c.Limit),
 		experiment.Positive("jacobian", c.Jacobian),

@@ -89,6 +89,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"fair-classification", "steps", "0", []string{"steps is 0"}},
 		{"fair-classification", "dataset", "people", []string{"dataset", "biased"}},
 		{"fair-classification", "delta", "0", []string{"δ"}},
+		{"fair-classification", "learning_rate", "1e38", []string{"learning_rate is 1e+38", "to 100"}},
+		{"fair-adult-ermi", "learning_rate", "1e38", []string{"learning_rate is 1e+38", "to 100"}},
 		{"fair-regression", "criterion", Odds, []string{"fair-regression predicts no label", Parity}},
 		{"fair-regression", "hidden", "0", []string{"hidden is 0"}},
 	} {
@@ -240,4 +242,10 @@ func TestRunsOfASeedDifferByTheScaleOfTheirNoise(t *testing.T) {
 	if ratio, want := (one[2]-inf[2])/(three[2]-inf[2]), one[1]/three[1]; !(math.Abs(ratio/want-1) <= 0.1) {
 		t.Errorf("noise of %v and %v moves the loss by %v and %v", three[1], one[1], three[2]-inf[2], one[2]-inf[2])
 	}
+}
+
+// A training that nothing bounds diverges, and says so.
+func TestTrainingsThatDiverge(t *testing.T) {
+	experimenttest.Diverges(t, experiment.Request{Experiment: "fair-representation", Settings: experiment.With(inSeconds,
+		"epsilon", "inf", "unclipped", "true", "learning_rate", "100")})
 }

@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"molehill/models/matching"
+	"molehill/models/train"
 	"molehill/pkg/dataset"
 	"molehill/pkg/metric"
 	"molehill/pkg/metric/fairness"
@@ -41,8 +43,8 @@ func (t *training) finish(r *run.Run, test *Records) (result run.Result, err err
 		return result, err
 	}
 	points := transport.Points{Dim: t.model.Outputs, Data: inner}
-	if err := points.Check(); err != nil {
-		return result, fmt.Errorf("what the model predicts is no longer finite (%w); train with a smaller learning_rate than %v", err, t.config.LearningRate)
+	if err := cmp.Or(train.Finite("what the model predicts", inner...), train.Finite("its loss", losses...)); err != nil {
+		return result, err
 	}
 	if err := r.WriteTable(Predictions, withGroups(points, test), points.Dim+2); err != nil {
 		return result, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"molehill/models/matching"
+	"molehill/models/train"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fair/xian"
@@ -286,8 +287,8 @@ func (c *PostConfig) measure(m run.Values, name func(string) string, r *Records,
 	for i, v := range points.Data {
 		m[name("task loss")] += math.Pow(float64(v)-float64(target[i]), 2) / float64(len(target))
 	}
-	if err := points.Check(); err != nil {
-		return fmt.Errorf("what the model predicts is no longer finite (%w); train with a smaller learning_rate than %v", err, c.LearningRate)
+	if err := train.Finite("what the model predicts", points.Data...); err != nil {
+		return err
 	}
 	d, err := distance(points, r, groups(Parity))
 	if err != nil {

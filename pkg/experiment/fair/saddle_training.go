@@ -1,10 +1,10 @@
 package fair
 
 import (
-	"fmt"
 	"math"
 
 	"molehill/models/matching"
+	"molehill/models/train"
 	"molehill/privacy"
 	"molehill/privacy/clip"
 )
@@ -89,15 +89,12 @@ func (c *SaddleConfig) sensitivity(records int) (privacy.Sensitivity, error) {
 func (d *duel) step(released []float64) error {
 	for j := range d.weights {
 		d.weights[j] -= d.config.LearningRate * released[j]
-		if d.weights[j]-d.weights[j] != 0 {
-			return fmt.Errorf("the weights are no longer finite; train with a smaller learning_rate than %v", d.config.LearningRate)
-		}
 	}
 	for k := range d.dual {
 		d.dual[k] += d.config.DualRate / d.config.DualShare * released[len(d.weights)+k]
 	}
 	d.penalty.project(d.dual)
-	return nil
+	return train.Finite("a weight", d.weights...)
 }
 
 // predict returns the scores of records, [n].

@@ -76,11 +76,6 @@ func (t *training) step(step int) (*matching.Gradient, error) {
 	if err := t.sanitise(g.Values, s, step); err != nil {
 		return nil, err
 	}
-	for _, v := range g.Values {
-		if single := float32(v); single-single != 0 {
-			return nil, fmt.Errorf("the gradient is no longer finite; train with a smaller learning_rate than %v", t.config.LearningRate)
-		}
-	}
 	return g, t.learner.Step(t.config.LearningRate, g.Values)
 }
 

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
-	"molehill/models/autoencoder"
 	"molehill/models/backend"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
@@ -28,7 +26,7 @@ type Data struct {
 	Classes    []string         // what labels name, nil if the rows have none
 	Labels     Labels
 	Pixels     int
-	Origin     string   // where the records came from
+	Origin     string   // where the records came from, and how they were split (dataset.Dataset.Split)
 	NotCovered []string // what the privacy of a release does not cover
 	Backend    *backend.Backend
 
@@ -95,9 +93,6 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	if err != nil {
 		return nil, err
 	}
-	if d := splits.Test; o.Weights == "" && min(d.Height, d.Width) == 1 {
-		return nil, fmt.Errorf("rows of %s are %d numbers, not images, for which autoencoders ship (%s); add --set dataset=… with one of these, or --set weights=… with a model of your own", name, d.Dim(), strings.Join(autoencoder.Shipped(), ", "))
-	}
 	if err := splits.CheckImages(); err != nil {
 		return nil, err
 	}
@@ -112,7 +107,7 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	if err != nil {
 		return nil, err
 	}
-	partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
+	train, partition := splits.Train.Split(experiment.SplitSeed)
 	learned, err := public(ctx, model, name, partition.Digest)
 	if err != nil {
 		if !source.Public() {
@@ -124,7 +119,7 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Origin: splits.Train.Origin, Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: splits.Train.Classes}
+	d := &Data{Origin: train.Origin, Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: train.Classes}
 	encode := func(images *dataset.Dataset, rows []int) (transport.Points, error) {
 		latents, err := gallery{images, rows, model.Shape.Side}.latents(ctx, b, model, say)
 		codes := transport.Points{Dim: model.Shape.Code, Data: latents}
@@ -135,7 +130,7 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	}
 	// The images for training, most of what there is, are not needed once they are
 	// encoded: nothing below holds on to them.
-	train, public := splits.Train, anywhere(partition.Public, splits.Test.Len())
+	public := anywhere(partition.Public, splits.Test.Len())
 	d.test = splits.Test
 	d.Labels = Labels{labelsAt(train, partition.Private), labelsAt(train, public), d.test.Labels}
 	if d.Private, err = encode(train, partition.Private); err != nil {

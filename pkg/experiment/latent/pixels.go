@@ -58,10 +58,11 @@ func publicImages(ctx context.Context, name string, count, side int, rng *rand.R
 	if err != nil {
 		return nil, err
 	}
-	public := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed).Public
+	train, partition := splits.Train.Split(experiment.SplitSeed)
+	public := partition.Public
 	rows := make([]int, 0, count)
 	for _, k := range rng.Perm(len(public))[:min(count, len(public))] {
 		rows = append(rows, public[k])
 	}
-	return padded(splits.Train.Subset(rows), side), nil
+	return padded(train.Subset(rows), side), nil
 }

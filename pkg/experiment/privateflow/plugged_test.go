@@ -307,6 +307,7 @@ func TestARunPaysForItsRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	experimenttest.Computed(t, r, 0)
+	experimenttest.NamesSplit(t, r, 400)
 	entries(2) // reserved and committed
 
 	first := experimenttest.Computed(t, prepared("dpswflow", "directions", "4", "per_step", "4"), 0)
@@ -314,6 +315,7 @@ func TestARunPaysForItsRecords(t *testing.T) {
 	var ends [2][]float32
 	for k := range ends {
 		again := experimenttest.Computed(t, prepared("dpswflow", "release", first.ID, "per_step", "4", "diffusion", "0.5"), 0)
+		experimenttest.NamesSplit(t, again, 400)
 		var err error
 		if ends[k], _, err = again.Table("particles.npy"); err != nil {
 			t.Fatal(err)

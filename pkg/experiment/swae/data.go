@@ -50,6 +50,9 @@ func images(ctx context.Context, name string, n int, say func(run.Event)) (*data
 	if err != nil {
 		return nil, err
 	}
+	if err := splits.CheckImages(); err != nil {
+		return nil, err
+	}
 	for _, d := range []*dataset.Dataset{splits.Train, splits.Test} {
 		if d.Height != side || d.Width != side || d.Channels != 1 {
 			return nil, fmt.Errorf("images of %s are %d×%d×%d; the network of 004's Table 3 is for %d×%[5]d×1: scale them to that and make them grey, or take another data set, such as mnist or glyphs", name, d.Height, d.Width, d.Channels, side)
@@ -61,7 +64,7 @@ func images(ctx context.Context, name string, n int, say func(run.Event)) (*data
 	if held := splits.Test.Labels; len(held) > 0 && !slices.ContainsFunc(held, func(class int) bool { return class != held[0] }) {
 		return nil, fmt.Errorf("held-out images of %s are all of class %s, and what is made is shown and judged by their classes; hold out some of another", name, splits.Test.Classes[held[0]])
 	}
-	return splits, splits.CheckImages()
+	return splits, nil
 }
 
 // rows are copies of some images, [len(at), pixels], in their order.

@@ -8,6 +8,7 @@ import (
 
 	"molehill/models/layer"
 	"molehill/models/matching"
+	"molehill/models/train"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/metric"
@@ -232,8 +233,8 @@ func (t *training) quality(count int) (run.Values, error) {
 		return nil, err
 	}
 	loss := perPixel(odds, x)
-	if loss-loss != 0 {
-		return nil, fmt.Errorf("the loss is no longer finite; train with a smaller learning_rate than %v", t.config.LearningRate)
+	if err := train.Finite("the loss", loss); err != nil {
+		return nil, err
 	}
 	if t.law != nil { // which is not known yet
 		return run.Values{Reconstruction: loss}, nil
