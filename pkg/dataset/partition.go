@@ -11,8 +11,8 @@ import (
 )
 
 // Partition is a split of n records into a public half, free to use, and a
-// private half. It is drawn once, from a seed, and named with that and its digest by
-// whatever was made from it ([Dataset.Split]): a model trained on the public half of one
+// private half. It is drawn once, from a seed, and named with that and its digest
+// (String) by whatever was made from it: a model trained on the public half of one
 // partition has seen private records of another.
 type Partition struct {
 	Seed    uint64 `json:"seed"`
@@ -31,13 +31,8 @@ func PublicPrivate(n int, seed uint64) Partition {
 	return p
 }
 
-// Split draws the partition of d's rows. Rows that are taken by it say so: the Origin of
-// the data set that is returned, which has all of d's, ends with the seed and the digest.
-func (d *Dataset) Split(seed uint64) (*Dataset, Partition) {
-	p, named := PublicPrivate(d.Len(), seed), *d
-	named.Origin = fmt.Sprintf("%s, split by seed %d into a public and a private half, SHA-256 %s", d.Origin, p.Seed, p.Digest)
-	return &named, p
-}
+// String names the partition: by its seed and its digest.
+func (p Partition) String() string { return fmt.Sprintf("seed %d, SHA-256 %s", p.Seed, p.Digest) }
 
 // digest hashes both lists, each as its length and its indices, as big-endian
 // integers of 8 bytes.

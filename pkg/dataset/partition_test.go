@@ -24,16 +24,6 @@ func TestPartitionsNeverChange(t *testing.T) {
 	}
 }
 
-// Rows that are split say how, in whatever is taken of them, and those that they are of do not.
-func TestSplitRowsSayHow(t *testing.T) {
-	d := shade(7, 0)
-	split, p := d.Split(42)
-	const want = "the test, split by seed 42 into a public and a private half, SHA-256 f105ed7407a66ce1dee5e7137751f3268661f464e27ec71644275af0d3ef34ba"
-	if half := split.Subset(p.Public); half.Origin != want || half.Len() != 3 || d.Origin != "the test" {
-		t.Errorf("%d rows of %q, from those of %q", half.Len(), half.Origin, d.Origin)
-	}
-}
-
 func TestHalvesAreEqualSortedAndDisjoint(t *testing.T) {
 	for _, n := range []int{-3, 0, 1, 2, 7, 1000} {
 		p := PublicPrivate(n, 5)

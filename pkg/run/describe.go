@@ -37,16 +37,26 @@ func (r *Run) ComputedOn(backend, data string) error {
 	})
 }
 
+// KeepSplit keeps how the run's records were split into a public and a private half, one line.
+func (r *Run) KeepSplit(split string) error {
+	return r.keep(func(now *Provenance) { now.Split = split })
+}
+
 // KeepReceipt keeps, for whoever reads the run, what the ledger says of this computation's
 // releases, one line.
 func (r *Run) KeepReceipt(entry string) error {
+	return r.keep(func(now *Provenance) { now.Paid = entry })
+}
+
+// keep adds to this computation's provenance.
+func (r *Run) keep(what func(now *Provenance)) error {
 	r.holding.mu.Lock()
 	defer r.holding.mu.Unlock()
 	if err := r.holding.require(r); err != nil {
 		return err
 	}
 	return r.amend(func(now *Provenance, _ []Provenance) error {
-		now.Paid = entry
+		what(now)
 		return nil
 	})
 }

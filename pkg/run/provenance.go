@@ -26,6 +26,7 @@ type Provenance struct {
 	Revision string            `json:"revision,omitempty"` // of its repository; "+changes" when files differed from it
 	Backend  string            `json:"backend,omitempty"`  // what executed graphs; see Describe
 	Data     string            `json:"data,omitempty"`     // where the records came from; see Describe
+	Split    string            `json:"split,omitempty"`    // how they were split; see Run.KeepSplit
 	Paid     string            `json:"paid,omitempty"`     // what the ledger says of its releases; see Run.KeepReceipt
 	Rested   int               `json:"rested,omitempty"`   // the step that it saved when it was stopped; see Run.Rest
 	Ended    time.Time         `json:"ended,omitzero"`     // when it was

@@ -63,6 +63,11 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err := r.ComputedOn(b.String(), images.public.Origin); err != nil {
 		return result, err
 	}
+	if images.split.Digest != "" {
+		if err := r.KeepSplit(images.split.String()); err != nil {
+			return result, err
+		}
+	}
 	model, err := autoencoder.New(c.model(images.public.Channels), r.Spec.Seed)
 	if err != nil {
 		return result, err
@@ -70,7 +75,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if err := fit(ctx, r, b, model, images.public, c); err != nil {
 		return result, err
 	}
-	model.Meta.Dataset, model.Meta.Split, model.Meta.Inputs = c.Dataset, images.split, c.Inputs
+	model.Meta.Dataset, model.Meta.Split, model.Meta.Inputs = c.Dataset, images.split.Digest, c.Inputs
 	if err := r.WriteFile("weights.npz", model.Save); err != nil {
 		return result, err
 	}
@@ -114,9 +119,9 @@ func fit(ctx context.Context, r *run.Run, b *backend.Backend, model *autoencoder
 // images is what a training may see.
 type images struct {
 	public      *dataset.Dataset
-	heldOut     *dataset.Dataset // counts as public too
-	split       string           // digest of the split that says which rows are public; "" if all are
-	restriction string           // on showing them
+	heldOut     *dataset.Dataset  // counts as public too
+	split       dataset.Partition // says which rows are public; none if all are
+	restriction string            // on showing them
 }
 
 // load returns rows that anybody may see: the public half of a data set, or as
@@ -146,8 +151,8 @@ func load(ctx context.Context, r *run.Run, c *Config) (images, error) {
 		all.restriction = restricted.Restriction()
 	}
 	if !source.Public() {
-		train, partition := splits.Train.Split(experiment.SplitSeed)
-		all.public, all.split = train.Subset(partition.Public), partition.Digest
+		all.split = dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
+		all.public = splits.Train.Subset(all.split.Public)
 	}
 	shown := *splits.Test // its first images
 	shown.X = shown.X[:min(heldOutImages, shown.Len())*shown.Dim()]

@@ -216,7 +216,7 @@ func TestOnlyThePublicHalfIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	partition := dataset.PublicPrivate(n, experiment.SplitSeed)
-	if want := splits.Train.Subset(partition.Public).Pad(side, side); !slices.Equal(seen.public.X, want.X) || seen.split != partition.Digest {
+	if want := splits.Train.Subset(partition.Public).Pad(side, side); !slices.Equal(seen.public.X, want.X) || seen.split.Digest != partition.Digest {
 		t.Errorf("%d images are seen, of split %s, and not the public half", seen.public.Len(), seen.split)
 	}
 	private := splits.Train.Subset(partition.Private).Pad(side, side)

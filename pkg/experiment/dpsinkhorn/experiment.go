@@ -49,6 +49,11 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.ComputedOn(rows.Backend.String(), rows.Origin); err != nil {
 		return result, err
 	}
+	if rows.latents != nil {
+		if err := r.KeepSplit(rows.latents.Split); err != nil {
+			return result, err
+		}
+	}
 	t, err := newTraining(c, rows, noise.Seeded(r.Spec.Seed))
 	if err != nil {
 		return result, err

@@ -1,8 +1,6 @@
 package experimenttest
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"molehill/pkg/dataset"
@@ -18,11 +16,10 @@ func NamesSplit(t *testing.T, r *run.Run, records int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := dataset.PublicPrivate(records, experiment.SplitSeed)
-	want := fmt.Sprintf(", split by seed %d into a public and a private half, SHA-256 %s", p.Seed, p.Digest)
+	want := dataset.PublicPrivate(records, experiment.SplitSeed).String()
 	for _, c := range computed {
-		if !strings.HasSuffix(c.Data, want) {
-			t.Errorf("%s is of %q; want it to end with %q", r.ID, c.Data, want)
+		if c.Split != want {
+			t.Errorf("%s has the split %q; want %q", r.ID, c.Split, want)
 		}
 	}
 }

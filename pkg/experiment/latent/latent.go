@@ -26,7 +26,8 @@ type Data struct {
 	Classes    []string         // what labels name, nil if the rows have none
 	Labels     Labels
 	Pixels     int
-	Origin     string   // where the records came from, and how they were split (dataset.Dataset.Split)
+	Origin     string   // where the records came from
+	Split      string   // names how they were split into a public and a private half (dataset.Partition)
 	NotCovered []string // what the privacy of a release does not cover
 	Backend    *backend.Backend
 
@@ -107,7 +108,7 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	if err != nil {
 		return nil, err
 	}
-	train, partition := splits.Train.Split(experiment.SplitSeed)
+	partition := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed)
 	learned, err := public(ctx, model, name, partition.Digest)
 	if err != nil {
 		if !source.Public() {
@@ -119,7 +120,7 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Origin: train.Origin, Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: train.Classes}
+	d := &Data{Origin: splits.Train.Origin, Split: partition.String(), Backend: b, model: model, Pixels: model.Shape.Dim(), Classes: splits.Train.Classes}
 	encode := func(images *dataset.Dataset, rows []int) (transport.Points, error) {
 		latents, err := gallery{images, rows, model.Shape.Side}.latents(ctx, b, model, say)
 		codes := transport.Points{Dim: model.Shape.Code, Data: latents}
@@ -130,7 +131,7 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	}
 	// The images for training, most of what there is, are not needed once they are
 	// encoded: nothing below holds on to them.
-	public := anywhere(partition.Public, splits.Test.Len())
+	train, public := splits.Train, anywhere(partition.Public, splits.Test.Len())
 	d.test = splits.Test
 	d.Labels = Labels{labelsAt(train, partition.Private), labelsAt(train, public), d.test.Labels}
 	if d.Private, err = encode(train, partition.Private); err != nil {

@@ -58,11 +58,10 @@ func publicImages(ctx context.Context, name string, count, side int, rng *rand.R
 	if err != nil {
 		return nil, err
 	}
-	train, partition := splits.Train.Split(experiment.SplitSeed)
-	public := partition.Public
+	public := dataset.PublicPrivate(splits.Train.Len(), experiment.SplitSeed).Public
 	rows := make([]int, 0, count)
 	for _, k := range rng.Perm(len(public))[:min(count, len(public))] {
 		rows = append(rows, public[k])
 	}
-	return padded(train.Subset(rows), side), nil
+	return padded(splits.Train.Subset(rows), side), nil
 }

@@ -1,6 +1,7 @@
 package privateflow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := r.ComputedOn(data.Backend.String(), data.Origin); err != nil {
+	if err := cmp.Or(r.ComputedOn(data.Backend.String(), data.Origin), r.KeepSplit(data.Split)); err != nil {
 		return result, err
 	}
 	public := noise.Seeded(r.Spec.Seed)

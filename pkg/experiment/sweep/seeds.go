@@ -31,6 +31,9 @@ func Unlike(a, b Row) (differences []string, err error) {
 			differences = append(differences, fmt.Sprintf("%s = %v and %v", name, value, other))
 		}
 	}
+	if one, other := a.Computed.Split, b.Computed.Split; one != other && one != "" && other != "" {
+		differences = append(differences, fmt.Sprintf("split: %s and %s", one, other))
+	}
 	if one, other := a.Computed.Data, b.Computed.Data; one != other && one != "" && other != "" && ofSeed(a) != ofSeed(b) {
 		differences = append(differences, fmt.Sprintf("data: %s and %s", one, other))
 	}

@@ -47,6 +47,11 @@ func TestUnlikeRowsAreToldApart(t *testing.T) {
 		r.Computed.Data = data
 		return r
 	}
+	halves := func(split string) Row {
+		r := row(`{}`, "mnist")
+		r.Computed.Split = split
+		return r
+	}
 	for _, c := range []struct {
 		a, b Row
 		want string
@@ -57,6 +62,8 @@ func TestUnlikeRowsAreToldApart(t *testing.T) {
 		{row(`{"weights": "/a/runs/autoencoder-1/artefacts/weights.npz"}`, ""), row(`{"weights": "/b/autoencoder-1/artefacts/weights.npz"}`, ""), ""},
 		{row(`{"weights": "/a/runs/autoencoder-1/artefacts/weights.npz"}`, ""), row(`{"weights": "weights.npz"}`, ""), ""},
 		{row(`{"weights": "/a/runs/autoencoder-1/artefacts/weights.npz"}`, ""), row(`{"weights": "/a/runs/autoencoder-2/artefacts/weights.npz"}`, ""), "weights = "},
+		{halves("one"), halves("other"), "split: one and other"},
+		{halves("one"), halves(""), ""},
 	} {
 		got, err := Unlike(c.a, c.b)
 		if err != nil || (c.want == "") != (len(got) == 0) || c.want != "" && !strings.Contains(got[0], c.want) {
