@@ -45,6 +45,18 @@ var (
 // Colour returns the colour of series i; there are seven, then they repeat, with other dashes and markers.
 func Colour(i int) color.NRGBA { return colours[i%len(colours)] }
 
+// muted are colours for up to ten classes of points (P. Tol, "Colour Schemes", 2021), and a grey.
+var muted = []color.NRGBA{
+	{0x33, 0x22, 0x88, 0xff}, {0xcc, 0x66, 0x77, 0xff}, {0x11, 0x77, 0x33, 0xff}, {0xdd, 0xaa, 0x33, 0xff}, {0x88, 0xcc, 0xee, 0xff},
+	{0x88, 0x22, 0x55, 0xff}, {0x44, 0xaa, 0x99, 0xff}, {0x99, 0x99, 0x33, 0xff}, {0xaa, 0x44, 0x99, 0xff}, {0x55, 0x55, 0x55, 0xff},
+}
+
+// ClassMarker draws a point of a class; colour and shape both vary, so that classes can be told
+// apart in grey print.
+func ClassMarker(c *draw.Canvas, class int, at vg.Point, radius vg.Length) {
+	Marker(c, class, muted[class%len(muted)], at, radius, 0)
+}
+
 // Tint mixes c with white; weight 1 is c itself and 0 is white. Tints are opaque, so that a picture
 // keeps few distinct colours and compresses well.
 func Tint(c color.NRGBA, weight float64) color.NRGBA {
