@@ -24,7 +24,8 @@ type Curves struct {
 	Width, Height  int         // in CSS pixels; 0 means the width of a notebook and 400 high
 }
 
-// Line is one curve of a chart. A value that is not finite interrupts it.
+// Line is one curve of a chart. A value that is not finite interrupts it. One that goes only across or up
+// and down, such as a histogram, has no markers.
 type Line struct {
 	Name      string
 	X         []float64 // [n], or nil for 1, 2, …, n
@@ -92,9 +93,9 @@ func (f Curves) illustrate() (*picture, error) {
 		if line.Low != nil {
 			bands = append(bands, line.band(style, &rangeX, &rangeY))
 		}
-		lines = append(lines, drawRuns(style, i, len(f.Lines), runs))
+		lines = append(lines, drawRuns(style, i, len(f.Lines), runs, !line.stepped()))
 		if line.Name != "" {
-			chart.Legend = append(chart.Legend, lineEntry(style, line.Name))
+			chart.Legend = append(chart.Legend, lineEntry(style, line.Name, !line.stepped()))
 		}
 	}
 	if rangeX.Empty() || rangeY.Empty() {
@@ -174,8 +175,26 @@ func (l Line) runs(rangeX, rangeY *sheet.Range) (runs [][]point) {
 	return runs
 }
 
-// drawRuns draws line i of n, with about eight markers that do not sit on those of other lines.
-func drawRuns(style *sheet.Style, i, n int, runs [][]point) sheet.Layer {
+// stepped reports whether the line goes only across or up and down, as a histogram or a quantile function
+// does: it has no markers, which would stand at its corners as if something had been measured there.
+func (l Line) stepped() bool {
+	treads, risers := 0, 0
+	for k := 1; k < len(l.Y); k++ {
+		across, up := l.X[k] != l.X[k-1], l.Y[k] != l.Y[k-1]
+		switch {
+		case across && up:
+			return false
+		case across:
+			treads++
+		case up:
+			risers++
+		}
+	}
+	return treads > 1 && risers > 0
+}
+
+// drawRuns draws line i of n, if marked with about eight markers that do not sit on those of other lines.
+func drawRuns(style *sheet.Style, i, n int, runs [][]point, marked bool) sheet.Layer {
 	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
 		total := 0
 		for _, run := range runs {
@@ -206,7 +225,7 @@ func drawRuns(style *sheet.Style, i, n int, runs [][]point) sheet.Layer {
 			}
 		}
 		for _, at := range marks {
-			if c.Contains(at) {
+			if marked && c.Contains(at) {
 				sheet.Marker(c, style.Index, sheet.Colour(style.Index), at, 2.8, 0.9)
 			}
 		}
@@ -310,10 +329,12 @@ func orEnd(v float64, axis func(float64) vg.Length, start vg.Length) vg.Length {
 	return axis(v)
 }
 
-func lineEntry(style *sheet.Style, name string) sheet.Entry {
+func lineEntry(style *sheet.Style, name string, marked bool) sheet.Entry {
 	return sheet.Entry{Name: name, Style: style, Draw: func(c *draw.Canvas, from, to vg.Point) {
 		c.StrokeLines(sheet.Stroke(style.Index, 1.6), []vg.Point{from, to})
-		sheet.Marker(c, style.Index, sheet.Colour(style.Index), vg.Point{X: (from.X + to.X) / 2, Y: from.Y}, 2.8, 0.9)
+		if marked {
+			sheet.Marker(c, style.Index, sheet.Colour(style.Index), vg.Point{X: (from.X + to.X) / 2, Y: from.Y}, 2.8, 0.9)
+		}
 	}}
 }
 

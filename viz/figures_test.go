@@ -252,3 +252,21 @@ func TestPointsAreAddedToAnyLine(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A line that goes only across or up and down, as a histogram does, has no markers; others have.
+func TestStepsAreUnmarked(t *testing.T) {
+	for _, c := range []struct {
+		line Line
+		want bool
+	}{
+		{Line{X: []float64{0, 1, 1, 2}, Y: []float64{3, 3, 1, 1}}, true},
+		{Line{X: []float64{0, 1, 1, 2}, Y: []float64{3, 3, 1, 2}}, false},
+		{Line{X: []float64{0, 1, 2, 3}, Y: []float64{2, 2, 2, 2}}, false}, // measured, always the same
+		{Line{X: []float64{1, 1}, Y: []float64{2, 3}}, false},
+		{Line{}, false},
+	} {
+		if got := c.line.stepped(); got != c.want {
+			t.Errorf("%v, %v: stepped is %v", c.line.X, c.line.Y, got)
+		}
+	}
+}

@@ -122,7 +122,7 @@ type table struct {
 
 	legend              []sheet.Entry
 	left, bottom        vg.Length // room for labels and axes around all cells
-	heads               int       // lines of the longest label of a column
+	heads               int       // lines of the longest label of a column, 0 where none has text
 	axes                vg.Length // the part of left that the vertical axis takes
 	above               vg.Length // room for words above each cell
 	cellWidth, tallness vg.Length // of one cell
@@ -151,8 +151,8 @@ func (t *table) measure(available vg.Length) (width, height vg.Length) {
 	if t.axes == 0 {
 		t.cellWidth = t.sharp(t.cellWidth)
 	}
-	for _, label := range t.colLabels {
-		t.heads = max(t.heads, 1, len(sheet.HeadType.Fit(label, t.cellWidth)))
+	for _, label := range t.colLabels { // where none has text, no room is left for them
+		t.heads = max(t.heads, len(sheet.HeadType.Fit(label, t.cellWidth)))
 	}
 	aspect := 0.0
 	for _, p := range t.cells {

@@ -79,7 +79,8 @@ func TestPanelsTellSeriesByTheirNames(t *testing.T) {
 	}
 }
 
-// Labels of columns break where a cell ends, and all stand on the cells.
+// Labels of columns break where a cell ends, all stand on the cells, and where none has text there is no
+// room for them.
 func TestPanelsBreakLongHeads(t *testing.T) {
 	cell := Curves{Lines: []Line{{Y: []float64{1, 2}}}}
 	height := func(heads ...string) float64 {
@@ -93,6 +94,9 @@ func TestPanelsBreakLongHeads(t *testing.T) {
 	one, words, letters := height("a", "b", "c"), height("a", strings.Repeat("directions 720, ", 3), "c"), height(strings.Repeat("m", 30), "", "")
 	if !(words >= one+line-0.01 && letters >= one+line-0.01) {
 		t.Errorf("heights %v with short heads, %v with a long one and %v with a long word", one, words, letters)
+	}
+	if none, empty := height(), height("", "", ""); empty != none {
+		t.Errorf("heights %v without heads and %v with empty ones", none, empty)
 	}
 }
 

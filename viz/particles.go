@@ -174,17 +174,23 @@ func fitted(clouds ...[]point) Region {
 	return Region{midX - halfX, midX + halfX, midY - halfY, midY + halfY}
 }
 
-// cloud draws points as discs that shrink as they grow many.
+// cloud draws points as discs that shrink as they grow many. Points that stand on each other count once, so
+// that a cloud that has collapsed is still seen among others.
 func cloud(points []point, colour color.Color) sheet.Layer {
 	return func(c *draw.Canvas, x, y func(float64) vg.Length) {
-		crowd := math.Pow(max(float64(len(points)), 50)/300, -0.25)
-		radius := vg.Length(crowd) * min(max(0.0075*(c.Max.X-c.Min.X), 1.2), 2.6)
+		const apart = 0.5 // points
+		var shown []vg.Point
+		places := map[[2]int]bool{}
 		for _, p := range points {
-			at := vg.Point{X: x(p.x), Y: y(p.y)}
-			if !c.Contains(at) {
-				continue
+			if at := (vg.Point{X: x(p.x), Y: y(p.y)}); c.Contains(at) {
+				shown = append(shown, at)
+				places[[2]int{int(at.X / apart), int(at.Y / apart)}] = true
 			}
-			c.SetColor(colour)
+		}
+		crowd := math.Pow(max(float64(len(places)), 12)/300, -0.25)
+		radius := vg.Length(crowd) * min(max(0.0075*(c.Max.X-c.Min.X), 1.2), 2.6)
+		c.SetColor(colour)
+		for _, at := range shown {
 			c.Fill(sheet.Disc(at, radius))
 		}
 	}

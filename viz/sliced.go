@@ -90,8 +90,9 @@ func along(points []point, theta point) []float64 {
 	return out
 }
 
-// colours of X and Y in the teaching figures.
-var pair = [2]color.NRGBA{sheet.Green, sheet.Vermillion}
+// colours of X and Y in the teaching figures: those of the first two lines of a chart, so that two groups
+// have the same colours in both.
+var pair = [2]color.NRGBA{sheet.Colour(0), sheet.Colour(1)}
 
 // projections draws two clouds, the line, the feet of all points on it, and the way of some of them.
 func projections(x, y []point, theta point, r Region) sheet.Layer {

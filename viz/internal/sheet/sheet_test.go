@@ -144,6 +144,17 @@ func TestSeriesDiffer(t *testing.T) {
 	}
 }
 
+// A hyphen that begins a number is set as a minus sign, and no other.
+func TestNegativeNumbersHaveMinusSigns(t *testing.T) {
+	for text, want := range map[string]string{
+		"-0.53": "−0.53", "from -1 to (-2)": "from −1 to (−2)", "dp-2, 1e-05, 2020-11-30, - 1": "dp-2, 1e-05, 2020-11-30, - 1",
+	} {
+		if got := NoteType.Width(text); got != NoteType.Width(want) {
+			t.Errorf("%q is %v wide, and %q is %v", text, got, want, NoteType.Width(want))
+		}
+	}
+}
+
 func TestWrapKeepsStatements(t *testing.T) {
 	title := "mnist, dp-sinkhorn-latent at ε = 10 ± 1"
 	wide := TitleType.Width(title)

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"image/color"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -168,6 +169,7 @@ func (t Type) layout(text string) []glyph {
 	for letter, spelled := range absent {
 		text = strings.ReplaceAll(text, letter, spelled)
 	}
+	text = negative.ReplaceAllString(text, "${1}−${2}")
 	var (
 		buffer   sfnt.Buffer
 		glyphs   []glyph
@@ -227,6 +229,9 @@ func scripts(from, to string) map[rune]rune {
 	}
 	return table
 }
+
+// negative is a number that %.2f and the like have written: its hyphen is set as a true minus sign.
+var negative = regexp.MustCompile(`(^|[\s(])-(\d)`)
 
 // absent spells mathematical letters that the font lacks.
 var absent = map[string]string{
