@@ -156,8 +156,9 @@ func niceStep(step float64) float64 {
 	return 10 * power
 }
 
-// logTicks returns powers of ten, and digits between them where there is room. Where fewer than two of them
-// lie on the axis, and no eye could judge a distance, there are more of them, or at last round numbers.
+// logTicks returns powers of ten, and digits between them where there is room. Where fewer than two of them lie
+// on the axis, and no eye could judge a distance, or fewer than three within a decade, which would pass for a
+// linear axis, there are more of them, or at last round numbers.
 func (a Axis) logTicks(n int) (ticks []plot.Tick) {
 	low, high := int(math.Floor(math.Log10(a.Min))), int(math.Ceil(math.Log10(a.Max)))
 	decades := math.Log10(a.Max) - math.Log10(a.Min)
@@ -181,7 +182,7 @@ func (a Axis) logTicks(n int) (ticks []plot.Tick) {
 			}
 			switch {
 			case m == 1 && (exponent-low)%stride == 0,
-				decades < 2.2 && (m == 2 || m == 5),
+				decades < 2.5 && (m == 2 || m == 5),
 				decades < 0.7: // within less than a decade every digit helps
 				t.Label = label(m, exponent)
 				labelled++
@@ -192,7 +193,7 @@ func (a Axis) logTicks(n int) (ticks []plot.Tick) {
 		}
 	}
 	switch {
-	case labelled > 1:
+	case labelled > 2 || labelled == 2 && decades >= 1:
 		return ticks
 	case stride > 1:
 		return a.logTicks(n + 1)
