@@ -18,8 +18,8 @@ func TestTheLessonOnlyReadsOwnData(t *testing.T) {
 		place, change string
 		times         int
 	}{
-		"patients": {`filepath.Join(examples, "people.csv")`, "`%s/patients.csv`", 2},
-		"people":   {`filepath.Join(must(os.UserCacheDir()), "molehill", "own-data")`, "`%s`", 1},
+		"patients": {`examples.File("people.csv")`, "`%s/patients.csv`", 2},
+		"people":   {`must(owndata.Examples())`, "owndata.Folder(`%s`)", 1},
 	} {
 		t.Run(name, func(t *testing.T) { stopsAtTheDraft(t, name, c.place, c.change, c.times) })
 	}

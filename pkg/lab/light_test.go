@@ -16,7 +16,7 @@ func TestCellsLinkNoDatabase(t *testing.T) {
 		has      string
 		heavy    []string
 	}{
-		{[]string{"molehill/pkg/lab"}, "molehill/viz", append(databases, "github.com/gomlx/gomlx")},
+		{[]string{"molehill/pkg/lab", "molehill/pkg/lab/owndata"}, "molehill/viz", append(databases, "github.com/gomlx/gomlx")},
 		{[]string{"molehill/pkg/experiment/...", "molehill/privacy/ledger"}, "github.com/gomlx/gomlx", databases},
 	} {
 		// What helps tests is no part of a cell.

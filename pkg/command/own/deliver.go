@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/atomicfile"
+	schemas "molehill/pkg/dataset/schema"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -70,8 +71,8 @@ func (s *synthesis) export(ctx context.Context, r *run.Run) error {
 }
 
 // publicReport and keepersReport are the reports' paths without their endings.
-func (s *synthesis) publicReport() string  { return stem(s.out) + ".report" }
-func (s *synthesis) keepersReport() string { return stem(s.out) + ".keeper-only" }
+func (s *synthesis) publicReport() string  { return schemas.Stem(s.out) + ".report" }
+func (s *synthesis) keepersReport() string { return schemas.Stem(s.out) + ".keeper-only" }
 
 // beside are the reports' files. The keeper's of an earlier output would tell of that
 // one, so they do not stay either where no others are written.

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/atomicfile"
 	"molehill/pkg/dataset/pictures"
+	schemas "molehill/pkg/dataset/schema" // schema is the command here
 	"molehill/pkg/experiment/synth"
 )
 
@@ -40,10 +38,10 @@ looks at nothing before.`,
 				return err
 			}
 			if out == "" {
-				out = schemaOf(args[0])
+				out = schemas.FileOf(args[0])
 			}
 			if name == "" {
-				name = dataName(args[0])
+				name = schemas.NameOf(args[0])
 			}
 			if same(args[0], out) {
 				return fmt.Errorf("--out %s is the file that is read; write to another", out)
@@ -156,30 +154,4 @@ answer looks at the rows: it is for their keeper.`,
 			return nil
 		},
 	}
-}
-
-// schemaOf is where the schema of data is if nobody says otherwise.
-func schemaOf(data string) string { return stem(data) + ".schema.json" }
-
-// stem is a path without its ending; folders have none, whatever points are in their
-// names.
-func stem(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if whole, err := filepath.Abs(path); err == nil && filepath.Base(path) == "." {
-			return whole
-		}
-		return filepath.Clean(path)
-	}
-	return strings.TrimSuffix(path, filepath.Ext(path))
-}
-
-var notInNames = regexp.MustCompile(`[^a-z0-9._-]+`)
-
-// dataName makes a data set's name of a file's.
-func dataName(path string) string {
-	name := notInNames.ReplaceAllString(strings.ToLower(filepath.Base(stem(path))), "-")
-	if name = strings.Trim(name, "-._"); name == "" {
-		return "table"
-	}
-	return name[:min(len(name), 63)]
 }

@@ -14,6 +14,7 @@ import (
 	"molehill/pkg/atomicfile"
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/command/runs"
+	schemas "molehill/pkg/dataset/schema"
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/synth/images"
@@ -122,7 +123,7 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 // check turns flags into settings, and finds mistakes before anything is spent.
 func (s *synthesis) check() error {
 	if s.schema == "" {
-		s.schema = schemaOf(s.data)
+		s.schema = schemas.FileOf(s.data)
 	}
 	info, err := look(s.data)
 	if err != nil {

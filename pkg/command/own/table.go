@@ -2,7 +2,6 @@ package own
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -27,13 +26,9 @@ func (ofTable) words() words {
 
 // draftTable drafts the schema of a table.
 func draftTable(cmd *cobra.Command, data, out, name, target string) error {
-	source, err := table.Open(data, "")
+	schema, err := table.DraftFile(cmd.Context(), name, data)
 	if err != nil {
 		return err
-	}
-	schema, err := table.Draft(cmd.Context(), name, source, table.Separator(source))
-	if err = errors.Join(err, source.Close()); err != nil {
-		return fmt.Errorf("%s: %w", data, err)
 	}
 	if target != "" {
 		schema.Target = target

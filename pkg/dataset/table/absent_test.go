@@ -170,12 +170,7 @@ func TestTabsStayInTheirFiles(t *testing.T) {
 	if err := os.WriteFile(path, []byte("a\tb\n1\t2\n3\t4\n5\t6\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	source, err := Open(path, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
-	s, err := Draft(t.Context(), "x", source, Separator(source))
+	s, err := DraftFile(t.Context(), "x", path)
 	if err != nil || s.Separator != "" {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -83,6 +83,20 @@ func Draft(ctx context.Context, name string, source Source, separator string) (*
 	return s, nil
 }
 
+// DraftFile drafts the schema of the table in a file; see Draft. Between the values of a
+// CSV stands what its first line has most.
+func DraftFile(ctx context.Context, name, path string) (*Schema, error) {
+	source, err := Open(path, "")
+	if err != nil {
+		return nil, err
+	}
+	s, err := Draft(ctx, name, source, Separator(source))
+	if err = errors.Join(err, source.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
 // NamedLikeValues returns the columns whose names are numbers or days, as they are
 // where a file has no line of names and the first record stands in its place.
 func (s *Schema) NamedLikeValues() (names []string) {

@@ -1,7 +1,11 @@
 package table
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +132,19 @@ func TestOnlyKeepsWhatWasConfirmed(t *testing.T) {
 	}
 	if s.Columns[0].Note == "" || s.Missing == nil {
 		t.Error("the schema itself has lost something")
+	}
+}
+
+func TestWhyAFileHasNoDraftIsSaidWithItsName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "header.csv")
+	if err := os.WriteFile(path, []byte("a,b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DraftFile(t.Context(), "x", path); err == nil || !strings.Contains(err.Error(), path+": it has no rows") {
+		t.Errorf("found %v", err)
+	}
+	if _, err := DraftFile(t.Context(), "x", path+".gone.csv"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("found %v", err)
 	}
 }
 

@@ -85,12 +85,7 @@ func TestEveryNotationIsDraftedReadAndWritten(t *testing.T) {
 			if err := os.WriteFile(path, []byte(rows), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			source, err := Open(path, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer source.Close()
-			s, err := Draft(t.Context(), "people", source, Separator(source))
+			s, err := DraftFile(t.Context(), "people", path)
 			if err != nil {
 				t.Fatal(err)
 			}

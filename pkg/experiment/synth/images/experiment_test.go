@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,13 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 	data, schema := spots(t, 300, nil)
 	r := experimenttest.Computed(t, experimenttest.Acquired(t, request(data, schema, "2", "images", "123")), 0)
 	experimenttest.Unnamed(t, r, data, schema)
+	made, err := Made(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Check(); err != nil || made.Len() != 123 || len(made.Classes) != 2 {
+		t.Errorf("%d images of %q, %v", made.Len(), made.Classes, err)
+	}
 	for _, format := range Formats {
 		s, err := pictures.ReadSchema(schema)
 		if err != nil {
@@ -54,9 +62,15 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen := make([]int, 2)
-		faults, err := pictures.Each(t.Context(), source, s.Images.Dim(), 64, func(_ int, _ []float32, classes []int) error {
+		faults, err := pictures.Each(t.Context(), source, s.Images.Dim(), 64, func(first int, images []float32, classes []int) error {
 			for _, c := range classes {
 				seen[c]++
+			}
+			if format == ".npz" { // in the order in which they were made
+				rounded := func(v, made float32) bool { return math.Abs(float64(v-made)) < 0.51/255 }
+				if at := first * made.Dim(); !slices.Equal(classes, made.Labels[first:first+len(classes)]) || !slices.EqualFunc(images, made.X[at:at+len(images)], rounded) {
+					t.Errorf("images from %d on are others in the archive than Made returns", first)
+				}
 			}
 			return nil
 		})
@@ -120,6 +134,9 @@ func TestWithoutClasses(t *testing.T) {
 		text = string(experimenttest.Read(t, r, "synthetic.zip"))
 		if !strings.Contains(text, layout) {
 			t.Errorf("no %s was written", layout)
+		}
+		if made, err := Made(t.Context(), r); err != nil || made.Check() != nil || (made.Labels == nil) != (classes == "") {
+			t.Error(made, err)
 		}
 		if d, err := Diagnose(t.Context(), r, ""); err != nil || d.On != "" {
 			t.Error(d, err)

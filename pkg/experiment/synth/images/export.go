@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"molehill/pkg/dataset"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
@@ -68,6 +69,48 @@ func (k known) remade(r *run.Run) (*made, error) {
 	return m, nil
 }
 
+// finished reads the images of a finished run by what it has left, without the data.
+func finished(r *run.Run) (*made, error) {
+	var c Config
+	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
+		return nil, fmt.Errorf("images: settings of %s: %w", r.ID, err)
+	}
+	schema, err := data.Left(r)
+	if err != nil {
+		return nil, err
+	}
+	with, err := c.code(schema)
+	if err != nil {
+		return nil, err
+	}
+	return known{&c, schema, with}.remade(r)
+}
+
+// Made returns the synthetic images of a finished run, [n, height, width, channel] in
+// [0, 1], with their classes if they have any.
+func Made(ctx context.Context, r *run.Run) (*dataset.Dataset, error) {
+	m, err := finished(r)
+	if err != nil {
+		return nil, err
+	}
+	shape := m.schema.Images.Shape
+	d := &dataset.Dataset{Name: m.schema.Name, Origin: r.ID, Height: shape.Height, Width: shape.Width, Channels: shape.Channels,
+		X: make([]float32, m.points.Len()*shape.Dim())}
+	if m.schema.Classes != nil {
+		d.Labels, d.Classes = m.labels, m.schema.Classes.Names
+	}
+	draw := m.drawer(ctx)
+	for i := range d.Len() {
+		if err := draw(d.Row(i), i); err != nil {
+			return nil, err
+		}
+	}
+	for i, v := range d.X {
+		d.X[i] = min(max(v, 0), 1)
+	}
+	return d, nil
+}
+
 // Formats are the endings of what Export writes.
 var Formats = []string{".zip", ".npz"}
 
@@ -77,19 +120,7 @@ func Export(ctx context.Context, r *run.Run, to io.Writer, ending string) error 
 	if !slices.Contains(Formats, ending) {
 		return fmt.Errorf("images: format %q: expected one of %s", ending, strings.Join(Formats, ", "))
 	}
-	var c Config
-	if err := json.Unmarshal(r.Spec.Config, &c); err != nil {
-		return fmt.Errorf("images: settings of %s: %w", r.ID, err)
-	}
-	schema, err := data.Left(r)
-	if err != nil {
-		return err
-	}
-	with, err := c.code(schema)
-	if err != nil {
-		return err
-	}
-	m, err := known{&c, schema, with}.remade(r)
+	m, err := finished(r)
 	if err != nil {
 		return err
 	}
