@@ -12,7 +12,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-var fault = errors.New("fault")
+var errFault = errors.New("errFault")
 
 // memory is a store in memory, whose tables are looked for as looks say, one after another.
 func memory(t *testing.T, looks ...any) Store {
@@ -70,8 +70,8 @@ func TestTablesAreMadeOnce(t *testing.T) {
 		"there":            {[]any{true}, nil, []string{"written"}},
 		"none":             {[]any{false, false}, nil, []string{"once", "one", "two", "written"}},
 		"made meanwhile":   {[]any{false, true}, nil, []string{"once", "written"}},
-		"the first look":   {[]any{fault}, nil, nil},
-		"the second look":  {[]any{false, fault}, nil, nil},
+		"the first look":   {[]any{errFault}, nil, nil},
+		"the second look":  {[]any{false, errFault}, nil, nil},
 		"at the beginning": {[]any{true}, func(s *Store) { s.Begun = "nonsense" }, nil},
 		"others":           {[]any{false, false}, func(s *Store) { s.Once = "nonsense" }, nil},
 		"the making":       {[]any{false, false}, func(s *Store) { s.Make[0] = "nonsense" }, nil},
@@ -100,9 +100,9 @@ func TestWhatIsMissingIsMadeByWriters(t *testing.T) {
 	s := memory(t, true)
 	missing := true
 	s.Missing = func() bool { return missing }
-	s.Create = func() error { return fault }
+	s.Create = func() error { return errFault }
 	nobody := func(*sql.Tx) error { t.Error("called of nothing"); return nil }
-	if err := s.Write(t.Context(), nobody); !errors.Is(err, fault) || !strings.Contains(err.Error(), notWritten) {
+	if err := s.Write(t.Context(), nobody); !errors.Is(err, errFault) || !strings.Contains(err.Error(), notWritten) {
 		t.Errorf("what cannot be made is written: %v", err)
 	}
 	if found, err := s.Read(t.Context(), nobody); found || err != nil {
@@ -117,7 +117,7 @@ func TestWhatIsMissingIsMadeByWriters(t *testing.T) {
 // An error says what became of the entry: nothing, but for one of the commit that the
 // database may have made all the same.
 func TestErrorsSayWhatBecameOfTheEntry(t *testing.T) {
-	fails := func(context.CancelFunc) error { return fault }
+	fails := func(context.CancelFunc) error { return errFault }
 	atTheCommit := func(cancel context.CancelFunc) error { cancel(); return nil }
 	for name, c := range map[string]struct {
 		advice  string
@@ -142,7 +142,7 @@ func TestErrorsSayWhatBecameOfTheEntry(t *testing.T) {
 				cancel()
 			}
 			err := s.Write(ctx, func(*sql.Tx) error { return c.write(cancel) })
-			if told := fmt.Sprint(err); c.want == "" && err != fault || c.want != "" && !(strings.HasPrefix(told, "ledger: memory: ") && strings.HasSuffix(told, "; "+c.want)) {
+			if told := fmt.Sprint(err); c.want == "" && err != errFault || c.want != "" && !(strings.HasPrefix(told, "ledger: memory: ") && strings.HasSuffix(told, "; "+c.want)) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
@@ -161,9 +161,9 @@ func TestReadersAreToldWhatIsFound(t *testing.T) {
 	}{
 		"there":              {true, nil, nil, true, false},
 		"no tables":          {false, nil, nil, false, false},
-		"the look":           {fault, nil, nil, false, true},
+		"the look":           {errFault, nil, nil, false, true},
 		"at the beginning":   {true, func(s *Store) { s.Begun = "nonsense" }, nil, false, true},
-		"what is read there": {true, nil, fault, true, true},
+		"what is read there": {true, nil, errFault, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, called := memory(t, c.look), false
