@@ -12,7 +12,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-var errFault = errors.New("errFault")
+var errFault = errors.New("a fault")
 
 // memory is a store in memory, whose tables are looked for as looks say, one after another.
 func memory(t *testing.T, looks ...any) Store {
