@@ -158,3 +158,18 @@ func Unnamed(t *testing.T, r *run.Run, paths ...string) {
 		t.Error(err)
 	}
 }
+
+// Refused checks that requests are refused before anything is made of them, in words that
+// have those they stand under.
+func Refused(t *testing.T, requests map[string]experiment.Request) {
+	t.Helper()
+	for want, q := range requests {
+		spec, err := q.Spec()
+		if err == nil {
+			err = experiment.CheckUnread(spec)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, found %v", want, err)
+		}
+	}
+}
