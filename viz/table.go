@@ -19,7 +19,8 @@ import (
 type Table struct {
 	Title, Caption string
 	Header         []string
-	Rows           [][]any // each as long as Header; a shorter row is filled up
+	Rows           [][]any  // each as long as Header; a shorter row is filled up
+	Notes          []string // what else is to be known, listed below the caption
 }
 
 // Add appends a row.
@@ -146,6 +147,13 @@ func (t Table) HTML() string {
 	if t.Caption != "" {
 		fmt.Fprintf(&b, "<p style=\"margin:0.4em 0\"><small>%s</small></p>\n", escapeHTML(t.Caption))
 	}
+	if len(t.Notes) > 0 {
+		b.WriteString("<ul style=\"margin:0.4em 0\">")
+		for _, note := range t.Notes {
+			fmt.Fprintf(&b, "<li><small>%s</small></li>", escapeHTML(note))
+		}
+		b.WriteString("</ul>\n")
+	}
 	return b.String()
 }
 
@@ -178,6 +186,12 @@ func (t Table) Markdown() string {
 	}
 	if t.Caption != "" {
 		fmt.Fprintf(&b, "\n%s\n", EscapeMarkdown(t.Caption))
+	}
+	for i, note := range t.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", EscapeMarkdown(note))
 	}
 	return b.String()
 }
@@ -243,6 +257,12 @@ func (t Table) String() string {
 	}
 	if t.Caption != "" {
 		b.WriteString("\n" + printable(t.Caption) + "\n")
+	}
+	for i, note := range t.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("- " + printable(note) + "\n")
 	}
 	return b.String()
 }

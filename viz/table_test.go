@@ -126,3 +126,17 @@ func TestTablesHaveNoFormulas(t *testing.T) {
 		}
 	}
 }
+
+// Notes are a list below the caption, in every form.
+func TestTableNotes(t *testing.T) {
+	table := Table{Header: []string{"a"}, Rows: [][]any{{1}}, Caption: "All.", Notes: []string{"one <b>", "two"}}
+	for got, want := range map[string]string{
+		table.Markdown(): "\nAll.\n\n- one &lt;b\\>\n- two\n",
+		table.HTML():     "<ul style=\"margin:0.4em 0\"><li><small>one &lt;b&gt;</small></li><li><small>two</small></li></ul>\n",
+		table.String():   "\nAll.\n\n- one <b>\n- two\n",
+	} {
+		if !strings.HasSuffix(got, want) {
+			t.Errorf("%q does not end with %q", got, want)
+		}
+	}
+}

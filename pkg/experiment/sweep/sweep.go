@@ -68,7 +68,9 @@ func (r Report) Page(of plugin.Info) string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "# %s\n\n%s\n", of.Name, of.Summary)
 	for _, t := range r.Tables {
-		fmt.Fprintf(&page, "\n## %s\n\n%s\n", t.Title, viz.Table{Header: t.Header, Rows: t.Rows, Caption: t.Caption}.Markdown())
+		title := t.Title
+		t.Title = "" // a heading in its place
+		fmt.Fprintf(&page, "\n## %s\n\n%s\n", title, t.Markdown())
 	}
 	return page.String()
 }

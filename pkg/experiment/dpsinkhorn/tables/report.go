@@ -103,21 +103,27 @@ func (t table) file(m measured) string {
 // of is the table of a data set's lines.
 func (t table) of(name string, all []measured) viz.Table {
 	measures := columns(all)
-	table := viz.Table{Title: dataset.Title(name), Header: []string{"method", t.axis, privacy.PapersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many; below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores. Sliced W₂ is between generated and held-out rows in the space of the loss. The paper's way is the ε that its own accounting gives for the same noise."}
+	table := viz.Table{Title: dataset.Title(name), Header: []string{"method", t.axis, privacy.PapersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many." + sweep.AboutData(all[0].rows, name),
+		Notes: []string{
+			"Below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores.",
+			"Sliced W₂ is between generated and held-out rows in the space of the loss.",
+			"The paper's way is the ε that its own accounting gives for the same noise.",
+		}}
+	note := func(text string) { table.Notes = append(table.Notes, text) }
 	if t.along != "epsilon" {
 		table.Header = slices.Insert(table.Header, 2, "ε, proved")
 	}
 	if t.note != "" {
-		table.Caption += " " + t.note
+		note(t.note)
 	}
 	for _, c := range measures {
 		table.Header = append(table.Header, c.String())
 	}
 	if slices.ContainsFunc(table.Header, func(name string) bool { return strings.HasPrefix(name, "fid") }) {
-		table.Caption += " Our FID is beside as many held-out images, the first of the file, or all that there are; fid-768 is of another network than published FIDs, on another scale."
+		note("Our FID is beside as many held-out images, the first of the file, or all that there are; fid-768 is of another network than published FIDs, on another scale.")
 	}
 	if slices.ContainsFunc(all, func(m measured) bool { return len(m.rows) > 1 }) {
-		table.Caption += " ± is the standard deviation over seeds, and what is without it was measured for one."
+		note("± is the standard deviation over seeds, and what is without it was measured for one.")
 	}
 	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps made", "seeds", "seconds")
 	for _, m := range all {
@@ -147,9 +153,8 @@ func (t table) of(name string, all []measured) viz.Table {
 		table.Add(line...)
 	}
 	if slices.ContainsFunc(all, func(m measured) bool { return m.published != quoted{} }) {
-		table.Caption += " Published numbers are after the papers' own trainings, 160,000 steps of digits and clothes and 1.7 million of faces, at an ε that they claim: beside trainings as short as these they say where the way leads, not which method is better."
+		note("Published numbers are after the papers' own trainings, 160,000 steps of digits and clothes and 1.7 million of faces, at an ε that they claim: beside trainings as short as these they say where the way leads, not which method is better.")
 	}
-	table.Caption += sweep.AboutData(all[0].rows, name)
 	return table
 }
 

@@ -85,7 +85,7 @@ func (g grid) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, error) {
 			continue
 		}
 		t := s.table()
-		t.Caption += " 004 prints such numbers, its losses being those of training, above the graphs of its figures, which were not at hand as pictures."
+		t.Notes = append(t.Notes, "004 prints such numbers, its losses being those of training, above the graphs of its figures, which were not at hand as pictures.")
 		r.Tables = append(r.Tables, t)
 		r.Figures[p.name+"-trade.png"] = s.trade()
 		if !s.atHand() {
@@ -111,7 +111,11 @@ func (s sheet) table() viz.Table {
 	t := viz.Table{
 		Title:   s.name,
 		Header:  append(append([]string{"ε, proved", "as published", "α"}, metrics...), "seeds", "seconds"),
-		Caption: "On records that the model has not seen; noise is what each number of a gradient gets at each step; its norm is at most the noise norm with probability 0.95 (004, Corollary 4.2). As published: ε by 004's own accounting for the same noise.",
+		Caption: "On records that the model has not seen.",
+		Notes: []string{
+			"Noise is what each number of a gradient gets at each step; its norm is at most the noise norm with probability 0.95 (004, Corollary 4.2).",
+			"As published: ε by 004's own accounting for the same noise.",
+		},
 	}
 	for _, c := range s.cells {
 		proved, published := sweep.Claims(c.Rows)

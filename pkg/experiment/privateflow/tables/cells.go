@@ -112,9 +112,9 @@ func seedsOf(cells []cell, metric sweep.Metric) (measured, all int) {
 	return measured, all
 }
 
-// beside is a value that stands beside a measured one for comparison, the same for all
+// besides is a value that stands beside a measured one for comparison, the same for all
 // methods: that of the first cell that has it, false if none does.
-func beside(f sweep.Metric, cells []cell, suffix string) (float64, bool) {
+func besides(f sweep.Metric, cells []cell, suffix string) (float64, bool) {
 	for _, c := range cells {
 		if mean, _ := sweep.OverSeeds(c.rows, sweep.Metric{Name: f.Name + suffix, Rows: f.Rows}); !math.IsNaN(mean) {
 			return mean, true

@@ -48,26 +48,43 @@ func (flows) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, erro
 // classes is how far generated classes are from real ones.
 const classes = "class total variation"
 
-const aboutClasses = "; classes is the total variation between the classes of generated and held-out latents, both as the public latents around them say. "
-
 // usualImages is how many images the field computes a FID of at the least.
 const usualImages = 10_000
 
 func tableOf(name string, cells []cell) viz.Table {
 	columns := measured(cells)
 	t := viz.Table{
-		Title:  dataset.Title(name),
-		Header: []string{"method", "proved ε", privacy.PapersWay, "sliced W₂", "1-NN", "classes"},
-		Caption: "Lower is better; 1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, best at 0.5, of as many of each as there are, 5,000 at most" + aboutClasses +
-			"The paper's way is the ε that its own accounting gives for the same noise; a published FID is for a published ε of that size, with other noise, and on another scale than fid-768. Seconds are the median.",
+		Title:   dataset.Title(name),
+		Header:  []string{"method", "proved ε", privacy.PapersWay, "sliced W₂", "1-NN"},
+		Caption: "Lower is better. Means over seeds with a standard deviation, seconds are the median." + sweep.AboutData(cells[0].rows, name),
+		Notes: []string{
+			"1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, of as many of each as there are, 5,000 at most: best at 0.5.",
+			"The paper's way is the ε that its own accounting gives for the same noise. A published FID is for a published ε of that size, with other noise, and on another scale than fid-768.",
+		},
 	}
+	if points := cells[0].points; !slices.ContainsFunc(cells, func(c cell) bool { return c.points != points }) {
+		t.Caption += fmt.Sprintf(" Every method makes %d points.", points)
+	}
+	note := func(format string, values ...any) { t.Notes = append(t.Notes, fmt.Sprintf(format, values...)) }
+	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
+	note("Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", viz.Spread(cells[0].metric("sliced W₂ floor")), nothing)
 	withClasses := slices.ContainsFunc(cells, func(c cell) bool { mean, _ := c.metric(classes); return !math.IsNaN(mean) })
-	if !withClasses {
-		t.Header = t.Header[:len(t.Header)-1]
-		t.Caption = strings.Replace(t.Caption, aboutClasses, ". ", 1)
+	if withClasses {
+		t.Header = append(t.Header, "classes")
+		text := "Classes is the total variation between the classes of generated and held-out latents, both as the public latents around them say."
+		if few, of := seedsOf(cells, sweep.Metric{Name: classes}); few < of {
+			text += fmt.Sprintf(" It is of the seeds whose points were still there to count them, %d of %d at least.", few, of)
+		}
+		note("%s", text)
+	}
+	if slices.ContainsFunc(cells, func(c cell) bool { return c.published }) {
+		note("Lines of the paper's noise have that and its directions, under what is proved of them; what it claims is the ε of the published FID.")
 	}
 	for _, f := range columns {
 		t.Header = append(t.Header, f.String())
+		if text := about(f, cells); text != "" {
+			note("%s", text)
+		}
 	}
 	t.Header = append(t.Header, "published FID", "seeds", "seconds")
 	for _, c := range cells {
@@ -80,49 +97,40 @@ func tableOf(name string, cells []cell) viz.Table {
 		}
 		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(sweep.MedianSeconds(c.rows), 'f', 0, 64))...)
 	}
-	if len(cells) == 0 {
-		return t
-	}
-	if points := cells[0].points; !slices.ContainsFunc(cells, func(c cell) bool { return c.points != points }) {
-		t.Caption += fmt.Sprintf(" Every method makes %d points.", points)
-	}
-	if slices.ContainsFunc(cells, func(c cell) bool { return c.published }) {
-		t.Caption += " Lines of the paper's noise have that and its directions, under what is proved of them; what it claims is the ε of the published FID."
-	}
-	if slices.ContainsFunc(columns, func(f sweep.Metric) bool { return f.Name == latent.NearerPrivate }) {
-		t.Caption += " How many points are " + latent.NearerPrivate + " than any held-out one is no release: private rows were looked at, outside of ε."
-	}
-	t.Caption += sweep.AboutData(cells[0].rows, name)
-	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
-	t.Caption += fmt.Sprintf(" Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", viz.Spread(cells[0].metric("sliced W₂ floor")), nothing)
-	if few, of := seedsOf(cells, sweep.Metric{Name: classes}); withClasses && few < of {
-		t.Caption += fmt.Sprintf(" Classes are those of the seeds whose points were still there to count them, %d of %d at least.", few, of)
-	}
-	for _, f := range columns {
-		if strings.HasPrefix(f.Name, "fid") {
-			t.Caption += fmt.Sprintf(" %v is beside as many held-out images, the first of the file", f)
-			if f.Rows < usualImages {
-				t.Caption += ", and biased upwards, as that of few images is, for all lines alike"
-			}
-			t.Caption += "."
-		}
-		if few, of := seedsOf(cells, f); few < of {
-			t.Caption += fmt.Sprintf(" %v was measured of %d of %d seeds at least, where it has no ± of one.", f, few, of)
-		}
-		if mean, ok := beside(f, cells, " of reconstructions"); ok {
-			t.Caption += fmt.Sprintf(" The autoencoder's reconstructions of the held-out images themselves have %v = %.4g, in brackets the number of images.", f, mean)
-		}
-		if mean, ok := beside(f, cells, " without copying"); ok {
-			t.Caption += fmt.Sprintf(" Without copying %v is %.4g.", f, mean)
-		}
-		if mean, ok := beside(f, cells, latent.OfPublic); ok {
-			t.Caption += fmt.Sprintf(" Of real public latents %.4g are, from which nothing was copied.", mean)
-		}
-		if mean, ok := beside(f, cells, " floor"); ok {
-			t.Caption += fmt.Sprintf(" As many real public images are at %v = %.4g.", f, mean)
-		}
-	}
 	return t
+}
+
+// about is what is to be known of what runs were measured by afterwards, "" for nothing.
+func about(f sweep.Metric, cells []cell) string {
+	var text []string
+	say := func(format string, values ...any) { text = append(text, fmt.Sprintf(format, values...)) }
+	if strings.HasPrefix(f.Name, "fid") {
+		biased := ""
+		if f.Rows < usualImages {
+			biased = ", and biased upwards, as that of few images is, for all lines alike"
+		}
+		say("of %d images, beside as many held-out ones, the first of the file%s.", f.Rows, biased)
+	}
+	if f.Name == latent.NearerPrivate {
+		say("the share of points that are nearer to a private row than to any held-out one. It is no release: private rows were looked at, outside of ε.")
+	}
+	if few, of := seedsOf(cells, f); few < of {
+		say("Measured of %d of %d seeds at least, where it has no ± of one.", few, of)
+	}
+	for _, beside := range []struct{ suffix, says string }{
+		{" of reconstructions", "The autoencoder's reconstructions of the held-out images themselves are at %.4g."},
+		{" without copying", "Without copying it is %.4g."},
+		{latent.OfPublic, "Of real public latents %.4g are, from which nothing was copied."},
+		{" floor", "As many real public images are at %.4g."},
+	} {
+		if mean, ok := besides(f, cells, beside.suffix); ok {
+			say(beside.says, mean)
+		}
+	}
+	if text == nil {
+		return ""
+	}
+	return fmt.Sprintf("%v: %s", f, strings.Join(text, " "))
 }
 
 // some takes eight of the images, evenly, for those of one class lie together.

@@ -185,7 +185,7 @@ func TestTable1Report(t *testing.T) {
 			t.Errorf("cell %d: %v", i, cell)
 		}
 	}
-	if text := r.Tables[0].Markdown(); !strings.Contains(text, "| fid-768 (500) | pixel sliced W₂ (300) |") || !strings.Contains(text, "| 0.25 | 0.75 |") || !strings.Contains(text, "at pixel sliced W₂ (300) = 0.0625") || !strings.Contains(text, "= 0.125") {
+	if text := r.Tables[0].Markdown(); !strings.Contains(text, "| fid-768 (500) | pixel sliced W₂ (300) |") || !strings.Contains(text, "| 0.25 | 0.75 |") || !strings.Contains(text, "pixel sliced W₂ (300): As many real public images are at 0.0625") || !strings.Contains(text, "themselves are at 0.125") {
 		t.Errorf("no FID in\n%s", text)
 	}
 	// Under the paper's noise ε is what it claims, and a line of its own says what is
@@ -236,16 +236,16 @@ func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
 	}
 	few := row(1, experiment.Measured{Rows: 500, NonPrivate: true, Values: run.Values{latent.NearerPrivate: 0.375, latent.NearerPrivate + " without copying": 0.3125, latent.NearerPrivate + latent.OfPublic: 0.4375}})
 	few.Metrics[classes] = 0.125
-	const looked, counted = "private rows were looked at, outside of ε", "Classes are those of the seeds"
+	const looked, counted = "private rows were looked at, outside of ε", "of the seeds whose points were still there"
 	for _, c := range []struct {
 		rows       []sweep.Row
 		says, none []string
 	}{
-		{[]sweep.Row{few, row(2, experiment.Measured{}), row(4, experiment.Measured{})}, []string{looked, counted, "1 of 3 at least", "nearer a private row (500) was measured of 1 of 3 seeds",
-			"Without copying nearer a private row (500) is 0.3125", "Of real public latents 0.4375 are", "| 1-NN | classes |", "| 0.125 | 0.375 |", "| 3 | 4 |"}, []string{"held-out images"}},
+		{[]sweep.Row{few, row(2, experiment.Measured{}), row(4, experiment.Measured{})}, []string{looked, counted, "1 of 3 at least", "Measured of 1 of 3 seeds",
+			"Without copying it is 0.3125", "Of real public latents 0.4375 are", "| 1-NN | classes |", "| 0.125 | 0.375 |", "| 3 | 4 |"}, []string{"held-out ones,"}},
 		{[]sweep.Row{few}, []string{looked, "| 0.125 | 0.375 |"}, []string{counted, "seeds at least"}},
-		{[]sweep.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768": 0.5}})}, []string{"fid-768 (500) is beside as many held-out images", "biased upwards"}, []string{looked, counted, "classes", "without copying"}},
-		{[]sweep.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5}})}, []string{"is beside as many held-out images"}, []string{"biased upwards"}},
+		{[]sweep.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768": 0.5}})}, []string{"fid-768 (500): of 500 images, beside as many held-out ones", "biased upwards"}, []string{looked, counted, "Classes", "Without copying"}},
+		{[]sweep.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5}})}, []string{"beside as many held-out ones"}, []string{"biased upwards"}},
 	} {
 		r, err := (flows{}).Report(c.rows, nil)
 		if err != nil {

@@ -140,7 +140,13 @@ func (t table) name(m measured) string {
 // of is the table of a data set's lines.
 func (t table) of(name string, all []measured) viz.Table {
 	measures := columnsIn(all)
-	table := viz.Table{Title: dataset.Title(name), Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them. Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from. Noise is the standard deviation of that on each number of a gradient; its norm at a step is at most the noise norm with probability 0.95 (004, Corollary 4.2). As published: the ε that 004's accounting gives for the same noise. At ε = ∞ gradients have no noise and are clipped as the others. " + t.note + learned(all)}
+	table := viz.Table{Title: dataset.Title(name), Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them." + learned(all) + sweep.AboutData(all[0].rows, name),
+		Notes: []string{
+			"Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from.",
+			"Noise is the standard deviation of that on each number of a gradient; its norm at a step is at most the noise norm with probability 0.95 (004, Corollary 4.2). At ε = ∞ gradients have no noise and are clipped as the others.",
+			"As published: the ε that 004's accounting gives for the same noise.",
+			t.note,
+		}}
 	if t.axis == ablation.axis {
 		table.Header = append(table.Header, t.axis)
 	}
@@ -165,9 +171,8 @@ func (t table) of(name string, all []measured) viz.Table {
 		t.quote(&table, name, all)
 	}
 	if slices.ContainsFunc(measures, func(c sweep.Metric) bool { return strings.HasPrefix(c.Name, "fid-768") }) {
-		table.Caption += " fid-768 is of another network than published FIDs, on another scale, and beside as many held-out images, the first of the file."
+		table.Notes = append(table.Notes, "fid-768 is of another network than published FIDs, on another scale, and beside as many held-out images, the first of the file.")
 	}
-	table.Caption += sweep.AboutData(all[0].rows, name)
 	return table
 }
 
