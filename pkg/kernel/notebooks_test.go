@@ -25,7 +25,7 @@ var shorter = map[string][][2]string{
 	"08_fair_and_private.ipynb": {
 		{`weights  = []float64{0, 0.25, 0.5, 0.75, 0.9}`, `weights = []float64{0, 0.75, 0.9}`}, {`[]float64{lab.Inf, 3, 1}`, `[]float64{lab.Inf, 3}`},
 		{`[]float64{0, 0.5, 0.9}, []float64{lab.Inf, 1}`, `[]float64{0.5, 0.9}, []float64{lab.Inf, 1}`},
-		{`[]float64{0, 0.5, 0.9}, Start: 2`, `[]float64{0.5, 0.9}, Start: 1`},
+		{`[]float64{0, 0.5, 0.9}, Start: 1`, `[]float64{0.5, 0.9}, Start: 0`},
 		{`lab.Set("alpha", k.alpha)`, `lab.Set("alpha", k.alpha), lab.Set("steps", 40)`},
 		{`lab.Run("fair-regression-1d", lab.Set("alpha", alpha)`, `lab.Run("fair-regression-1d", lab.Set("alpha", alpha), lab.Set("steps", 40)`},
 		{`lab.Run("fair-regression-1d-post", `, `lab.Run("fair-regression-1d-post", lab.Set("steps", 40), lab.Set("bins", 8), `},
