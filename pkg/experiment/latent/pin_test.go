@@ -39,15 +39,7 @@ func TestOtherContentIsAnotherRun(t *testing.T) {
 	weights := filepath.Join(t.TempDir(), "weights.npz")
 	id := func(settings map[string]string) string {
 		t.Helper()
-		spec, err := experiment.Request{Experiment: "sketch-flow", Settings: settings}.Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := spec.ID()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
+		return experimenttest.ID(t, experiment.Request{Experiment: "sketch-flow", Settings: settings})
 	}
 	write := func(text string) {
 		t.Helper()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/fair"
 	"molehill/pkg/experiment/sweep"
 
@@ -22,17 +23,7 @@ func TestAppendixHasAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := func(q experiment.Request) string {
-		spec, err := q.Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := spec.ID()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
+	id := func(q experiment.Request) string { return experimenttest.ID(t, q) }
 	has, last := map[string]bool{}, uint64(0)
 	for _, q := range s.Requests(experiment.Quick, 1) {
 		if has[id(q)] || q.Seed < last {
