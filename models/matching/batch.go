@@ -39,6 +39,9 @@ func (m Model) checkBatch(b Batch) (int, error) {
 		if pair.Points != nil && (pair.B != nil || len(pair.Points)%m.Outputs != 0) {
 			return 0, fmt.Errorf("matching: pair %d has %d rows as B and %d numbers as points; give either, points of %d numbers each", k, len(pair.B), len(pair.Points), m.Outputs)
 		}
+		if pair.Public && pair.Points == nil {
+			return 0, fmt.Errorf("matching: pair %d is public and has no points; what is public are points, and records are not", k)
+		}
 		for side, rows := range [][]int{pair.A, pair.B} {
 			name := string(rune('A' + side))
 			if len(rows) == 0 && (side == 0 || len(pair.Points) == 0) {

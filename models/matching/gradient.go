@@ -29,12 +29,16 @@ func (l *Learner) Gradient(b Batch, c Clipping) (*Gradient, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	s, err := c.Sensitivity(b.query(n, l.model.Outputs))
+	if err != nil {
+		return nil, err
+	}
 	seen, err := l.evaluate(b, n, c)
 	if err != nil {
 		return nil, err
 	}
 	defer seen.release()
-	g := &Gradient{}
+	g := &Gradient{Sensitivity: s}
 	v, err := seen.pulls(b, c, g)
 	if err != nil {
 		return nil, err

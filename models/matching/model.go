@@ -24,6 +24,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"molehill/models/layer"
+	"molehill/privacy"
 	"molehill/privacy/clip"
 	"molehill/transport/sliced"
 )
@@ -57,6 +58,7 @@ type Pair struct {
 	B []int // rows of the batch, none of them in A; nil with Points
 	// Points are in place of what φ makes of B, [m, d]. Those beyond M are clipped.
 	Points []float32
+	Public bool // that Points tell nothing of any record; each of them is one to protect if not
 }
 
 // Batch is what one gradient is of. A record may be in one pair only, on one side.
@@ -71,9 +73,13 @@ type Batch struct {
 // Gradient is that of a batch's loss by all parameters, clipped. Everything beside
 // Values is of the records as they are: for whoever may see them.
 type Gradient struct {
-	Values   []float64 // [parameters]
-	Loss     float64   // mean of ℓ over all records; those with a number that is not finite count as 0
-	Distance float64   // mean over pairs of SW²₂ of clipped outputs
+	Values []float64 // [parameters]
+	// Sensitivity is that of Values, for the sizes and directions that the batch has: what
+	// a privacy.Releaser compares with its plan.
+	Sensitivity privacy.Sensitivity
+
+	Loss     float64 // mean of ℓ over all records; those with a number that is not finite count as 0
+	Distance float64 // mean over pairs of SW²₂ of clipped outputs
 	// Clipped are the shares of records whose output, Jacobian or loss was clipped.
 	ClippedOutput, ClippedJacobian, ClippedLoss float64
 }

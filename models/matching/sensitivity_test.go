@@ -13,6 +13,7 @@ import (
 	"molehill/models/matching"
 	"molehill/models/train"
 	"molehill/privacy"
+	"molehill/privacy/noise"
 	"molehill/transport/sliced"
 )
 
@@ -129,18 +130,12 @@ func TestNeighboursStayWithinSensitivity(t *testing.T) {
 			for trial := range 400 {
 				c.Exact = trial%2 == 1
 				of := matching.Batch{Alpha: model.alpha, Directions: directions(model.model.Outputs), Pairs: []matching.Pair{{A: []int{0, 2}, B: []int{1, 3, 4}}}}
-				sizes := sliced.Sizes{A: 2, B: 3}
 				if trial%4 >= 2 {
-					of.Pairs[0] = matching.Pair{A: []int{0, 2, 1, 3, 4}, Points: normals(rng, 3*model.model.Outputs, 1)}
-					sizes = sliced.Sizes{A: 5, B: 3, Public: true}
+					of.Pairs[0] = matching.Pair{A: []int{0, 2, 1, 3, 4}, Points: normals(rng, 3*model.model.Outputs, 1), Public: true}
 				}
 				for range 5 {
 					x, target := model.draw(rng)
 					of.X, of.Target = append(of.X, x...), append(of.Target, target...)
-				}
-				s, err := c.Sensitivity(matching.Query{Records: 5, Pairs: []sliced.Sizes{sizes}, Alpha: of.Alpha, Frame: of.Directions.Frame()})
-				if err != nil {
-					t.Fatal(err)
 				}
 				before, err := l.Gradient(of, c)
 				if err != nil {
@@ -159,7 +154,7 @@ func TestNeighboursStayWithinSensitivity(t *testing.T) {
 				for p := range difference {
 					difference[p] = float64(after.Values[p]) - float64(before.Values[p])
 				}
-				worst = max(worst, norm(difference)/s.Value)
+				worst = max(worst, norm(difference)/before.Sensitivity.Value)
 			}
 			l.Close()
 			t.Logf("%s: the largest move is %.3f of the sensitivity", model.name, worst)
@@ -171,6 +166,66 @@ func TestNeighboursStayWithinSensitivity(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A gradient has the sensitivity of its own batch, whatever a plan was made for: that of
+// its sizes, of what its points tell and of its directions. A plan for larger batches, or
+// for records that stay in their sample, does not cover it.
+func TestAGradientIsAsSensitiveAsItsBatch(t *testing.T) {
+	t.Setenv("GOMLX_BACKEND", backend.Go)
+	b, err := backend.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := learner(t, b, small)
+	c := matching.Clipping{Output: 1, Jacobian: 2, Loss: 3}
+	points := normals(rand.New(rand.NewPCG(1, 1)), 5*small.Outputs, 1)
+	groups, frame := batch(1), 1.
+	for name, test := range map[string]struct {
+		pairs      []matching.Pair
+		alpha      float64
+		directions sliced.Directions
+		want       matching.Query
+	}{
+		"groups":         {groups.Pairs, 0.5, groups.Directions, matching.Query{Records: 12, Alpha: 0.5, Pairs: []sliced.Sizes{{A: 3, B: 2}, {A: 2, B: 3}}, Frame: groups.Directions.Frame()}},
+		"public points":  {[]matching.Pair{{A: []int{0, 1, 2, 3}, Points: points, Public: true}}, 0.2, groups.Directions, matching.Query{Records: 12, Alpha: 0.2, Pairs: []sliced.Sizes{{A: 4, B: 5, Public: true}}, Frame: groups.Directions.Frame()}},
+		"private points": {[]matching.Pair{{A: []int{0, 1, 2, 3, 4, 5, 6}, Points: points}}, 1, groups.Directions, matching.Query{Records: 12, Alpha: 1, Pairs: []sliced.Sizes{{A: 7, B: 5, Fixed: true}}, Frame: groups.Directions.Frame()}},
+		"one direction":  {groups.Pairs, 0.5, sliced.Uniform(small.Outputs, 1, rand.New(rand.NewPCG(2, 2))), matching.Query{Records: 12, Alpha: 0.5, Pairs: []sliced.Sizes{{A: 3, B: 2}, {A: 2, B: 3}}, Frame: frame}},
+		"loss alone":     {nil, 0, sliced.Directions{}, matching.Query{Records: 12}},
+	} {
+		of := groups
+		of.Pairs, of.Alpha, of.Directions = test.pairs, test.alpha, test.directions
+		g, err := l.Gradient(of, c)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want, err := c.Sensitivity(test.want)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if g.Sensitivity != want {
+			t.Errorf("%s: %+v, want %+v", name, g.Sensitivity, want)
+		}
+		larger := test.want
+		larger.Records, larger.Pairs = 24, slices.Clone(larger.Pairs)
+		for i := range larger.Pairs {
+			larger.Pairs[i].A, larger.Pairs[i].B = 2*larger.Pairs[i].A, 2*larger.Pairs[i].B
+		}
+		for _, q := range []matching.Query{test.want, larger} {
+			s, err := c.Sensitivity(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: s, Records: 100, Steps: 1, Budget: privacy.Budget{Epsilon: 1, Delta: 1e-5}, Coordinates: len(g.Values)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = plan.Releaser(noise.Seeded(1)).Release(slices.Clone(g.Values), g.Sensitivity, 0)
+			if covered := q.Records == 12; (err == nil) != covered {
+				t.Errorf("%s: a release in a plan for batches of %d: %v", name, q.Records, err)
+			}
+		}
+	}
 }
 
 func TestMistakesAreNamed(t *testing.T) {
@@ -197,9 +252,10 @@ func TestMistakesAreNamed(t *testing.T) {
 		"7 numbers as points": func(b *matching.Batch, _ *matching.Clipping) {
 			b.Pairs[0] = matching.Pair{A: []int{0}, Points: make([]float32, 7)}
 		},
-		"35 numbers of targets for 12": func(b *matching.Batch, _ *matching.Clipping) { b.Target = b.Target[1:] },
-		"107 numbers are not records":  func(b *matching.Batch, _ *matching.Clipping) { b.X = b.X[1:] },
-		"direction":                    func(b *matching.Batch, _ *matching.Clipping) { b.Directions = directions(3) },
+		"pair 1 is public and has no points": func(b *matching.Batch, _ *matching.Clipping) { b.Pairs[1].Public = true },
+		"35 numbers of targets for 12":       func(b *matching.Batch, _ *matching.Clipping) { b.Target = b.Target[1:] },
+		"107 numbers are not records":        func(b *matching.Batch, _ *matching.Clipping) { b.X = b.X[1:] },
+		"direction":                          func(b *matching.Batch, _ *matching.Clipping) { b.Directions = directions(3) },
 	} {
 		of, c := batch(1), good
 		change(&of, &c)

@@ -65,15 +65,7 @@ func (t *training) step(step int) (*matching.Gradient, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The plan has been made for directions that are orthonormal but for rounding: the
-	// releaser would refuse others.
-	query := t.config.query(t.taken, t.model.Outputs)
-	query.Frame = max(query.Frame, batch.Directions.Frame())
-	s, err := t.config.clipping().Sensitivity(query)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.sanitise(g.Values, s, step); err != nil {
+	if err := t.sanitise(g.Values, g.Sensitivity, step); err != nil {
 		return nil, err
 	}
 	return g, t.learner.Step(t.config.LearningRate, g.Values)

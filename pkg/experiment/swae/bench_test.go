@@ -40,7 +40,7 @@ func BenchmarkStep(b *testing.B) {
 			}
 			release := plan.Releaser(noise.Seeded(2))
 			step := func(k int) error {
-				_, err := t.learn(release, plan.Sensitivity, k)
+				_, err := t.learn(release, k)
 				return err
 			}
 			if name == "public" {

@@ -77,7 +77,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	if err := t.run(ctx, r, pay, plan.Sensitivity); err != nil {
+	if err := t.run(ctx, r, pay); err != nil {
 		return result, err
 	}
 	paid, err := pay() // what a run that had made all those steps has paid
@@ -88,7 +88,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	// The classifier has no checkpoint: going on, it makes the same few steps again,
 	// by the same releases.
 	if t.labels != nil {
-		if err := t.labels.learn(t, paid.Releaser, plan.Sensitivity, func(done int) error {
+		if err := t.labels.learn(t, paid.Releaser, func(done int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -53,7 +53,7 @@ func labelClipping(limit float64) matching.Clipping {
 }
 
 // learn makes all steps, the plan's last.
-func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensitivity, say func(done int) error) error {
+func (l *labeller) learn(t *training, release *privacy.Releaser, say func(done int) error) error {
 	clipping := labelClipping(l.limit)
 	for k := range t.config.Labels {
 		step := t.config.Steps + k
@@ -66,7 +66,7 @@ func (l *labeller) learn(t *training, release *privacy.Releaser, s privacy.Sensi
 			return err
 		}
 		rate := labelRate * (1 - float64(k)/float64(t.config.Labels))
-		if err := follow(l.learner, g.Values, release, s, step, rate); err != nil {
+		if err := follow(l.learner, g, release, step, rate); err != nil {
 			return fmt.Errorf("labels, step %d: %w", k+1, err)
 		}
 		if err := say(k + 1); err != nil {

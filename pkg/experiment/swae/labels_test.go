@@ -47,7 +47,7 @@ func TestLabelsAreLearned(t *testing.T) {
 	if err := tr.prepare(plan); err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.labels.learn(tr, plan.Releaser(noise.Seeded(3)), plan.Sensitivity, func(int) error { return nil }); err != nil {
+	if err := tr.labels.learn(tr, plan.Releaser(noise.Seeded(3)), func(int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	codes, err := tr.learner.Inner(d.private.X[:10*pixels])

@@ -95,41 +95,37 @@ func (t *training) batch(d *dataset.Dataset, at []int, step int) matching.Batch 
 	}
 	return matching.Batch{
 		X: rows(d, at), Target: targets(d, at, pixels, t.classes), Alpha: t.config.Alpha,
-		Pairs:      []matching.Pair{{A: source, Points: prior(n, t.config.Latent, rng).Data}},
+		Pairs:      []matching.Pair{{A: source, Points: prior(n, t.config.Latent, rng).Data, Public: true}},
 		Directions: sliced.Orthonormal(t.config.Latent, t.config.stacks(), rng),
 	}
 }
 
 // learn makes a step on records: a private one of the plan.
-func (t *training) learn(release *privacy.Releaser, s privacy.Sensitivity, step int) (*matching.Gradient, error) {
+func (t *training) learn(release *privacy.Releaser, step int) (*matching.Gradient, error) {
 	c := t.config
 	at, err := release.Draw(step)
 	if err != nil {
 		return nil, err
 	}
-	batch := t.batch(t.data.private, at, c.StartSteps+step)
-	if frame := batch.Directions.Frame(); c.Alpha > 0 && frame > sliced.OrthonormalFrame(c.Latent) {
-		return nil, fmt.Errorf("directions with λ = %v, which the plan does not cover; report it", frame)
-	}
 	release.Expect(step, t.learner.Parameters()) // noise is drawn while a device computes
-	g, err := t.learner.Gradient(batch, c.clipping())
+	g, err := t.learner.Gradient(t.batch(t.data.private, at, c.StartSteps+step), c.clipping())
 	if err != nil {
 		return nil, err
 	}
-	return g, follow(t.learner, g.Values, release, s, step, c.rate(step, c.Steps))
+	return g, follow(t.learner, g, release, step, c.rate(step, c.Steps))
 }
 
 // follow releases a gradient and makes a step along what came out.
-func follow(l *matching.Learner, gradient []float64, release *privacy.Releaser, s privacy.Sensitivity, step int, rate float64) error {
-	if err := release.Release(gradient, s, step); err != nil {
+func follow(l *matching.Learner, g *matching.Gradient, release *privacy.Releaser, step int, rate float64) error {
+	if err := release.Release(g.Values, g.Sensitivity, step); err != nil {
 		return err
 	}
-	return l.Step(rate, gradient)
+	return l.Step(rate, g.Values)
 }
 
 // run makes the steps from the last checkpoint on, public ones first, and pays before
 // the first of the others.
-func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.Paid, error), s privacy.Sensitivity) error {
+func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.Paid, error)) error {
 	c := t.config
 	var start *pretraining
 	defer func() {
@@ -180,7 +176,7 @@ func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.P
 			return nil, err
 		}
 		private := done - c.StartSteps
-		g, err := t.learn(paid.Releaser, s, private)
+		g, err := t.learn(paid.Releaser, private)
 		if private++; err != nil || private%max(1, c.Steps/25) != 0 && private != c.Steps && private != 1 {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/models/matching"
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/privacy"
@@ -162,7 +163,7 @@ func TestStepsFollowTheRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	gradient := make([]float64, tr.learner.Parameters())
-	if err := follow(tr.learner, gradient, plan.Releaser(noise.Seeded(4)), plan.Sensitivity, 0, 0.01); err != nil {
+	if err := follow(tr.learner, &matching.Gradient{Values: gradient, Sensitivity: plan.Sensitivity}, plan.Releaser(noise.Seeded(4)), 0, 0.01); err != nil {
 		t.Fatal(err)
 	}
 	var squares float64
@@ -218,7 +219,7 @@ func TestEveryStepIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := slices.Clone(exact.Values)
-	g, err := tr.learn(release, plan.Sensitivity, 0)
+	g, err := tr.learn(release, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ func TestEveryStepIsReleased(t *testing.T) {
 	if std := math.Sqrt(squares); !(math.Abs(std/plan.NoiseStd-1) <= 6*0.0015) || !slices.Equal(g.Values, released[0]) {
 		t.Errorf("what is followed has noise of %v, planned is %v", std, plan.NoiseStd)
 	}
-	if err := tr.labels.learn(tr, release, plan.Sensitivity, func(int) error { return nil }); err != nil {
+	if err := tr.labels.learn(tr, release, func(int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if len(released) != plan.Steps || plan.Steps != 4 {
