@@ -26,7 +26,7 @@ type Flow struct {
 	Resampled    int // N_θ of DPSWflow-r and DPSWgen
 	Fixed        int // N_θ of DPSWflow
 	FixedPerStep int // M_θ of DPSWflow
-	FixedSteps   int // of DPSWflow
+	FixedSteps   int // of DPSWflow in its public code; the texts say so many epochs of batches of 250
 
 	Noise   []FlowNoise // of DPSWflow-r and DPSWgen
 	missing []string
@@ -102,8 +102,8 @@ func resampledFlows() (claims []Claim) {
 			}
 			c := Claim{
 				Paper: "003", Where: f.Where, Method: "DPSWflow-r", Data: f.Data, Epsilon: n.Epsilon, Delta: f.Delta,
-				Printed:  fmt.Sprintf("σ = %g times Lemma 1's sensitivity, batches of %d, %d epochs, N_θ = %d, d = %d", n.Multiplier, f.Batch, n.Epochs, f.Resampled, f.Dim),
-				Missing:  append([]string{"the relation: Lemma 1's, one row replaced", "how batches are drawn: for a sound ε, 250 afresh at each step"}, f.missing...),
+				Printed:  fmt.Sprintf("σ = %g times Lemma 1's sensitivity, batches of %d, %d epochs, N_θ = %d, d = %d; one record swapped (003 Section 2.3)", n.Multiplier, f.Batch, n.Epochs, f.Resampled, f.Dim),
+				Missing:  append([]string{"how batches are drawn: for a sound ε, 250 afresh at each step"}, f.missing...),
 				Readings: readings,
 				Why:      "Lemma 1 plans for rare directions; the code replays its batches, which hides nobody",
 			}
@@ -131,8 +131,8 @@ func fixedFlows() (claims []Claim) {
 			coded := accountant.Gaussian{NoiseMultiplier: accountant.ClassicSigma(n.Epsilon, f.Delta/2)}
 			claims = append(claims, Claim{
 				Paper: "003", Where: f.Where, Method: "DPSWflow", Data: f.Data, Epsilon: n.Epsilon, Delta: f.Delta,
-				Printed: fmt.Sprintf("σ ≥ c·Δ₂/ε with c² > 2 ln(1.25/δ) and Lemma 1's Δ₂, one release, N_θ = %d, d = %d", f.Fixed, f.Dim),
-				Missing: append([]string{"the relation: Lemma 1's, one row replaced", "σ: the least that the formula allows"}, f.missing...),
+				Printed: fmt.Sprintf("σ ≥ c·Δ₂/ε with c² > 2 ln(1.25/δ) and Lemma 1's Δ₂, one release, N_θ = %d, d = %d; one record swapped (003 Section 2.3)", f.Fixed, f.Dim),
+				Missing: append([]string{"σ: the least that the formula allows"}, f.missing...),
 				Readings: []Reading{
 					{Role: Theirs, What: "the classical Gaussian mechanism, proved for ε < 1",
 						Event: release, Count: 1, Relation: accountant.ReplaceOne, By: accountant.Classic{}},

@@ -75,7 +75,8 @@ func gradients() (claims []Claim, err error) {
 				Why: "a central limit is no bound; exact composition shows on which side it falls",
 			}
 			if t.method != "DP-SWAE" {
-				c.Missing = append(c.Missing, "α of the sharper sensitivity: ½", "the sizes of the groups count as public")
+				c.Printed += "; sizes of groups are public (Remark C.2)"
+				c.Missing = append(c.Missing, "α of the sharper sensitivity: ½")
 			}
 			claims = append(claims, c)
 		}
@@ -84,8 +85,13 @@ func gradients() (claims []Claim, err error) {
 		claims = append(claims, Claim{Paper: "004", Where: "004 Figure 16, Remark C.3", Method: "fair classification, parity", Data: "Adult", Epsilon: epsilon,
 			Printed: "δ = 1/n²", Missing: []string{"n, steps and batches, without which no ε can be computed"}, Why: "not recomputable"})
 	}
-	return append(claims, Claim{Paper: "004", Where: "004 Figure 22, D.2", Method: "data generation", Data: "circle", Delta: 1e-6,
-		Printed: "batches of 10,000 of 100,000, δ = 0.1/n; ε above each plot", Missing: []string{"ε, steps and noise other than in the figure, without which no ε can be computed"}, Why: "not recomputable"}), nil
+	return append(claims,
+		Claim{Paper: "004", Where: "004 Figure 5, Remark C.4", Method: "Xian et al. 2024 on DP-SGD", Data: "synthetic", Epsilon: 2, Delta: 1. / biased,
+			Printed: "(1, 1/n) for a regression, (1, 0) for what is made of its predictions", Missing: []string{"steps, batches and noise of the regression, without which less than the sum cannot be computed"}, Why: "not recomputable; if the first holds, basic composition gives the sum"},
+		Claim{Paper: "004", Where: "004 Figure 22, D.2", Method: "data generation", Data: "circle", Delta: 1e-6,
+			Printed: "batches of 10,000 of 100,000, δ = 0.1/n; ε above each plot", Missing: []string{"ε, steps and noise other than in the figure, without which no ε can be computed"}, Why: "not recomputable"},
+		Claim{Paper: "004", Where: "004 Figure 23, D.2", Method: "noisy projections (Rakotomamonjy & Ralaivola 2021)", Data: "circle", Delta: 1e-6,
+			Printed: "15 directions; ε above each plot", Missing: []string{"ε, steps and noise other than in the figure, without which no ε can be computed"}, Why: "not recomputable"}), nil
 }
 
 // sharper is by what the published sensitivity exceeds Molehill's.

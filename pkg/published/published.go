@@ -127,7 +127,8 @@ func (c Claim) Recompute(role Role) (result accountant.Result, ok bool, err erro
 	return result, true, err
 }
 
-// Claims returns every claim of 000, 001, 003 and 004, the same at each call.
+// Claims returns the claims of 000, 001 to 003 and 004, those of a table of ablations or
+// settings, or of a figure, as one, the same at each call.
 // The first takes a second: noise that is not printed is calibrated as its paper
 // says it was, and the law of random sensitivities computed.
 func Claims() ([]Claim, error) {

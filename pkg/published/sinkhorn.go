@@ -25,7 +25,7 @@ func sinkhorn() (claims []Claim) {
 		{"Fashion-MNIST", "001 Table 1, D.4", 1.9, 1. / 1200, 1e-5, 280_000,
 			[]string{"δ: that of Table 1"}},
 		{"CelebA", "001 Table 3, D.4", 1.9, 0.00038, 1e-6, 1_700_000,
-			[]string{"a batch of 50 of 162,770 would be a rate of 0.00031: the printed 0.00038 is taken"}},
+			[]string{"which of two numbers holds: a batch of 50 of 162,770 is a rate of 0.00031, and the rate of 0.00038 a batch of 62; 50 and 0.00038 are taken"}},
 	} {
 		step := func(multiplier float64) accountant.Event {
 			return accountant.PoissonSampled{Rate: c.rate, Event: accountant.Gaussian{NoiseMultiplier: multiplier}}
@@ -34,8 +34,8 @@ func sinkhorn() (claims []Claim) {
 		joint := c.sigma / relative(clip.JointSensitivity(1, privacy.AddRemove))
 		claims = append(claims, Claim{
 			Paper: "001", Where: c.where, Method: "DP-Sinkhorn", Data: c.data, Epsilon: 10, Delta: c.delta,
-			Printed: fmt.Sprintf("σ = %g, batches of 50, rate %.3g, %d steps; each image's gradient clipped to Δ, noise Δσ (Theorem 4.1)", c.sigma, c.rate, c.steps),
-			Missing: append([]string{"the relation: add-remove, that of the accountant it names", "how many images are generated a step: 50, as real ones are drawn"}, c.missing...),
+			Printed: fmt.Sprintf("σ = %g, batches of 50, as many images generated (Algorithm 1, n = qM), rate %.3g, %d steps; each image's gradient clipped to Δ, noise Δσ (Theorem 4.1)", c.sigma, c.rate, c.steps),
+			Missing: append([]string{"the relation: add-remove, that of the accountant it names"}, c.missing...),
 			Readings: []Reading{
 				{Role: Theirs, What: "Rényi divergences at TensorFlow Privacy's orders, Poisson batches, for noise of σ/2 times the sensitivity 2Δ of a gradient clipped as a whole",
 					Event: step(joint), Count: c.steps, Relation: accountant.AddRemove, By: accountant.RDP{Orders: tensorflow()}},
@@ -66,7 +66,14 @@ func sinkhorn() (claims []Claim) {
 	celeba := search("002 Table 6", "CelebA, DCGAN and BigGAN", 1e-6)
 	celeba.Printed, celeba.Why = "two architectures", "not recomputable; the main text's run has its own row"
 	celeba.Missing = []string{"steps and noise of the two, without which no ε can be computed"}
-	return append(claims, fewer, search("002 Table 4", "MNIST, 9 settings", 1e-5), search("002 Table 5", "Fashion-MNIST, 9 settings", 1e-5), celeba)
+	unsearched := func(where, data, printed string) Claim {
+		c := search(where, data, 1e-5)
+		c.Printed, c.Why = printed, "not recomputable"
+		return c
+	}
+	return append(claims, fewer, unsearched("001 Table 2", "MNIST, 6 ablations", "what is left out in each, all at ε = 10"),
+		unsearched("001 Figure 4a", "MNIST, learning rates and optimisers", "learning rates and optimisers"),
+		search("002 Table 4, Figure 5", "MNIST, 9 settings", 1e-5), search("002 Table 5, Figure 5", "Fashion-MNIST, 9 settings", 1e-5), celeba)
 }
 
 // relative is a sensitivity in units of the clipping norm. The arguments are

@@ -59,15 +59,17 @@ type Target interface {
 //
 // where F_μ is the distribution of the particles' projections on θ_j plus
 // N(0, σ²), and F_ν⁻¹ the target's quantile function, smoothed by its release.
-// (000 and 003 print the update without the leading X; the text and the public
-// code have it.)
+// (Eqs. 17 and 18 of 000 and 003 print the update without the leading X, and so does
+// Algorithm 2; it is a step of an SDE, and the public code has it.)
 type Flow struct {
 	StepSize  float64 // h > 0; N_θ in the denominator makes h = Dim the step of full size
 	Diffusion float64 // λ ≥ 0, weight of the entropy
 	Smoothing float64 // σ ≥ 0, standard deviation of the noise on the particles' own projections
 
-	// NoisyEvaluation takes ψ′ at the noisy projection, as the public code of
-	// 003 does, in place of the projection itself (Eq. 20).
+	// NoisyEvaluation takes ψ′ at the noisy projection, as the public code of 003 does:
+	// its mean over the noise is the gradient of half the squared smoothed distance. Without
+	// it ψ′ is taken at the projection itself, as Eq. 20 says, which is that gradient only
+	// for σ = 0 or where ψ′ is linear (docs/diffusion.md, the drift of Theorem 1).
 	NoisyEvaluation bool
 
 	// Random moves the particles: initial positions, smoothing, and diffusion

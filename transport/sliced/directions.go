@@ -115,8 +115,8 @@ func (u Directions) Slice(from, to int) Directions {
 // SpectralNorm returns σ_max(U), the largest factor by which projecting
 // stretches a vector: ‖vU‖ ≤ σ_max(U)·‖v‖, with equality along the top left
 // singular vector. It is computed from the directions as they are, so it holds
-// for these directions with certainty; Lemma 1 of 003 bounds it only with high
-// probability. For Orthonormal directions it is √(Count/Dim). It is NaN of what is
+// for these directions and every pair of rows with certainty; Lemma 1 of 003 is of one
+// pair, with high probability (PublishedBound). For Orthonormal directions it is √(Count/Dim). It is NaN of what is
 // no matrix of numbers.
 func (u Directions) SpectralNorm() float64 {
 	if u.checkShape() != nil {

@@ -10,7 +10,8 @@ import (
 	"molehill/pkg/run"
 )
 
-// Mixtures are the p of 001's Figure 4c.
+// Mixtures are the p at which gradients are compared, as in 001's Figure 4c; its own p are
+// not in its text.
 var Mixtures = []float64{0, 0.2, 0.4, 0.6, 0.8, 1}
 
 // BiasAt and VarianceAt name what is measured of a gradient with p.

@@ -33,7 +33,7 @@ func (g generated) Config(preset experiment.Preset) *Config {
 // the release that a flow made, or make one like it: what follows a release costs
 // nothing (Config.Release).
 var (
-	dpswgen = generated{resampled{}, plugin.Info{Name: "dpswgen", Version: "2", Source: "003 Section 5, C.5",
+	dpswgen = generated{resampled{}, plugin.Info{Name: "dpswgen", Version: "2", Source: "003 Section 4.2, C.5",
 		Summary: "private generator: trained on the guide of dpswflow-r, fresh noise at each step"}}
 	once21 = generated{presampled{}, plugin.Info{Name: "sw-generator", Version: "2",
 		Source:  "Rakotomamonjy & Ralaivola 2021, released once as Greenewald et al. 2024 ask",

@@ -10,7 +10,7 @@ import (
 var celeba = table{
 	Info:  plugin.Info{Name: "sinkhorn-celeba", Version: "1", Source: "001, Table 3; 002, Table 6", Summary: "private generators of labelled faces, 32×32, two architectures"},
 	along: "epsilon", axis: "ε, proved", log: true,
-	note: "sinkhorn-sketch protects the half of the training images that has not trained its autoencoder, under replace-one; dp-merf-images protects all of them under replace-one, dp-sinkhorn and 001 under add-remove. 001 has all of CelebA; the origin in results.json tells which images were here.",
+	note: "sinkhorn-sketch protects the half of the training images that has not trained its autoencoder, under replace-one; dp-merf-images protects all of them under replace-one, dp-sinkhorn and 001 under add-remove. 001 has all of CelebA, and its DP-MERF has the BigGAN, where the one here has the DCGAN of its public code; the origin in results.json tells which images were here.",
 	lines: func(preset experiment.Preset) (lines []line) {
 		faces := map[string]string{"dataset": "celeba", "label": "Male"}
 		private := spending(experiment.With(faces, "epsilon", "10"))

@@ -78,7 +78,7 @@ var settings = table{
 var debiasing = table{
 	Info:  plugin.Info{Name: "sinkhorn-debiasing", Version: "1", Source: "002, Figure 5; 001, Figure 4c", Summary: "dp-sinkhorn with more or less debiasing, at ε = 10"},
 	along: "debiasing", axis: "p, of the debiasing",
-	note: "The paper prints the figure without its numbers.",
+	note: "The paper prints the figure without its numbers; Tables 4 and 5, which it is said to show, have p = 0.2 and 0.4 (sinkhorn-settings).",
 	lines: func(preset experiment.Preset) (lines []line) {
 		for _, dataset := range []string{"mnist", "fashion-mnist"} {
 			for _, p := range dpsinkhorn.Mixtures {
@@ -93,7 +93,7 @@ var debiasing = table{
 var robustness = table{
 	Info:  plugin.Info{Name: "sinkhorn-robustness", Version: "1", Source: "001, Figure 4a", Summary: "dp-sinkhorn on MNIST with other learning rates and optimisers, at ε = 10"},
 	along: "learning_rate", axis: "learning rate", log: true,
-	note: "The paper prints the figure without its numbers.",
+	note: "The figure's numbers are in the appendix, says the paper; the copy at hand has none.",
 	lines: func(experiment.Preset) (lines []line) {
 		for _, optimizer := range []string{"adam", "sgd"} {
 			for _, rate := range []float64{1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
