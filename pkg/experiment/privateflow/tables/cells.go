@@ -21,6 +21,7 @@ type key struct {
 	method, dataset string
 	epsilon         privacy.Epsilon // that was asked for
 	published       bool            // with the paper's noise: epsilon is what it claims
+	noisy           bool            // with ψ′ at noisy projections
 }
 
 // cell are runs of one method, data set and ε.
@@ -36,6 +37,9 @@ func (c cell) name() string {
 	name := c.method
 	if c.published {
 		name += ", the paper's noise"
+	}
+	if c.noisy {
+		name += ", the gradient"
 	}
 	if c.unlike != "" {
 		name += " (" + c.unlike + ")"
@@ -58,7 +62,7 @@ func cells(rows []sweep.Row) ([]cell, error) {
 	groups, err := sweep.Groups(rows, func(row sweep.Row) (k key, asked bool, err error) {
 		var c privateflow.Config
 		err = json.Unmarshal(row.Config, &c)
-		return key{row.Experiment, c.Dataset, c.Epsilon, c.Published}, true, err
+		return key{row.Experiment, c.Dataset, c.Epsilon, c.Published, c.NoisyEvaluation}, true, err
 	})
 	if err != nil {
 		return nil, err

@@ -80,6 +80,9 @@ func tableOf(name string, cells []cell) viz.Table {
 	if slices.ContainsFunc(cells, func(c cell) bool { return c.published }) {
 		note("Lines of the paper's noise have that and its directions, under what is proved of them; what it claims is the ε of the published FID.")
 	}
+	if slices.ContainsFunc(cells, func(c cell) bool { return c.noisy }) {
+		note("Lines of the gradient take ψ′ at noisy projections, as 003's public code does; its text takes it at the projections themselves, which is not the gradient of the smoothed distance. Figures have the lines of the text.")
+	}
 	for _, f := range columns {
 		t.Header = append(t.Header, f.String())
 		if text := about(f, cells); text != "" {
@@ -158,7 +161,7 @@ func picturesOf(name string, cells []cell, published bool, samples sweep.Samples
 	if samples == nil {
 		return f, false
 	}
-	cells = slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.published != published })
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.published != published || c.noisy })
 	var budgets []privacy.Epsilon
 	for _, c := range cells { // in falling order
 		if !slices.Contains(budgets, c.epsilon) {
@@ -295,7 +298,7 @@ func lineOf(cells []cell, method, metric string, never float64) viz.Line {
 	line := viz.Line{Name: method}
 	for _, c := range cells {
 		mean, deviation := c.metric(metric)
-		if c.method != method || c.published || math.IsNaN(mean) {
+		if c.method != method || c.published || c.noisy || math.IsNaN(mean) {
 			continue
 		}
 		line.Append(min(float64(c.epsilon), never), mean, deviation)

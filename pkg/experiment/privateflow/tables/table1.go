@@ -5,6 +5,7 @@ package tables
 import (
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,11 @@ var methods = []string{
 	"private-normal", "dp-merf", "sw-generator", "dpswflow-r", "dpswflow", "dpswgen",
 }
 
+// evaluated are the flows that take ψ′ at the projection or at a noisy one, of which 003's
+// text has the first and its public code the second: the gradient (docs/diffusion.md). They
+// are in the table both ways. Without noise the two are one.
+var evaluated = []string{"dpswflow-r", "dpswflow"}
+
 // Requests implements sweep.Sweep.
 func (t flows) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
@@ -64,6 +70,12 @@ func (t flows) Requests(preset experiment.Preset, seeds int) (requests []experim
 					requests = append(requests, experiment.Request{
 						Experiment: method, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings,
 					})
+					if slices.Contains(evaluated, method) && epsilon != "inf" {
+						requests = append(requests, experiment.Request{
+							Experiment: method, Preset: preset, Seed: uint64(seed), Research: true,
+							Settings: experiment.With(settings, "noisy_evaluation", "true"),
+						})
+					}
 				}
 			}
 			if preset == experiment.Paper && dataset != "celeba" { // whose copies have other numbers of records

@@ -223,6 +223,50 @@ func TestTable1Report(t *testing.T) {
 	}
 }
 
+// Flows that follow the gradient have lines of their own at each finite ε, which neither
+// the seeds of the text's flows nor their figures are mixed with.
+func TestGradientsHaveLinesOfTheirOwn(t *testing.T) {
+	asked := map[string]int{}
+	for _, r := range (flows{datasets: func(experiment.Preset) []string { return []string{"mnist"} }}).Requests(experiment.Quick, 1) {
+		if r.Settings["noisy_evaluation"] == "true" {
+			asked[r.Experiment]++
+		}
+		if r.Settings["noisy_evaluation"] != "" && r.Settings["epsilon"] == "inf" {
+			t.Errorf("%s without noise is asked for in two ways", r.Experiment)
+		}
+	}
+	if len(asked) != 2 || asked["dpswflow-r"] != 4 || asked["dpswflow"] != 4 {
+		t.Errorf("gradients of %v, want four of each flow of 003", asked)
+	}
+	row := func(noisy bool, sw float64) sweep.Row {
+		config, err := json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: 10, NoisyEvaluation: noisy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sweep.Row{Run: "x", Experiment: "dpswflow-r", Config: config, Metrics: run.Values{"sliced W₂": sw, "sliced W₂ floor": 0.01, "sliced W₂ of nothing learned": 0.2}}
+	}
+	r, err := (flows{}).Report([]sweep.Row{row(false, 0.06), row(true, 0.05)}, func(sweep.Row) (viz.Images, bool) {
+		return viz.Images{X: make([]float32, 20*4), Height: 2, Width: 2}, true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := r.Tables[0].Markdown()
+	for _, want := range []string{"| dpswflow-r | 10 |  | 0.06 |", "| dpswflow-r, the gradient | 10 |  | 0.05 |", "Lines of the gradient take ψ′"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, line := range r.Figures["mnist-sliced-all.png"].(viz.Annotated).Lines {
+		if line.Y != nil && !slices.Equal(line.Y, []float64{0.06}) {
+			t.Errorf("the figure's line is %v", line.Y)
+		}
+	}
+	if grid := r.Figures["mnist-samples.png"].(viz.Panels); len(grid.Cells) != 1 {
+		t.Errorf("%d pictures, want that of the text's flow", len(grid.Cells))
+	}
+}
+
 // What a column does not show stands below the table: that private rows were looked at,
 // what a value is without copying, and of how few seeds something was measured.
 func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
