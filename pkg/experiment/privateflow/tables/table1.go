@@ -5,7 +5,6 @@ package tables
 import (
 	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -47,11 +46,6 @@ var methods = []string{
 	"private-normal", "dp-merf", "sw-generator", "dpswflow-r", "dpswflow", "dpswgen",
 }
 
-// evaluated are the flows that take ψ′ at the projection or at a noisy one, of which 003's
-// text has the first and its public code the second: the gradient (docs/diffusion.md). They
-// are in the table both ways. Without noise the two are one.
-var evaluated = []string{"dpswflow-r", "dpswflow"}
-
 // Requests implements sweep.Sweep.
 func (t flows) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
@@ -67,15 +61,9 @@ func (t flows) Requests(preset experiment.Preset, seeds int) (requests []experim
 					if dataset == "celeba" {
 						maps.Copy(settings, faces(method))
 					}
-					requests = append(requests, experiment.Request{
+					requests = append(requests, bothWays(experiment.Request{
 						Experiment: method, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings,
-					})
-					if slices.Contains(evaluated, method) && epsilon != "inf" {
-						requests = append(requests, experiment.Request{
-							Experiment: method, Preset: preset, Seed: uint64(seed), Research: true,
-							Settings: experiment.With(settings, "noisy_evaluation", "true"),
-						})
-					}
+					})...)
 				}
 			}
 			if preset == experiment.Paper && dataset != "celeba" { // whose copies have other numbers of records
@@ -104,10 +92,22 @@ func claimed(dataset string, seed uint64) (requests []experiment.Request) {
 				settings["directions"], settings["batch"] = strconv.Itoa(paper.Resampled), strconv.Itoa(paper.Batch)
 				settings["steps"] = strconv.Itoa(paper.Steps(noise.Epochs))
 			}
-			requests = append(requests, experiment.Request{Experiment: method, Preset: experiment.Paper, Seed: seed, Research: true, Settings: settings})
+			requests = append(requests, bothWays(experiment.Request{Experiment: method, Preset: experiment.Paper, Seed: seed, Research: true, Settings: settings})...)
 		}
 	}
 	return requests
+}
+
+// bothWays are a request and, of 003's flows, one more. They take ψ′ at the projections, as
+// its text has it, or at noisy ones, which is the gradient (docs/diffusion.md), as its public
+// code does. Without noise the two are one.
+func bothWays(r experiment.Request) []experiment.Request {
+	if r.Experiment != "dpswflow-r" && r.Experiment != "dpswflow" || r.Settings["epsilon"] == "inf" {
+		return []experiment.Request{r}
+	}
+	gradient := r
+	gradient.Settings = experiment.With(r.Settings, "noisy_evaluation", "true")
+	return []experiment.Request{r, gradient}
 }
 
 // faces are what the preset has not for CelebA: one attribute is the class.
