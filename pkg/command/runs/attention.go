@@ -114,15 +114,26 @@ func whyOf(err error) string {
 // unfinished names the runs that are not finished. Why was told of each.
 func unfinished(runs []*run.Run, broken []error) error {
 	var names []string
+	recurring := 0
 	for i, why := range broken {
-		if why != nil {
-			names = append(names, run.Short(runs[i].ID))
+		if why == nil {
+			continue
+		}
+		names = append(names, run.Short(runs[i].ID))
+		if failed := (*run.FailedError)(nil); errors.As(why, &failed) && failed.Recurs {
+			recurring++
 		}
 	}
-	if names == nil {
+	again := "the same command makes them again"
+	switch {
+	case names == nil:
 		return nil
+	case recurring == len(names):
+		again = "the same command would fail again"
+	case recurring > 0:
+		again += fmt.Sprintf(", of which %d would fail again", recurring)
 	}
-	return fmt.Errorf("%d of %s did not finish, for the reasons above: %s; the same command makes them again", len(names), cli.Count(len(runs), "run", "runs"), strings.Join(names, ", "))
+	return fmt.Errorf("%d of %s did not finish, for the reasons above: %s; %s", len(names), cli.Count(len(runs), "run", "runs"), strings.Join(names, ", "), again)
 }
 
 // percentOf is how much of a run is done.
