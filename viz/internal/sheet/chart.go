@@ -3,6 +3,7 @@ package sheet
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -203,12 +204,29 @@ func (ch *Chart) drawAxisY(c *draw.Canvas, y func(float64) vg.Length, ticks []pl
 	}
 }
 
+// mostNameLines is in how many lines a name is set at the most. A longer one ends in an
+// ellipsis: a category may be a page of text, and a chart of some is to stay one picture.
+const mostNameLines = 3
+
 // NameLines breaks a label of the vertical axis into the lines in which it is set.
 func (ch *Chart) NameLines(label string) []string {
 	if ch.Names == 0 {
 		return []string{label}
 	}
-	return ch.typeY().Fit(label, ch.Names)
+	t := ch.typeY()
+	const enough = 500 // letters, more than three lines take
+	if text := []rune(label); len(text) > enough {
+		label = string(text[:enough])
+	}
+	lines := t.Fit(label, ch.Names)
+	if len(lines) <= mostNameLines {
+		return lines
+	}
+	last := []rune(lines[mostNameLines-1])
+	for len(last) > 1 && t.Width(string(last)+"…") > ch.Names {
+		last = last[:len(last)-1]
+	}
+	return append(lines[:mostNameLines-1], strings.TrimSpace(string(last))+"…")
 }
 
 func (ch *Chart) widest(label string) (width vg.Length) {

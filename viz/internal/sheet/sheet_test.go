@@ -173,3 +173,23 @@ func TestWrapKeepsStatements(t *testing.T) {
 		}
 	}
 }
+
+// A name of a category is set in three lines at the most, the last of which ends in an
+// ellipsis within the room for names; a shorter one stays as it is.
+func TestLongNamesAreCut(t *testing.T) {
+	c := &Chart{Names: 120, Y: Axis{Categories: []string{""}}}
+	if got := c.NameLines("a name"); !slices.Equal(got, []string{"a name"}) {
+		t.Errorf("a short name is %q", got)
+	}
+	for _, name := range []string{strings.Repeat("many words ", 300), strings.Repeat("x", 3000)} {
+		lines := c.NameLines(name)
+		if len(lines) != mostNameLines || !strings.HasSuffix(lines[2], "…") || strings.Contains(lines[0]+lines[1], "…") {
+			t.Errorf("%.20q is set as %q", name, lines)
+		}
+		for _, line := range lines {
+			if w := c.typeY().Width(line); w > c.Names {
+				t.Errorf("%q is %.0f wide of %.0f", line, w, c.Names)
+			}
+		}
+	}
+}

@@ -209,7 +209,7 @@ func pick(t *table.Table, rows []int) *table.Table {
 // document is the keeper's report.
 func (d *Diagnosis) document(r *run.Run, l *pairs.Layout, columns []table.Column, sides [2]*pairs.Repaired) report.Document {
 	likeness := report.Section{Heading: "How alike the tables are", NonPrivate: true,
-		Text:    []string{fmt.Sprintf("Distances are total variations: the share of rows that would have to move. The mean over the columns is %.4f, over the pairs of columns %.4f.", d.Columns, d.Pairs)},
+		Text:    append([]string{fmt.Sprintf("Distances are total variations: the share of rows that would have to move. The mean over the columns is %.4f, over the pairs of columns %.4f.", d.Columns, d.Pairs)}, undrawn(columns)...),
 		Figures: append(marginals(columns, sides[0], sides[1], "real"), associations(columns, l, d.compared, "real")),
 		Tables:  []viz.Table{columnTable(columns, d.compared), pairTable(columns, l, d.compared, "real")},
 	}

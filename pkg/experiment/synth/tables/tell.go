@@ -30,10 +30,10 @@ func (m *byPairs) Tell(_ privacy.Statement, codes [][]table.Code) (report.Sectio
 		"rows":                             rowsOf(codes),
 	}
 	return report.Section{Heading: "What was released, and how near the synthetic table is",
-		Text: []string{
+		Text: append([]string{
 			fmt.Sprintf("Released were counts of the values of each column and of each pair of columns. The noise on a count has a standard deviation of %.4g rows for a column, %.4g for a pair, and %.4g for a pair with the target.", m.std/c.Singles, m.std, m.std/c.Emphasis),
 			fmt.Sprintf("The distances are total variations: the share of rows that would have to move. The mean over the columns is %.4f, over the pairs %.4f. They compare with the release, not with the rows, and so cost nothing; the distance to the rows themselves is larger, by what the noise did.", pairs.Mean(compared.Columns), pairs.Mean(compared.Pairs)),
-		},
+		}, undrawn(m.columns)...),
 		Figures: append(marginals(m.columns, m.repaired, made, "released"), associations(m.columns, m.layout, compared, "released")),
 		Tables:  []viz.Table{columnTable(m.columns, compared), pairTable(m.columns, m.layout, compared, "released")},
 	}, values, nil
@@ -135,7 +135,15 @@ const (
 	shownValues  = 16
 )
 
-// marginals draws each column on both sides: numbers as curves, names as dots.
+// undrawn says that some columns are not drawn, if there are too many of them.
+func undrawn(columns []table.Column) []string {
+	if len(columns) <= shownColumns {
+		return nil
+	}
+	return []string{fmt.Sprintf("Drawn are the first %d of %d columns; the table has all of them.", shownColumns, len(columns))}
+}
+
+// marginals draws the first columns on both sides: numbers as curves, names as dots.
 func marginals(columns []table.Column, a, b *pairs.Repaired, from string) (figures []viz.Figure) {
 	for j, c := range columns[:min(shownColumns, len(columns))] {
 		x, y := percent(a.Groups[j]), percent(b.Groups[j])
@@ -144,18 +152,17 @@ func marginals(columns []table.Column, a, b *pairs.Repaired, from string) (figur
 			continue
 		}
 		f := viz.Dots{Title: c.Name, X: viz.Axis{Label: "share of the rows (%)", Min: 0}, Conditions: []string{from, "synthetic"}, Width: 620}
-		order := descending(x)
+		order := slices.DeleteFunc(descending(x), func(g int) bool { return g == 0 && !c.Missing })
+		if len(order) > shownValues {
+			order = order[:shownValues]
+			f.Caption = fmt.Sprintf("The %d most frequent of %d values.", shownValues, len(c.Values))
+		}
 		if c.Kind == table.Ordinal {
 			slices.Sort(order)
 		}
 		for _, g := range order {
-			if len(f.Rows) < shownValues && (g > 0 || c.Missing) {
-				f.Rows = append(f.Rows, c.GroupLabel(table.Code(g)))
-				f.Values = append(f.Values, []float64{x[g], y[g]})
-			}
-		}
-		if len(c.Values) > shownValues {
-			f.Caption = fmt.Sprintf("The %d most frequent of %d values.", shownValues, len(c.Values))
+			f.Rows = append(f.Rows, c.GroupLabel(table.Code(g)))
+			f.Values = append(f.Values, []float64{x[g], y[g]})
 		}
 		figures = append(figures, f)
 	}

@@ -1,13 +1,19 @@
 package tables
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"image/png"
 	"os"
 	"strings"
 	"testing"
 
+	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/synth"
+	"molehill/pkg/experiment/synth/tables/pairs"
+	"molehill/viz"
 )
 
 // Without noise a report says so, and nothing that only noise makes true.
@@ -53,5 +59,36 @@ func TestReportsDoNotNameExcludedColumns(t *testing.T) {
 		if name != synth.SchemaFile && !strings.Contains(told, "were left out, and not looked at: 1") {
 			t.Errorf("%s does not say that a column was left out", name)
 		}
+	}
+}
+
+// A picture of a column with many values has the most frequent ones, those of an order in
+// their order; and a value as long as a page is still drawn. Columns without a picture are
+// counted.
+func TestPicturesAreOfWhatIsFrequent(t *testing.T) {
+	c := table.Column{Name: "score", Kind: table.Ordinal}
+	shares := make([]float64, 31)
+	for k := range 30 {
+		c.Values = append(c.Values, fmt.Sprint("level ", k+1))
+		shares[k+1] = float64(k) / 1000 // group 0 is what is missing; later ones are more frequent
+	}
+	c.Values[29] = strings.Repeat("long words of a note ", 200)
+	side := &pairs.Repaired{Groups: [][]float64{shares}}
+	dots, ok := marginals([]table.Column{c}, side, side, "real")[0].(viz.Dots)
+	if !ok || len(dots.Rows) != shownValues || dots.Rows[0] != "level 15" || dots.Rows[14] != "level 29" || dots.Rows[15] != c.Values[29] || dots.Values[0][0] != 100*shares[15] {
+		t.Errorf("drawn are %q", dots.Rows)
+	}
+	if dots.Caption != "The 16 most frequent of 30 values." {
+		t.Errorf("caption %q", dots.Caption)
+	}
+	var b bytes.Buffer
+	if err := dots.PNG(&b); err != nil {
+		t.Fatal(err)
+	}
+	if picture, err := png.DecodeConfig(&b); err != nil || picture.Height > 3000 {
+		t.Errorf("a picture of %d × %d, %v", picture.Width, picture.Height, err)
+	}
+	if undrawn(make([]table.Column, shownColumns)) != nil || !strings.Contains(fmt.Sprint(undrawn(make([]table.Column, 60))), "first 24 of 60 columns") {
+		t.Error("columns without a picture are not counted")
 	}
 }
