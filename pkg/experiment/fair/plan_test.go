@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -101,5 +102,31 @@ func TestPlansProveTheirBudget(t *testing.T) {
 	c.Published, c.Epsilon = false, privacy.Epsilon(math.Inf(1))
 	if open, err := c.promise(r, 17, 1); err != nil || open.NoiseStd != 0 || open.claims != nil {
 		t.Errorf("without privacy: noise %v, claims %v, %v", open.NoiseStd, open.claims, err)
+	}
+}
+
+// With its own settings every task may protect somebody: its δ is below 1/n. (004's is 1/n
+// in Remark C.4; the table that repeats it asks for that, for research.)
+func TestOwnSettingsProtect(t *testing.T) {
+	for _, e := range experiment.Registry.All() {
+		if !strings.HasPrefix(e.Describe().Name, "fair-") {
+			continue
+		}
+		for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+			text, err := json.Marshal(e.Config(preset))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var c struct {
+				Delta   float64 `json:"delta"`
+				Records int     `json:"records"`
+			}
+			if err := json.Unmarshal(text, &c); err != nil || c.Records == 0 {
+				t.Fatal(err, c)
+			}
+			if err := experiment.CheckDelta(privacy.Budget{Epsilon: 1, Delta: c.Delta}, false, c.Records); err != nil {
+				t.Errorf("%s, %s: %v", e.Describe().Name, preset, err)
+			}
+		}
 	}
 }

@@ -29,10 +29,14 @@ func (lineSweep) Describe() plugin.Info {
 		Summary: "private and fair regression of a number at ε = 2: trained to be fair, and made fair afterwards"}
 }
 
+// lineDelta is 004's δ = 1/n.
+var lineDelta = strconv.FormatFloat(1./30_000, 'g', -1, 64)
+
 // Requests implements sweep.Sweep.
 func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		add := func(name string, settings map[string]string) {
+			settings = experiment.With(settings, "delta", lineDelta)
 			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings})
 		}
 		add(fair.PostProcessed{}.Describe().Name, nil)
