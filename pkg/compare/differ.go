@@ -84,7 +84,16 @@ func provedText(r *run.Run) string {
 	if !ok {
 		return ""
 	}
-	return epsilon.String()
+	return epsilon.String() + protecting(r)
+}
+
+// protecting says behind an ε that it protects nobody: noise of a research run can be made
+// again. It is "" of a run whose noise is secret.
+func protecting(runs ...*run.Run) string {
+	if slices.ContainsFunc(runs, func(r *run.Run) bool { return r.Spec.Research }) {
+		return ", research"
+	}
+	return ""
 }
 
 // first are the settings that people ask for first.

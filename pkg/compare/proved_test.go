@@ -73,6 +73,44 @@ func TestTheEpsilonThatIsShownIsProved(t *testing.T) {
 	}
 }
 
+// Of a research run, whose noise can be made again, it is said beside what is proved: in a
+// list, beside another run and over seeds.
+func TestResearchIsSaidBesideWhatIsProved(t *testing.T) {
+	store := run.Store{Dir: t.TempDir()}
+	secret := stated(t, store, "1", 1, `{"epsilon": 1}`, 1.5, 1)
+	research, err := store.Create(run.Spec{Experiment: "made-up", Version: "1", Preset: "quick", Seed: 1, Research: true, Config: json.RawMessage(`{"epsilon": 2}`)})
+	if err == nil {
+		err = research.Acquire()
+	}
+	if err == nil {
+		err = research.WritePrivacy(privacy.Statement{Sensitivity: privacy.Sensitivity{Relation: privacy.AddRemove}, Claims: []privacy.Claim{{Label: "as proved", Epsilon: 2.5, Sound: true}}})
+	}
+	if err == nil {
+		err = research.Finish(run.Result{Metrics: run.Values{"loss": 1}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := List([]*run.Run{secret, research})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := compared(t, secret, research)
+	table, err := c.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := c.Summary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"list": list.String(), "table": table.String(), "summary": summary.String()} {
+		if !strings.Contains(text, "2.5, research") || strings.Contains(text, "1.5, research") {
+			t.Errorf("the %s says\n%s", name, text)
+		}
+	}
+}
+
 // Seeds of one setting are averaged, and nothing else: not another version, nor a run that
 // is named twice, nor whole numbers that floating point cannot tell apart.
 func TestOnlySeedsAreAveraged(t *testing.T) {

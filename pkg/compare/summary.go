@@ -129,7 +129,11 @@ func (c Comparison) Summary(metrics ...string) (viz.Table, error) {
 			row = append(row, g.settings[name])
 		}
 		if private {
-			row = append(row, g.proved())
+			text := g.proved()
+			if text != "" {
+				text += protecting(g.runs...)
+			}
+			row = append(row, text)
 		}
 		finished := 0
 		for _, r := range g.runs {
