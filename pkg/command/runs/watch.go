@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/compare"
 	"molehill/pkg/follow"
 	"molehill/pkg/launch"
@@ -69,8 +70,8 @@ func Watch(cmd *cobra.Command, r *run.Run) error {
 	if err := follow.Run(cmd.Context(), r, nil); err != nil && cmd.Context().Err() == nil {
 		return err
 	}
-	if err := cmd.Context().Err(); err != nil {
-		return fmt.Errorf("%w%s", err, cancelled(r))
+	if cmd.Context().Err() != nil {
+		return &cli.Interrupted{Next: "the same command continues" + cancelled(r) + paid(r)}
 	}
 	state, err := r.State()
 	switch {
@@ -79,9 +80,18 @@ func Watch(cmd *cobra.Command, r *run.Run) error {
 	case state == run.Failed:
 		return withReceipt(r, r.Failure())
 	case state == run.Interrupted:
-		return errors.Join(fmt.Errorf("%s was interrupted; the same command continues it", r.ID), r.Writable())
+		return errors.Join(fmt.Errorf("%s was interrupted; the same command continues it%s", r.ID, paid(r)), r.Writable())
 	}
 	return nil
+}
+
+// paid is what an interrupted run has paid, "" if it has not.
+func paid(r *run.Run) string {
+	receipt, err := r.Receipt()
+	if err != nil || receipt == "" {
+		return ""
+	}
+	return fmt.Sprintf("\nIt has paid: %s. To continue costs nothing more", receipt)
 }
 
 // withReceipt adds to why a run failed what it has paid all the same.
@@ -90,11 +100,11 @@ func withReceipt(r *run.Run, failure error) error {
 	if failure == nil || err != nil || receipt == "" {
 		return failure
 	}
-	again := "goes on from there at no further cost"
+	again := "on the same data goes on from there at no further cost"
 	if failed := (*run.FailedError)(nil); errors.As(failure, &failed) && failed.Recurs {
 		again = "would fail again"
 	}
-	return fmt.Errorf("%w\nIt has paid: %s. The same request %s; with other settings it is another run, which pays for itself", failure, receipt, again)
+	return fmt.Errorf("%w\nIt has paid: %s. The same request %s; with other data or settings it is another run, which pays for itself", failure, receipt, again)
 }
 
 // cancelled stops the computation, or takes it from the queue of a cluster.

@@ -18,8 +18,8 @@ func TestAFailureTellsWhatItHasPaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("the loss is NaN")
-	if err := withReceipt(r, broken); err != broken {
-		t.Errorf("before it pays: %v", err)
+	if err := withReceipt(r, broken); err != broken || paid(r) != "" {
+		t.Errorf("before it pays: %v%s", err, paid(r))
 	}
 	if err := r.KeepReceipt("entry 7 of the ledger"); err != nil {
 		t.Fatal(err)
@@ -27,10 +27,13 @@ func TestAFailureTellsWhatItHasPaid(t *testing.T) {
 	if err := withReceipt(r, broken); !errors.Is(err, broken) || !strings.Contains(err.Error(), "It has paid: entry 7 of the ledger.") {
 		t.Errorf("after it has paid: %v", err)
 	}
+	if text := paid(r); text != "\nIt has paid: entry 7 of the ledger. To continue costs nothing more" {
+		t.Errorf("where it is interrupted: %q", text)
+	}
 	if err := r.Fail(diverged{broken}); err != nil {
 		t.Fatal(err)
 	}
-	if err := withReceipt(r, r.Failure()); !strings.Contains(err.Error(), "The same request would fail again; with other settings it is another run") || strings.Contains(err.Error(), "no further cost") {
+	if err := withReceipt(r, r.Failure()); !strings.Contains(err.Error(), "The same request would fail again; with other data or settings it is another run") || strings.Contains(err.Error(), "no further cost") {
 		t.Errorf("what recurs: %v", err)
 	}
 	if err := r.Acquire(); err != nil {
@@ -39,7 +42,7 @@ func TestAFailureTellsWhatItHasPaid(t *testing.T) {
 	if err := r.Fail(broken); err != nil {
 		t.Fatal(err)
 	}
-	if err := withReceipt(r, r.Failure()); !strings.Contains(err.Error(), "The same request goes on from there at no further cost; with other") {
+	if err := withReceipt(r, r.Failure()); !strings.Contains(err.Error(), "The same request on the same data goes on from there at no further cost; with other") {
 		t.Errorf("what need not recur: %v", err)
 	}
 	if err := withReceipt(r, nil); err != nil {

@@ -130,7 +130,7 @@ func (d Data[S]) Open(ctx context.Context, t *Terms) (schema S, err error) {
 		return schema, err
 	}
 	if inputs != t.Inputs {
-		return schema, errors.New("the data or their schema has changed since this run was asked for; ask again, for another run")
+		return schema, errors.New("the data or their schema has changed since this run was asked for; put them back as they were to go on with it, or ask again, for another run")
 	}
 	if schema, err = d.ReadSchema(t.Schema); err != nil {
 		return schema, err
