@@ -5,6 +5,7 @@ package tables
 import (
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,11 +99,11 @@ func claimed(dataset string, seed uint64) (requests []experiment.Request) {
 	return requests
 }
 
-// bothWays are a request and, of 003's flows, one more. They take ψ′ at the projections, as
-// its text has it, or at noisy ones, which is the gradient (docs/diffusion.md), as its public
-// code does. Without noise the two are one.
+// bothWays are a request and, of what follows noisy projections, one more. It takes ψ′ at the
+// projections, as 003's text has it, or at noisy ones, which is the gradient
+// (docs/diffusion.md), as its public code does. Without noise the two are one.
 func bothWays(r experiment.Request) []experiment.Request {
-	if r.Experiment != "dpswflow-r" && r.Experiment != "dpswflow" || r.Settings["epsilon"] == "inf" {
+	if !slices.Contains([]string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, r.Experiment) || r.Settings["epsilon"] == "inf" {
 		return []experiment.Request{r}
 	}
 	gradient := r

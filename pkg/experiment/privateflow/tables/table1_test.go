@@ -223,7 +223,7 @@ func TestTable1Report(t *testing.T) {
 	}
 }
 
-// Flows that follow the gradient have lines of their own at each finite ε, which neither
+// What follows the gradient has lines of their own at each finite ε, which neither
 // the seeds of the text's flows nor their figures are mixed with.
 func TestGradientsHaveLinesOfTheirOwn(t *testing.T) {
 	asked := map[string]int{}
@@ -235,8 +235,8 @@ func TestGradientsHaveLinesOfTheirOwn(t *testing.T) {
 			t.Errorf("%s without noise is asked for in two ways", r.Experiment)
 		}
 	}
-	if len(asked) != 2 || asked["dpswflow-r"] != 4 || asked["dpswflow"] != 4 {
-		t.Errorf("gradients of %v, want four of each flow of 003", asked)
+	if len(asked) != 4 || asked["dpswflow-r"] != 4 || asked["dpswflow"] != 4 || asked["dpswgen"] != 4 || asked["sw-generator"] != 4 {
+		t.Errorf("gradients of %v, want four of each that follows noisy projections", asked)
 	}
 	row := func(noisy bool, sw float64) sweep.Row {
 		config, err := json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: 10, NoisyEvaluation: noisy})
