@@ -216,7 +216,7 @@ func TestWithoutABudgetRunsAreComposedToo(t *testing.T) {
 	other := gaussian("other", 1)
 	other.Relation = privacy.AddRemove
 	mustReserve(t, l, other)
-	if s := status(t, l); !math.IsInf(float64(s.Spent), 1) || !strings.Contains(s.Fault, "do not compose") {
+	if s := status(t, l); !math.IsInf(float64(s.Spent), 1) || !strings.Contains(s.Fault, "accounted for under replace-one and add-remove, which do not compose") {
 		t.Errorf("under two relations: %+v", s)
 	}
 }

@@ -100,7 +100,7 @@ func (t tally) together(delta float64) (spent privacy.Epsilon, under privacy.Rel
 	})
 	never := privacy.Epsilon(math.Inf(1))
 	if all < 0 {
-		return never, under, fmt.Sprintf("(they are accounted for under %v, which do not compose)", t.relations)
+		return never, under, fmt.Sprintf("(they are accounted for under %s, which do not compose)", listed(t.relations))
 	}
 	under = t.relations[all]
 	spent, err := t.epsilon(Budget{Relation: under, Delta: delta})
@@ -108,6 +108,16 @@ func (t tally) together(delta float64) (spent privacy.Epsilon, under privacy.Rel
 		return never, under, fmt.Sprintf("(%v)", err)
 	}
 	return spent, under, strings.TrimSpace(t.why())
+}
+
+// listed names two relations or more.
+func listed(relations []privacy.Relation) string {
+	var names []string
+	for _, r := range relations {
+		names = append(names, r.String())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // share is how much of a filter's room everything counted takes.
