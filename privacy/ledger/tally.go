@@ -134,7 +134,15 @@ func (t tally) why() string {
 	if t.none+t.research == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d without noise, %d research runs, whose noise follows from a seed)", t.none, t.research)
+	return fmt.Sprintf(" (%d without noise, %s, whose noise follows from a seed)", t.none, count(t.research, "research run"))
+}
+
+// count says how many there are of a thing.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // plain bounds ε of everything counted and one more event by what is quick to
