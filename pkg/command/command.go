@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -131,7 +132,11 @@ func New() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
 			if kind := wrong.GetFlag().Value.Type(); strings.Contains(kind, "int") {
-				err = fmt.Errorf("--%s %s: expected a whole number, written out in digits", wrong.GetFlag().Name, wrong.GetValue())
+				within := ""
+				if kind == "uint64" {
+					within = fmt.Sprintf(" from 0 to %d", uint64(math.MaxUint64))
+				}
+				err = fmt.Errorf("--%s %s: expected a whole number%s, written out in digits", wrong.GetFlag().Name, wrong.GetValue(), within)
 			}
 		}
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
