@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -46,6 +47,7 @@ import (
 	"molehill/pkg/launch"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
+	"molehill/privacy/ledger"
 )
 
 // Main runs the command line of this process and ends it. An interrupt stops a
@@ -115,6 +117,12 @@ func New() *cobra.Command {
 			for _, fault := range plugin.Faults() {
 				fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", fault)
 			}
+			var once sync.Once
+			cmd.SetContext(ledger.Waiting(cmd.Context(), func(where string) {
+				once.Do(func() {
+					fmt.Fprintf(cmd.ErrOrStderr(), "molehill: waiting for another process to leave the ledger %s alone\n", where)
+				})
+			}))
 			if cli.IsComputing(cmd) {
 				for _, line := range backend.Slower() {
 					fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", line)
