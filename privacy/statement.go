@@ -21,8 +21,15 @@ func (e Epsilon) String() string {
 	if math.IsInf(float64(e), 1) {
 		return "∞"
 	}
-	// A bound is rounded up; a part in 10⁹ is the arithmetic's.
-	v := float64(e)
+	return bound(float64(e))
+}
+
+// DeltaText is a δ for people, with four digits.
+func DeltaText(delta float64) string { return bound(delta) }
+
+// bound rounds up to four digits, so that nothing is understated; a part in 10⁹ is the
+// arithmetic's.
+func bound(v float64) string {
 	if v > 0 {
 		unit := math.Pow10(int(math.Floor(math.Log10(v))) - 3)
 		if up := math.Ceil(v/unit*(1-1e-9)) * unit; up > v && !math.IsInf(up, 1) {
@@ -178,7 +185,7 @@ func (s Statement) Published() (Claim, bool) {
 // String renders the statement for people.
 func (s Statement) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "(ε = %v, δ = %g) as proved, under %s", s.Epsilon(), s.Delta, s.Relation)
+	fmt.Fprintf(&b, "(ε = %v, δ = %s) as proved, under %s", s.Epsilon(), DeltaText(s.Delta), s.Relation)
 	if s.Research {
 		b.WriteString("; research run: its noise can be recomputed from its seed")
 	}

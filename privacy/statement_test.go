@@ -31,6 +31,18 @@ func TestEpsilonSurvivesJSON(t *testing.T) {
 	}
 }
 
+// A δ that people read has few digits, and is none that is smaller.
+func TestDeltaIsShortAndNotUnderstated(t *testing.T) {
+	for delta, want := range map[float64]string{1. / 300_000: "3.334e-06", 1e-6: "1e-06", 0: "0", 2.5e-5: "2.5e-05", 1.0001e-5: "1.001e-05", 0.1 + 0.2: "0.3"} {
+		if got := DeltaText(delta); got != want {
+			t.Errorf("%v is told as %s, want %s", delta, got, want)
+		}
+		if s := (Statement{Delta: delta}).String(); !strings.Contains(s, "δ = "+want+")") {
+			t.Errorf("%v: %s", delta, s)
+		}
+	}
+}
+
 func TestStatementSaysBothClaims(t *testing.T) {
 	p, err := Calibrate(example())
 	if err != nil {

@@ -150,6 +150,19 @@ func TestAnEditedStatementIsNotShown(t *testing.T) {
 	if said, err := molehill(t, "audit", id); err == nil || !strings.Contains(err.Error(), "not what the run ended with") {
 		t.Errorf("audit: %v\n%s", err, said)
 	}
+	// Neither is it where the result that would tell is damaged.
+	result := filepath.Join(store.Dir, id, "result.json")
+	for _, damaged := range []string{"", `{"metrics": {`} {
+		if said := mustMolehill(t, "runs"); strings.Contains(said, "0.1") || !strings.Contains(said, id+" is not believed: ") {
+			t.Errorf("before %q runs says\n%s", damaged, said)
+		}
+		if err := os.WriteFile(result, []byte(damaged), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := mustMolehill(t, "runs"); strings.Contains(said, "0.1") || !strings.Contains(said, "result.json") {
+		t.Errorf("runs says\n%s", said)
+	}
 }
 
 func TestAuditRefusesKindly(t *testing.T) {

@@ -211,7 +211,12 @@ func TestBudgetMistakes(t *testing.T) {
 			t.Errorf("molehill budget %s: %v, want it to say %q\n%s", strings.Join(arguments, " "), err, want, out)
 		}
 	}
-	mustMolehill(t, "budget", "create", "own/people", "--epsilon", "1", "--delta", "1e-5")
+	if out, err := molehill(t, "budget", "create", "mnist", "--epsilon", "1", "--delta", "1"); err == nil || out != "" {
+		t.Errorf("besides the error it says %q, %v", out, err)
+	}
+	if out := mustMolehill(t, "budget", "create", "own/people", "--epsilon", "1", "--delta", "0.01"); !strings.Contains(out, "no run on data of that name has paid here yet: only those whose schema has \"name\": \"people\" will") || !strings.Contains(out, "publish one record in 100") {
+		t.Errorf("create says\n%s", out)
+	}
 	mustMolehill(t, "budget", "create", "of another program", "--epsilon", "1", "--delta", "1e-5", "--unlisted")
 }
 
@@ -226,6 +231,17 @@ func TestStatusWithoutABudget(t *testing.T) {
 	}
 	if out := mustMolehill(t, "budget", "status", "pebbles", "--json"); strings.Contains(out, "remaining") || strings.Contains(out, "like_last") {
 		t.Error(out)
+	}
+	if out := mustMolehill(t, "budget", "history", "pebbles"); strings.Contains(out, "ε after") {
+		t.Errorf("history has a column of nothing:\n%s", out)
+	}
+	mustMolehill(t, "budget", "create", "pebbles", "--epsilon", "1.5", "--delta", "1e-5")
+	out := mustMolehill(t, "budget", "status", "pebbles")
+	if last := out[strings.LastIndex(out, "more runs"):]; strings.Join(strings.Fields(last), " ") != "more runs like the last none" {
+		t.Errorf("what is left for none fits\n%s", out)
+	}
+	if out := mustMolehill(t, "budget", "history", "pebbles"); !strings.Contains(out, "ε after") {
+		t.Errorf("history says\n%s", out)
 	}
 }
 

@@ -16,10 +16,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -45,6 +47,7 @@ import (
 	"molehill/pkg/launch"
 	"molehill/pkg/plugin"
 	"molehill/pkg/run"
+	"molehill/privacy/ledger"
 )
 
 // Main runs the command line of this process and ends it. An interrupt stops a
@@ -114,6 +117,12 @@ func New() *cobra.Command {
 			for _, fault := range plugin.Faults() {
 				fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", fault)
 			}
+			var once sync.Once
+			cmd.SetContext(ledger.Waiting(cmd.Context(), func(where string) {
+				once.Do(func() {
+					fmt.Fprintf(cmd.ErrOrStderr(), "molehill: waiting for another process to leave the ledger %s alone\n", where)
+				})
+			}))
 			if cli.IsComputing(cmd) {
 				for _, line := range backend.Slower() {
 					fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", line)
@@ -131,7 +140,11 @@ func New() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
 			if kind := wrong.GetFlag().Value.Type(); strings.Contains(kind, "int") {
-				err = fmt.Errorf("--%s %s: expected a whole number, written out in digits", wrong.GetFlag().Name, wrong.GetValue())
+				within := ""
+				if kind == "uint64" {
+					within = fmt.Sprintf(" from 0 to %d", uint64(math.MaxUint64))
+				}
+				err = fmt.Errorf("--%s %s: expected a whole number%s, written out in digits", wrong.GetFlag().Name, wrong.GetValue(), within)
 			}
 		}
 		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())

@@ -174,6 +174,7 @@ func TestMistakesAnswerWithTheNearest(t *testing.T) {
 		"RUN or SWEEP is missing":                        {"watch"},
 		"DATASET, --delta and --epsilon are missing: expected `molehill budget create DATASET`, such as `molehill budget create mnist --epsilon": {"budget", "create"},
 		"people.csv: no such file or folder; expected a table": {"schema", "people.csv"},
+		"from 0 to 18446744073709551615, written out":          {"run", "sketch-flow", "--seed", "18446744073709551616"},
 		"--steps 1e6: expected a whole":                        {"epsilon", "--noise-multiplier", "1.1", "--rate", "0.01", "--steps", "1e6"},
 	} {
 		out, err := molehill(t, arguments...)

@@ -125,7 +125,7 @@ func TestGridIsSweptAndGoesOn(t *testing.T) {
 	// One run of the grid is there before: it is not made again.
 	mustMolehill(t, with(small, "run", "five-gaussians", "--set", "sigma=0", "--seed", "2", "--name", "early")...)
 	said := mustMolehill(t, grid...)
-	if !strings.Contains(said, "8 of 8 runs are in "+out) || !strings.Contains(said, "2 of 2") {
+	if !strings.Contains(said, "results of 8 of 8 runs are in "+out) || !strings.Contains(said, "2 of 2") {
 		t.Errorf("sweep says\n%s", said)
 	}
 	for _, name := range []string{"results.json", "report.md", "overview.png"} {
@@ -213,7 +213,7 @@ func TestSweepOnSlurm(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	grid := with(small, "sweep", "five-gaussians", "--on", "slurm", "--grid", "sigma=0,0.5,1e300", "--out", out)
 	said, err := molehill(t, grid...)
-	if err == nil || !strings.Contains(err.Error(), "five-gaussians@") || !strings.Contains(said, "2 of 3 runs are in "+out) || !strings.Contains(said, "3 of 3 runs are given to Slurm") {
+	if err == nil || !strings.Contains(err.Error(), "five-gaussians@") || !strings.Contains(said, "results of 2 of 3 runs are in "+out) || !strings.Contains(said, "3 of 3 runs are given to Slurm") {
 		t.Errorf("a sweep of which one run fails ends with %v and says\n%s", err, said)
 	}
 	var s runs.Summary

@@ -97,6 +97,9 @@ func TestFromATableToASyntheticOne(t *testing.T) {
 	for _, other := range []string{"made.parquet", "made.CSV", "made2.tsv"} {
 		mustMolehill(t, append(synth, "--out", filepath.Join(dir, other), "--force", "--no-keeper")...)
 	}
+	if said := mustMolehill(t, "show", "synth"); strings.Contains(said, "()") || !strings.Contains(said, "inputs=") || !strings.Contains(said, "fit_rows=500 (") {
+		t.Errorf("show says\n%s", said)
+	}
 	if said := mustMolehill(t, "runs"); !strings.Contains(said, "own/my-people") {
 		t.Errorf("the list does not say whose data were read:\n%s", said)
 	}
@@ -137,6 +140,7 @@ func TestSynthFindsMistakesBeforeItSpends(t *testing.T) {
 		"write to another":       {"synth", "--data", data, "--out", data, "--epsilon", "1", "--force"},
 		"numbers cannot hold":    {"synth", "--data", data, "--out", out + ".npz", "--epsilon", "1"},
 		"expected .csv":          {"synth", "--data", data, "--out", out + ".xlsx", "--epsilon", "1"},
+		"ends in \".txt\"":       {"synth", "--data", data, "--out", out + ".txt", "--epsilon", "1"},
 		"there is a flag for it": {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "epsilon=3"},
 		"NAME=VALUE":             {"synth", "--data", data, "--out", out, "--epsilon", "1", "--set", "sweeps"},
 		"did you mean":           {"synth", "--data", data, "--out", out, "--epsilon", "1", "--method", "pair"},

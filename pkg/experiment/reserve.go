@@ -52,6 +52,9 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 		Dataset: name, ID: fmt.Sprintf("%s/%.16s", r.ID, key),
 		Event: event, Relation: plan.Sensitivity.Relation, Research: r.Spec.Research, Note: plan.Sensitivity.Query,
 	}}
+	ctx = ledger.Waiting(ctx, func(where string) {
+		_ = r.Emit(run.Event{Message: "waiting for another process to leave the ledger " + where + " alone"}) // what cannot be told is no reason to stop
+	})
 	var entry ledger.Entry
 	err = p.open(func(l *ledger.Ledger) error {
 		if err := asked(ctx, r, l, p.reservation); err != nil {

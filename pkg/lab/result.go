@@ -83,7 +83,7 @@ func (r *Result) Statement() privacy.Statement { return must(r.Run.Statement()) 
 // Privacy returns the statement as a table.
 func (r *Result) Privacy() viz.Table {
 	s := r.Statement()
-	t := viz.Table{Title: fmt.Sprintf("Privacy of %s: ε = %v at δ = %g, as proved", r.Spec.Experiment, s.Epsilon(), s.Delta), Header: []string{"", ""}}
+	t := viz.Table{Title: fmt.Sprintf("Privacy of %s: ε = %v at δ = %s, as proved", r.Spec.Experiment, s.Epsilon(), privacy.DeltaText(s.Delta)), Header: []string{"", ""}}
 	if s.Research {
 		t.Title += " of its noise, which a seed gives away: a research run"
 	}

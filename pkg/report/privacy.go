@@ -16,7 +16,7 @@ func Short(s privacy.Statement) string {
 	case s.Research:
 		return "for research, with noise that is known, so that nobody is protected"
 	}
-	return fmt.Sprintf("with (ε, δ) = (%v, %g)", s.Epsilon(), s.Delta)
+	return fmt.Sprintf("with (ε, δ) = (%v, %s)", s.Epsilon(), privacy.DeltaText(s.Delta))
 }
 
 // Promise is the section that says what a statement promises, in words and in the
@@ -31,7 +31,7 @@ func Promise(s privacy.Statement, record string) Section {
 		out.Text = []string{"Nothing to anybody: the noise of a research run can be recomputed from its seed. The numbers below are those of the same computation with secret noise."}
 	default:
 		out.Text = []string{
-			fmt.Sprintf("What was released is differentially private: (ε, δ) = (%v, %g), where neighbours are data sets of which one %s is replaced by any other.", s.Epsilon(), s.Delta, record),
+			fmt.Sprintf("What was released is differentially private: (ε, δ) = (%v, %s), where neighbours are data sets of which one %s is replaced by any other.", s.Epsilon(), privacy.DeltaText(s.Delta), record),
 			fmt.Sprintf("Suppose somebody knows all %ss but one, and has two guesses at it, equally likely to them. Whatever they do with what was released, they are right at most %.1f %% of the time; without looking they would be 50 %%.",
 				record, math.Ceil(1000*accuracy(e, s.Delta))/10),
 		}

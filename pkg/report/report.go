@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"regexp"
 	"strings"
 
 	"molehill/viz"
@@ -78,6 +79,14 @@ h1{line-height:1.2}h2{margin-top:2.4rem;border-bottom:1px solid rgba(128,128,128
 img{max-width:100%;height:auto;background:#fff;border-radius:6px;padding:.3rem;box-sizing:border-box}
 @media print{body{margin:0;max-width:none}h2{break-after:avoid}}`
 
+// command is what stands between two backticks.
+var command = regexp.MustCompile("`([^`]+)`")
+
+// inline is a text within a web page, with commands set as such.
+func inline(text string) string {
+	return command.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")
+}
+
 // HTML writes the report as one web page: no script, nothing to load.
 func (d Document) HTML(to io.Writer) error {
 	var b bytes.Buffer
@@ -85,7 +94,7 @@ func (d Document) HTML(to io.Writer) error {
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>%s</title>\n<style>%s</style>\n<h1>%[1]s</h1>\n", title, style)
 	paragraph := func(class, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "<p%s>%s</p>\n", class, html.EscapeString(text))
+			fmt.Fprintf(&b, "<p%s>%s</p>\n", class, inline(text))
 		}
 	}
 	paragraph(" class=\"warning\"", d.Warning)
@@ -101,7 +110,7 @@ func (d Document) HTML(to io.Writer) error {
 		if len(s.List) > 0 {
 			b.WriteString("<ul>\n")
 			for _, p := range s.List {
-				fmt.Fprintf(&b, "<li>%s</li>\n", html.EscapeString(p))
+				fmt.Fprintf(&b, "<li>%s</li>\n", inline(p))
 			}
 			b.WriteString("</ul>\n")
 		}

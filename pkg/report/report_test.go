@@ -51,6 +51,16 @@ func TestTheReportSaysWhatIsPromisedAndWhatNot(t *testing.T) {
 	}
 }
 
+// Commands that a text names are set as such in a web page, and nothing else is marked.
+func TestCommandsAreSetAsSuch(t *testing.T) {
+	_, page := render(t, Document{Title: "Report", Summary: "see `molehill <x>`; a ` alone", Sections: []Section{{Heading: "What", Text: []string{"`a` and `b`"}, List: []string{"of `c`"}}}})
+	for _, want := range []string{"see <code>molehill &lt;x&gt;</code>; a ` alone", "<code>a</code> and <code>b</code>", "of <code>c</code>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}
+
 func TestNoPromiseIsMadeWhereThereIsNone(t *testing.T) {
 	for want, s := range map[string]privacy.Statement{"made without privacy": example(t, math.Inf(1), noise.Seeded(1)), "recomputed from its seed": example(t, 1, noise.Seeded(1))} {
 		if text := strings.Join(Promise(s, "row").Text, " "); !strings.HasPrefix(text, "Nothing") || !strings.Contains(text, want) {

@@ -206,7 +206,10 @@ func (r *Run) Privacy() (json.RawMessage, error) {
 	if err == nil && !json.Valid(text) {
 		err = fmt.Errorf("%s is no whole JSON; restore it from a copy", r.path(privacyFile))
 	}
-	if result, unfinished := r.Result(); unfinished == nil && result.Promised != "" {
+	switch result, unread := r.Result(); {
+	case unread != nil && !errors.Is(unread, fs.ErrNotExist): // nothing vouches for what the file says
+		err = fmt.Errorf("%w, which vouches for it; restore it from a copy", unread)
+	case unread == nil && result.Promised != "":
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			err = fmt.Errorf("%s is gone; restore it from a copy", r.path(privacyFile))

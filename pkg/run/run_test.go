@@ -288,6 +288,20 @@ func TestADamagedPromiseIsNoPromise(t *testing.T) {
 	}
 }
 
+// Nothing is believed while the result that vouches for it cannot be read.
+func TestAPromiseThatNothingVouchesForIsNone(t *testing.T) {
+	r := acquired(t, Spec{Experiment: "a"})
+	ok(t, r.WritePrivacy(map[string]any{"epsilon": 1}), r.Finish(Result{}))
+	text, err := os.ReadFile(r.path(resultFile))
+	ok(t, err, os.WriteFile(r.path(resultFile), text[:len(text)/2], 0o644))
+	for range 2 { // with and without the statement itself
+		if _, err := r.Privacy(); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), resultFile) || !strings.Contains(err.Error(), "vouches for it") {
+			t.Error(err)
+		}
+		ok(t, remove(r.path(privacyFile)))
+	}
+}
+
 // A finished run promises what it ended with, and nothing else that stands in the file.
 func TestAnEditedPromiseIsNoPromise(t *testing.T) {
 	r := acquired(t, Spec{Experiment: "a"})

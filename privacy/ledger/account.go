@@ -128,11 +128,11 @@ func (a *account) declared(b Budget) (privacy.Epsilon, error) {
 	}
 	spent, err := counted.epsilon(b)
 	if err != nil {
-		return 0, fmt.Errorf("ledger: the %d %s reservations of %s cannot be counted: %w; %s", counted.runs, which, b.Dataset, err, advice)
+		return 0, fmt.Errorf("ledger: what is reserved for %s (%s) cannot be counted: %w; %s", b.Dataset, count(counted.runs, which+" reservation"), err, advice)
 	}
 	if float64(spent) > b.Epsilon {
-		return 0, fmt.Errorf("ledger: the %d %s reservations of %s come to ε = %v at δ = %g already, more than the budget of %v%s; %s",
-			counted.runs, which, b.Dataset, spent, b.Delta, privacy.Epsilon(b.Epsilon), counted.why(), advice)
+		return 0, fmt.Errorf("ledger: what is reserved for %s (%s) comes to ε = %v at δ = %g already, more than the budget of %v%s; %s",
+			b.Dataset, count(counted.runs, which+" reservation"), spent, b.Delta, privacy.Epsilon(b.Epsilon), counted.why(), advice)
 	}
 	return spent, nil
 }
@@ -179,7 +179,11 @@ func (e *ExceededError) explain() {
 func (e *ExceededError) Error() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "ledger: %s would exceed the budget of %s, %v: ", e.Reservation.ID, e.Budget.Dataset, e.Budget)
-	fmt.Fprintf(&s, "%d runs have spent ε = %v, with this one it would be %v; ", e.spent.runs, e.Spent, e.After)
+	have := "have"
+	if e.spent.runs == 1 {
+		have = "has"
+	}
+	fmt.Fprintf(&s, "%s %s spent ε = %v, with this one it would be %v; ", count(e.spent.runs, "run"), have, e.Spent, e.After)
 	switch _, none := e.Reservation.Event.(accountant.NonPrivate); {
 	case none:
 		s.WriteString("a run without noise protects nothing, so it fits no budget")

@@ -19,7 +19,7 @@ func TestBudgetsCountWhatWasBefore(t *testing.T) {
 		want   string // of the error; "" for none
 	}{
 		"little":         {gaussian("a", 5), ""},
-		"too much":       {gaussian("a", 0.1), "the 1 earlier reservations of rows come to ε ="},
+		"too much":       {gaussian("a", 0.1), "what is reserved for rows (1 earlier reservation) comes to ε ="},
 		"no noise":       {Reservation{Dataset: "rows", ID: "a", Relation: privacy.ReplaceOne, Event: accountant.NonPrivate{}}, "(1 without noise, 0 research"},
 		"other relation": {Reservation{Dataset: "rows", ID: "a", Relation: privacy.AddRemove, Event: accountant.Gaussian{NoiseMultiplier: 9}}, "accounted for under add-remove"},
 	} {
@@ -44,7 +44,7 @@ func TestBudgetsCountWhatWasBefore(t *testing.T) {
 			if _, err = l.Create(t.Context(), fromNow); err == nil {
 				t.Error("a run that may still release was left out")
 			}
-			wantError(t, err, "open reservations", "molehill budget end rows")
+			wantError(t, err, "1 open reservation)", "molehill budget end rows")
 			if _, err := l.Commit(t.Context(), "rows", "a"); err != nil { // it is over
 				t.Fatal(err)
 			}
@@ -210,13 +210,13 @@ func TestWithoutABudgetRunsAreComposedToo(t *testing.T) {
 	research := gaussian("research", 1)
 	research.Research = true
 	mustReserve(t, l, research)
-	if s := status(t, l); !math.IsInf(float64(s.Spent), 1) || !strings.Contains(s.Fault, "1 research runs") {
+	if s := status(t, l); !math.IsInf(float64(s.Spent), 1) || !strings.Contains(s.Fault, "1 research run,") {
 		t.Errorf("with a research run: %+v", s)
 	}
 	other := gaussian("other", 1)
 	other.Relation = privacy.AddRemove
 	mustReserve(t, l, other)
-	if s := status(t, l); !math.IsInf(float64(s.Spent), 1) || !strings.Contains(s.Fault, "do not compose") {
+	if s := status(t, l); !math.IsInf(float64(s.Spent), 1) || !strings.Contains(s.Fault, "accounted for under replace-one and add-remove, which do not compose") {
 		t.Errorf("under two relations: %+v", s)
 	}
 }

@@ -100,7 +100,7 @@ func (t tally) together(delta float64) (spent privacy.Epsilon, under privacy.Rel
 	})
 	never := privacy.Epsilon(math.Inf(1))
 	if all < 0 {
-		return never, under, fmt.Sprintf("(they are accounted for under %v, which do not compose)", t.relations)
+		return never, under, fmt.Sprintf("(they are accounted for under %s, which do not compose)", listed(t.relations))
 	}
 	under = t.relations[all]
 	spent, err := t.epsilon(Budget{Relation: under, Delta: delta})
@@ -108,6 +108,16 @@ func (t tally) together(delta float64) (spent privacy.Epsilon, under privacy.Rel
 		return never, under, fmt.Sprintf("(%v)", err)
 	}
 	return spent, under, strings.TrimSpace(t.why())
+}
+
+// listed names two relations or more.
+func listed(relations []privacy.Relation) string {
+	var names []string
+	for _, r := range relations {
+		names = append(names, r.String())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // share is how much of a filter's room everything counted takes.
@@ -124,7 +134,15 @@ func (t tally) why() string {
 	if t.none+t.research == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d without noise, %d research runs, whose noise follows from a seed)", t.none, t.research)
+	return fmt.Sprintf(" (%d without noise, %s, whose noise follows from a seed)", t.none, count(t.research, "research run"))
+}
+
+// count says how many there are of a thing.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // plain bounds ε of everything counted and one more event by what is quick to

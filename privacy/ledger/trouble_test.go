@@ -239,6 +239,53 @@ func TestALockedLedgerIsWaitedFor(t *testing.T) {
 	})
 }
 
+// Who waits long for the file of a ledger is told so, in reading and in writing; who does
+// not is told nothing.
+func TestWaitingIsTold(t *testing.T) {
+	where := filepath.Join(t.TempDir(), "ledger.db")
+	l, other := history(t, where), open(t, where)
+	told := make(chan string, 9)
+	ctx := Waiting(t.Context(), func(where string) { told <- where })
+	if _, err := l.Reserve(ctx, gaussian("before", 9)); err != nil || len(told) > 0 {
+		t.Errorf("%v; %d words without a wait", err, len(told))
+	}
+	for name, wait := range map[string]func() error{
+		"writing": func() error { _, err := l.Reserve(ctx, gaussian("after", 9)); return err },
+		"reading": func() error { _, err := l.Status(ctx); return err },
+	} {
+		held, free := make(chan struct{}), make(chan struct{})
+		done := make(chan error)
+		go func() {
+			db := other.store.DB
+			connection, err := db.Conn(t.Context())
+			if err == nil {
+				_, err = connection.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
+			}
+			close(held)
+			<-free
+			if err == nil {
+				_, err = connection.ExecContext(t.Context(), "ROLLBACK")
+			}
+			done <- errors.Join(err, connection.Close())
+		}()
+		<-held
+		waited := make(chan error)
+		go func() { waited <- wait() }()
+		select {
+		case what := <-told:
+			if what != l.String() {
+				t.Errorf("%s: waits for %q, want %q", name, what, l)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: nothing is told", name)
+		}
+		close(free)
+		if err := errors.Join(<-done, <-waited); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Who is cancelled at the commit cannot know what became of it, and is told that the same
 // again is safe.
 func TestCancelledAtTheCommit(t *testing.T) {

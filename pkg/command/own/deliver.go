@@ -108,7 +108,7 @@ func copyOut(r *run.Run, artefact, path string, mode fs.FileMode) error {
 
 // tell says what was made, what it promises, and where the report is.
 func (s *synthesis) tell(out io.Writer, r *run.Run, statement privacy.Statement) {
-	fmt.Fprintf(out, "%s\n  (ε = %v, δ = %g) as proved, under %s; run %s\n", s.out, statement.Epsilon(), statement.Delta, statement.Relation, r.ID)
+	fmt.Fprintf(out, "%s\n  (ε = %v, δ = %s) as proved, under %s; run %s\n", s.out, statement.Epsilon(), privacy.DeltaText(statement.Delta), statement.Relation, r.ID)
 	if math.IsInf(float64(statement.Epsilon()), 1) {
 		fmt.Fprintln(out, "  made without privacy: nobody is promised anything")
 	}

@@ -85,12 +85,26 @@ func (k ofImages) look(ctx context.Context, data string) (seen, error) {
 		return seen{}, err
 	}
 	const atOnce = 64
-	found, err := pictures.Each(ctx, source, k.Images.Dim(), atOnce, func(int, []float32, []int) error { return nil })
+	reading := cli.NewProgress("reading the images", source.Len())
+	defer reading.Done()
+	found, err := pictures.Each(ctx, followed{source, reading}, k.Images.Dim(), atOnce, func(int, []float32, []int) error { return nil })
 	s := seen{n: source.Len(), faults: each("%v", found)}
 	if changed := pictures.Changed(found); 2*changed > s.n {
 		s.most = fmt.Sprintf("%d of %d images do not agree with the schema", changed, s.n)
 	}
 	return s, errors.Join(err, source.Close())
+}
+
+// followed are images that tell of each that is read.
+type followed struct {
+	pictures.Source
+	by interface{ Step() }
+}
+
+// Picture implements pictures.Source.
+func (f followed) Picture(dst []float32, i int) (int, error) {
+	defer f.by.Step()
+	return f.Source.Picture(dst, i)
 }
 
 func (ofImages) checkOut(s *synthesis) error {

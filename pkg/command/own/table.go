@@ -73,7 +73,7 @@ func (k ofTable) describe(title string) viz.Table {
 		t.Add(c.Name, what, public)
 	}
 	if len(k.Missing) > 0 {
-		t.Caption = "Texts that stand for no value, which are public too: " + strings.Join(k.Missing, ", ")
+		t.Caption = "Texts that stand for no value, which are public too: " + k.MissingTexts()
 	}
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,13 +106,13 @@ theorem for.`,
 			if err := b.Relation.UnmarshalText([]byte(relation)); err != nil {
 				return err
 			}
-			if b.Delta > usualDelta {
-				fmt.Fprintf(cmd.ErrOrStderr(), "δ = %g is a budget for methods that publish one record in %.0f, now and then: take less than 1 divided by the number of records, unless these are few.\n", b.Delta, 1/b.Delta)
-			}
 			return at.use(func(l *ledger.Ledger) error {
 				entry, err := l.Create(cmd.Context(), b)
 				if err != nil {
 					return err
+				}
+				if b.Delta > usualDelta {
+					fmt.Fprintf(cmd.ErrOrStderr(), "δ = %g is a budget for methods that publish one record in %.0f, now and then: take less than 1 divided by the number of records, unless these are few.\n", b.Delta, 1/b.Delta)
 				}
 				if at.asJSON {
 					return cli.JSON(cmd.OutOrStdout(), entry)
@@ -124,7 +125,7 @@ theorem for.`,
 					}
 					fmt.Fprintf(cmd.OutOrStdout(), "%s spent ε = %v of it; `molehill budget history %s` lists them\n", which, entry.Epsilon, b.Dataset)
 				}
-				return nil
+				return tellUnseen(cmd, l, b.Dataset)
 			})
 		},
 	}
@@ -142,6 +143,21 @@ theorem for.`,
 		}
 	}
 	return cmd
+}
+
+// tellUnseen says that no data of one's own of a name have paid yet: whoever has misspelt
+// it would believe in a budget that no run meets.
+func tellUnseen(cmd *cobra.Command, l *ledger.Ledger, name string) error {
+	own, isOwn := strings.CutPrefix(name, synth.Own)
+	if !isOwn {
+		return nil
+	}
+	h, err := l.History(cmd.Context(), name)
+	if err != nil || slices.ContainsFunc(h.Entries, func(e ledger.Entry) bool { return e.Kind == ledger.Reserved }) {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "no run on data of that name has paid here yet: only those whose schema has \"name\": %q will\n", own)
+	return err
 }
 
 // budgetEnd commits what a run that did not get so far has left open.
@@ -263,10 +279,10 @@ it found if somebody rewrote the ledger as a whole, or put back an older copy.`,
 					for _, p := range report.Problems {
 						fmt.Fprintf(cmd.OutOrStdout(), "entry %d: %s\n", p.Seq, p.What)
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%d entries, head %v\n", report.Entries, report.Head)
+					fmt.Fprintf(cmd.OutOrStdout(), "%s, head %v\n", cli.Count(int(report.Entries), "entry", "entries"), report.Head)
 				}
 				if n := len(report.Problems); n > 0 {
-					return errors.Join(err, fmt.Errorf("%v was tampered with or damaged, %d problems: restore a backup", l, n))
+					return errors.Join(err, fmt.Errorf("%v was tampered with or damaged, %s: restore a backup", l, cli.Count(n, "problem", "problems")))
 				}
 				return err
 			})

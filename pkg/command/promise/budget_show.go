@@ -3,6 +3,7 @@ package promise
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -76,13 +77,17 @@ func printStatus(out io.Writer, s ledger.Status) error {
 		line("proved for", "runs whose noise, steps and samples no earlier result has led to; whatever led to them, of Gaussian noise on all records")
 	}
 	if s.Earlier > 0 {
-		line("not counted", "%d earlier runs: the budget counts from its creation", s.Earlier)
+		line("not counted", "%s: the budget counts from its creation", cli.Count(s.Earlier, "earlier run", "earlier runs"))
 	}
 	if len(s.Open) > 0 {
 		line("not committed", "%d, computing or crashed: %s", len(s.Open), shorten(s.Open))
 	}
 	if s.Budget != nil && s.Runs > 0 {
-		line("more runs like the last", "at least %d", *s.LikeLast)
+		more := "none"
+		if *s.LikeLast > 0 {
+			more = fmt.Sprintf("at least %d", *s.LikeLast)
+		}
+		line("more runs like the last", "%s", more)
 	}
 	return w.Flush()
 }
@@ -107,6 +112,9 @@ func budgetHistory(at *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history DATASET",
 		Short: "the entries of a data set, and ε after each",
+		Long: `The entries of a data set and, from the creation of its budget on, ε after each.
+What runs come to without a budget is only composed when asked for: molehill budget
+status says it of all together.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return at.use(func(l *ledger.Ledger) error {
 				h, err := l.History(cmd.Context(), args[0])
@@ -121,13 +129,20 @@ func budgetHistory(at *place) *cobra.Command {
 					return nil
 				}
 				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-				fmt.Fprintln(w, "entry\ttime\tkind\tε after\twhat")
+				known := slices.ContainsFunc(h.Entries, func(e ledger.Entry) bool { return e.Epsilon != nil })
+				line := func(entry, when, kind, after, what string) {
+					if known { // else the column would be empty
+						kind += "\t" + after
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", entry, when, kind, what)
+				}
+				line("entry", "time", "kind", "ε after", "what")
 				for _, e := range h.Entries {
 					spent := ""
 					if e.Epsilon != nil {
 						spent = e.Epsilon.String()
 					}
-					fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Local().Format(time.DateTime), e.Kind, spent, about(e))
+					line(fmt.Sprint(e.Seq), e.Time.Local().Format(time.DateTime), string(e.Kind), spent, about(e))
 				}
 				return w.Flush()
 			})

@@ -89,7 +89,7 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 		if left == 0 {
 			return broken, ctx.Err()
 		}
-		line(fmt.Sprintf("%d %% of %d runs: %d finished, %d computed now, %d queued", percent/len(a.runs), len(a.runs), told, running, len(queued)))
+		line(fmt.Sprintf("%d %% of %s: %d finished, %d computed now, %d queued", percent/len(a.runs), cli.Count(len(a.runs), "run", "runs"), told, running, len(queued)))
 		// What looks at a hundred runs five times a second takes an eighth of a core from them.
 		pause := max(200*time.Millisecond, 50*time.Since(looking))
 		if len(queued) > 0 {

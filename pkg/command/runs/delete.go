@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/run"
 )
 
@@ -39,6 +40,6 @@ func forget(w io.Writer, store run.Store, sweep *run.Sweep, called string) error
 	if err := store.DeleteSweep(sweep); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s is deleted. Its %d runs are runs like any other, and stay.\n", sweep.ID, len(sweep.Runs))
+	fmt.Fprintf(w, "%s is deleted. What it had started, %s, stays.\n", sweep.ID, cli.Count(len(sweep.Runs), "run", "runs"))
 	return nil
 }

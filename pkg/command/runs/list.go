@@ -2,8 +2,10 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -58,6 +60,8 @@ func list() *cobra.Command {
 			for _, entry := range entries {
 				if entry.Err != nil {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s cannot be read: %v\n", entry.ID, entry.Err)
+				} else if _, err := entry.Run.Privacy(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s is not believed: %v\n", entry.ID, err)
 				}
 			}
 			return tellSweeps(cmd.OutOrStdout(), store)

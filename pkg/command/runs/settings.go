@@ -75,9 +75,9 @@ func tellSettings(s run.Spec) (string, error) {
 	var own, rest []string
 	for _, setting := range all {
 		switch value, known := usual[setting.name]; {
-		case known && value != setting.value:
+		case known && value != setting.value && value != "":
 			own = append(own, fmt.Sprintf("%s (%s)", setting, value))
-		case !known && unknown == nil:
+		case known && value != setting.value, !known && unknown == nil:
 			own = append(own, setting.String())
 		case setting.value != "":
 			rest = append(rest, setting.String())

@@ -212,7 +212,7 @@ func leaveSweep(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.
 	if asJSON {
 		return cli.JSON(cmd.OutOrStdout(), w)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d runs; `molehill watch %[1]s`, `molehill cancel %[1]s`, `molehill compare %[1]s`\n", w.ID, len(runs))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s; `molehill watch %[1]s`, `molehill cancel %[1]s`, `molehill compare %[1]s`\n", w.ID, cli.Count(len(runs), "run", "runs"))
 	return nil
 }
 

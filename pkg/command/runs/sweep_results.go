@@ -155,7 +155,7 @@ func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d of %d runs are in %s\n", made, len(p.requests), out)
+	fmt.Fprintf(cmd.OutOrStdout(), "results of %d of %d runs are in %s\n", made, len(p.requests), out)
 	for _, s := range said {
 		fmt.Fprintln(cmd.ErrOrStderr(), s)
 	}

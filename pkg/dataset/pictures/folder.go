@@ -53,6 +53,7 @@ func openFolder(dir string, schema *Schema) (*folder, error) {
 // What lies in a folder and is no record.
 const (
 	leftFiles  = "files that are no PNG or JPEG by their names"
+	leftHidden = "folders whose names begin with a point"
 	leftLinks  = "links and other things that are neither files nor folders"
 	leftClosed = "folders that cannot be listed"
 	leftDeep   = "folders within folders, or beside images without classes"
@@ -70,7 +71,7 @@ func (f *folder) list(entriesOf func(name string) ([]fs.DirEntry, error)) error 
 		case !e.IsDir():
 			f.file("", e)
 		case strings.HasPrefix(e.Name(), "."):
-			f.left = note(f.left, leftFiles, e.Name()+"/", notTaken)
+			f.left = note(f.left, leftHidden, e.Name()+"/", notTaken)
 		case f.schema.Classes == nil:
 			f.left = note(f.left, leftDeep, e.Name()+"/", notTaken)
 		default:

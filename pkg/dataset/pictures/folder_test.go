@@ -83,7 +83,7 @@ func TestAFolderIsReadWhateverItHolds(t *testing.T) {
 	for _, d := range found {
 		counts[d.What] = d.Count
 	}
-	expected := map[string]int{errImage.Error(): 4, errPixels.Error(): 2, errBytes.Error(): 1, errClass.Error(): 2, leftFiles: 4, leftLinks: 2, leftDeep: 1}
+	expected := map[string]int{errImage.Error(): 4, errPixels.Error(): 2, errBytes.Error(): 1, errClass.Error(): 2, leftFiles: 3, leftHidden: 1, leftLinks: 2, leftDeep: 1}
 	if !reflect.DeepEqual(counts, expected) {
 		t.Errorf("the keeper is told %v, want %v", counts, expected)
 	}

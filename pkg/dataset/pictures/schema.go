@@ -65,13 +65,17 @@ type Shape struct {
 // Dim is the number of values of an image: row, column, channel.
 func (s Shape) Dim() int { return s.Height * s.Width * s.Channels }
 
-// String is a shape as people write it.
+// String is a shape as people write it, the width first.
 func (s Shape) String() string {
 	colours := "grey"
 	if s.Channels == 3 {
 		colours = "in colour"
 	}
-	return fmt.Sprintf("%d×%d pixels, %s", s.Height, s.Width, colours)
+	which := ""
+	if s.Width != s.Height {
+		which = " (width × height)"
+	}
+	return fmt.Sprintf("%d×%d pixels%s, %s", s.Width, s.Height, which, colours)
 }
 
 // Fit is how an image is brought to a size.
@@ -153,7 +157,7 @@ func (s *Schema) Check() error {
 	i := s.Images
 	switch {
 	case i.Height < 2 || i.Width < 2 || i.Height > MaxSide || i.Width > MaxSide:
-		return fmt.Errorf("images of %d×%d pixels: expected a height and a width of 2 to %d", i.Height, i.Width, MaxSide)
+		return fmt.Errorf("images %d pixels wide and %d high: expected a width and a height of 2 to %d", i.Width, i.Height, MaxSide)
 	case i.Channels != 1 && i.Channels != 3:
 		return fmt.Errorf("images with %d channels: expected 1 for grey or 3 for colour", i.Channels)
 	case !(i.White >= 0) || i.White > mostWhite:

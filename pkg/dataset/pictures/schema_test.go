@@ -27,7 +27,7 @@ func TestASchemaIsReadAndConfirmed(t *testing.T) {
 	if s.Images.Shape != (Shape{32, 24, 3}) || !slices.Equal(s.Names(), []string{"cat", "dog"}) {
 		t.Errorf("%+v", s)
 	}
-	for _, want := range []string{"images: 32×24 pixels, in colour", "classes: 2: cat, dog"} {
+	for _, want := range []string{"images: 24×32 pixels (width × height), in colour", "classes: 2: cat, dog"} {
 		if err := s.Confirmed(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q open, found %v", want, err)
 		}
@@ -138,7 +138,7 @@ func TestDraftsKnowTheLimits(t *testing.T) {
 		t.Errorf("found %v, %v; want four grey images and a file that is left out", found, err)
 	}
 	put(t, dir, map[string][]byte{"b/1.png": header(9000, 9000)})
-	if _, err := Draft(t.Context(), "photos", dir); err == nil || !strings.Contains(err.Error(), "3 images of more than 33554432 pixels") {
+	if _, err := Draft(t.Context(), "photos", dir); err == nil || !strings.Contains(err.Error(), "images of more than 33554432 pixels, or a side of more than 10000: 3; each counts as") {
 		t.Error(err)
 	}
 }

@@ -66,7 +66,7 @@ type Disagreement struct {
 
 // String tells it to the keeper.
 func (d Disagreement) String() string {
-	return fmt.Sprintf("%d %s: %s; the first is %q", d.Count, d.What, d.Became, d.Example)
+	return fmt.Sprintf("%s: %d; %s; the first is %q", d.What, d.Count, d.Became, d.Example)
 }
 
 // Changed is how many records are not used as they are: they count as grey images, or some

@@ -1,9 +1,50 @@
 package table
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 )
+
+// MissingTexts tells people which texts stand for no value: one that is a name in some
+// columns is a value there.
+func (s *Schema) MissingTexts() string {
+	var told []string
+	for _, text := range s.Missing {
+		said := brief(text)
+		if named, _ := s.named(text); len(named) > 0 {
+			said += " (but a value of " + strings.Join(named, ", ") + ")"
+		}
+		told = append(told, said)
+	}
+	return strings.Join(told, ", ")
+}
+
+// named returns the columns that have a text as a name, and whether values may be missing
+// in any other.
+func (s *Schema) named(text string) (columns []string, elsewhere bool) {
+	for _, c := range s.Modelled() {
+		if slices.Contains(c.Values, text) {
+			columns = append(columns, c.Name)
+		} else if c.Missing {
+			elsewhere = true
+		}
+	}
+	return columns, elsewhere
+}
+
+// checkMissing refuses texts that stand for no value nowhere, as where a column has them
+// they are values.
+func (s *Schema) checkMissing() error {
+	for _, text := range s.Missing {
+		if columns, elsewhere := s.named(text); len(columns) > 0 && !elsewhere {
+			return fmt.Errorf("missing has %q, which is one of the values of column %q, and values are missing in no other: it cannot be both a value and none; take it off one of the lists", text, columns[0])
+		}
+	}
+	return nil
+}
 
 // absentNumbers are the numbers, or days, of a column that stand for no value: what the
 // schema's texts for that spell in the column's notation. −1 is then −1.0, too, and the

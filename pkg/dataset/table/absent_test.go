@@ -52,6 +52,26 @@ func TestNumbersThatStandForNoValueAreAbsent(t *testing.T) {
 	}
 }
 
+// A text that stands for no value may be a name where it is one, and is told to be; it
+// is refused where that leaves it nothing to stand for.
+func TestTextsAreValuesOrNone(t *testing.T) {
+	s := everyKind() // NA is a job
+	if err := s.Check(); err != nil || s.MissingTexts() != "NA (but a value of job)" {
+		t.Errorf("%q, %v", s.MissingTexts(), err)
+	}
+	s.Missing = []string{"?", "NA"}
+	for i := range s.Columns {
+		s.Columns[i].Missing = s.Columns[i].Name == "job"
+	}
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), `"NA", which is one of the values of column "job"`) {
+		t.Error(err)
+	}
+	s.Missing = []string{"?"}
+	if err := s.Check(); err != nil || s.MissingTexts() != "?" {
+		t.Errorf("%q, %v", s.MissingTexts(), err)
+	}
+}
+
 // No value that is written stands for none: the table reads back under its own schema,
 // in every format, whatever codes were made up.
 func TestWhatIsWrittenIsNotAbsent(t *testing.T) {

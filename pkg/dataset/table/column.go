@@ -19,7 +19,8 @@ type Code = uint16
 // Describe tells people what a column's schema declares.
 func (c Column) Describe() string { return c.describe(8) }
 
-// Declare is Describe with all names, for whoever is to say that they are public.
+// Declare is Describe with all names, for whoever is to say that they are public; the
+// whole text of a long one is in the schema alone.
 func (c Column) Declare() string { return c.describe(math.MaxInt) }
 
 func (c Column) describe(names int) string {
@@ -49,7 +50,11 @@ func (c Column) describe(names int) string {
 		if len(shown) > names {
 			shown, rest = shown[:names], fmt.Sprintf(" … and %d more", len(c.Values)-names)
 		}
-		text = fmt.Sprintf("%s, %d values: %s%s", c.Kind, len(c.Values), strings.Join(shown, ", "), rest)
+		briefly := make([]string, len(shown))
+		for i, v := range shown {
+			briefly[i] = brief(v)
+		}
+		text = fmt.Sprintf("%s, %s: %s%s", c.Kind, counted(len(c.Values)), strings.Join(briefly, ", "), rest)
 	default:
 		return "excluded"
 	}
@@ -60,6 +65,31 @@ func (c Column) describe(names int) string {
 		text += "; may be missing"
 	}
 	return text
+}
+
+// longest is how many characters of a value people are shown: lines of a table are as
+// wide as its longest text.
+const longest = 40
+
+// brief cuts a long text.
+func brief(text string) string {
+	at := 0
+	for i := range text {
+		if at++; at == longest { // what comes before, and the sign that it is cut
+			if utf8.RuneCountInString(text[i:]) > 1 {
+				return text[:i] + "…"
+			}
+			break
+		}
+	}
+	return text
+}
+
+func counted(values int) string {
+	if values == 1 {
+		return "1 value"
+	}
+	return fmt.Sprintf("%d values", values)
 }
 
 // Check returns an error unless the column's settings fit its kind.

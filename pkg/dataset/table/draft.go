@@ -13,7 +13,7 @@ import (
 )
 
 // usualMissing are texts that often stand for no value.
-var usualMissing = []string{"?", "NA", "N/A", "NaN", "nan", "null", "NULL"}
+var usualMissing = []string{"?", "-", "NA", "N/A", "n/a", "n.a.", "#N/A", "NaN", "nan", "null", "NULL", "None"}
 
 // draftValues is how many different values of a column a draft looks at: a column
 // of more names than MaxValues has none to list.

@@ -63,6 +63,29 @@ func TestADraftIsNeverPublic(t *testing.T) {
 	}
 }
 
+// What spreadsheets and programs write where there is no value is proposed for such, and
+// makes no names of numbers.
+func TestDraftsKnowWhatStandsForNoValue(t *testing.T) {
+	for _, none := range []string{"?", "NA", "N/A", "n/a", "n.a.", "#N/A", "None", "-", "NULL"} {
+		var text strings.Builder
+		text.WriteString("weight,job\n")
+		for i := range 40 {
+			fmt.Fprintf(&text, "%v,%s\n%s,%[3]s\n", 50+float64(i)/4, []string{"baker", "smith"}[i%2], none)
+		}
+		path := filepath.Join(t.TempDir(), "people.csv")
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := DraftFile(t.Context(), "people", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if weight, job := s.Columns[0], s.Columns[1]; weight.Kind != Numeric || !weight.Missing || !job.Missing || !slices.Equal(job.Values, []string{"baker", "smith"}) || !slices.Equal(s.Missing, []string{none}) {
+			t.Errorf("with %q it is drafted as %+v", none, s)
+		}
+	}
+}
+
 // One text in a column of numbers does not make it one of names.
 func TestADraftForgivesSlips(t *testing.T) {
 	for _, test := range []struct {

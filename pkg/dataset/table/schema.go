@@ -167,6 +167,9 @@ func (s *Schema) Check() error {
 	if len(s.Modelled()) == 0 {
 		return errors.New("all columns are excluded; leave some")
 	}
+	if err := s.checkMissing(); err != nil {
+		return err
+	}
 	if s.Target == "" {
 		return nil
 	}
@@ -251,7 +254,7 @@ func (s *Schema) Confirmed() error {
 		return nil
 	}
 	if len(s.Missing) > 0 {
-		open = append(open, "  texts that stand for no value: "+strings.Join(s.Missing, ", "))
+		open = append(open, "  texts that stand for no value: "+s.MissingTexts())
 	}
 	if s.Target != "" {
 		open = append(open, "  the column to predict: "+s.Target)

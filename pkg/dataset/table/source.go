@@ -115,7 +115,7 @@ func (d Disagreement) String() string {
 		what  string
 	}{{d.Clamped, "beyond the range, moved to its nearer end"}, {d.Unknown, "not in the schema, taken for missing"}, {d.Absent, "missing, where the schema says that none is"}} {
 		if p.count > 0 {
-			parts = append(parts, fmt.Sprintf("%d values %s", p.count, p.what))
+			parts = append(parts, counted(p.count)+" "+p.what)
 		}
 	}
 	text := fmt.Sprintf("column %q: %s; the first is %.40q in row %d", d.Column, strings.Join(parts, ", "), d.Example, d.Row)

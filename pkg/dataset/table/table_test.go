@@ -143,6 +143,28 @@ func TestConfirmingSeesAllThatIsSaid(t *testing.T) {
 	}
 }
 
+// Tables of what schemas say are as wide as their longest text: long values are cut where
+// people are shown them, and nowhere else.
+func TestLongValuesAreCutForPeople(t *testing.T) {
+	long, fits := strings.Repeat("ä", 3000), strings.Repeat("x", 40)
+	s := &Schema{Name: "x", Missing: []string{long}, Columns: []Column{{Name: "note", Kind: Categorical, Values: []string{long, fits}, Public: true}, {Name: "one", Kind: Categorical, Values: []string{"a"}, Missing: true}}}
+	cut := strings.Repeat("ä", 39) + "…"
+	note := s.Columns[0]
+	if want := "categorical, 2 values: " + cut + ", " + fits; note.Describe() != want || note.Declare() != want {
+		t.Errorf("%s\n%s\nwant %s", note.Describe(), note.Declare(), want)
+	}
+	if got := s.Columns[1].Describe(); got != "categorical, 1 value: a; may be missing" {
+		t.Error(got)
+	}
+	if err := s.Confirmed(); err == nil || strings.Contains(err.Error(), long) || !strings.Contains(err.Error(), cut) {
+		t.Errorf("%.500v", err)
+	}
+	var b strings.Builder
+	if err := s.Encode(&b); err != nil || !strings.Contains(b.String(), long) {
+		t.Errorf("the file has %.500s, %v", b.String(), err)
+	}
+}
+
 func TestASchemaSaysWhatIsWrongWithIt(t *testing.T) {
 	for want, change := range map[string]func(*Schema){
 		"lower-case letters":   func(s *Schema) { s.Name = "My People" },

@@ -23,7 +23,7 @@ import (
 // file of that name. Archives of NumPy have numbers only.
 func (s *Schema) CheckEnding(path string) error {
 	switch ending := strings.ToLower(filepath.Ext(path)); ending {
-	case ".csv", ".tsv", ".txt":
+	case ".csv", ".tsv":
 		if columns := s.Modelled(); len(columns) == 1 {
 			return fmt.Errorf("table: column %q is the only one: %w", columns[0].Name, errSingle)
 		}

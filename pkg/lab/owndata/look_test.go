@@ -36,7 +36,7 @@ func TestSchemasAreListed(t *testing.T) {
 		t.Errorf("found %+v", got)
 	}
 	images := &pictures.Schema{Images: pictures.Images{Shape: pictures.Shape{Height: 2, Width: 3, Channels: 1}, Fit: pictures.Crop, Public: true}, Classes: &pictures.Classes{Names: []string{"a", "b"}}}
-	if got := Parts(images, "A schema"); got.Title != "A schema" || !reflect.DeepEqual(got.Rows, [][]any{{"images", "2×3 pixels, grey; others: crop", "yes"}, {"classes", "2: a, b", "no"}}) {
+	if got := Parts(images, "A schema"); got.Title != "A schema" || !reflect.DeepEqual(got.Rows, [][]any{{"images", "3×2 pixels (width × height), grey; others: crop", "yes"}, {"classes", "2: a, b", "no"}}) {
 		t.Errorf("found %+v", got)
 	}
 }

@@ -98,6 +98,13 @@ func blank(dst []float32) {
 	}
 }
 
+func counted(images int) string {
+	if images == 1 {
+		return "1 synthetic image"
+	}
+	return fmt.Sprintf("%d synthetic images", images)
+}
+
 // Tell tells of the synthetic images, of which some are drawn.
 func (k known) Tell(ctx context.Context, r *run.Run, n int, p placed, released report.Section) (synth.Told, error) {
 	m := made{k, p}
@@ -107,7 +114,7 @@ func (k known) Tell(ctx context.Context, r *run.Run, n int, p placed, released r
 	}
 	return synth.Told{
 		Record: "image", Released: m.seen(released, shown), Declared: k.declared(), Through: k.code.says(),
-		Summary: fmt.Sprintf("%d synthetic images of %v, made of %d private ones", p.points.Len(), k.schema.Images.Shape, n),
+		Summary: fmt.Sprintf("%s of %v, made of %d private ones", counted(p.points.Len()), k.schema.Images.Shape, n),
 		Unseen:  "This report looks at the release and the synthetic images, and at no private one. What compares with those is not private; it is in another report, for their keeper.",
 		Note:    "what looks at the private images is in the keeper's report, if their keeper has asked for it",
 	}, r.WriteFile(SheetFile, shown.PNG)

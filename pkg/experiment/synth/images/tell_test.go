@@ -40,3 +40,9 @@ func TestReportsTellOfTheNoise(t *testing.T) {
 		}
 	}
 }
+
+func TestOneImageIsOne(t *testing.T) {
+	if one, many := counted(1), counted(2); one != "1 synthetic image" || many != "2 synthetic images" {
+		t.Errorf("%s, %s", one, many)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"molehill/pkg/dataset/table"
 	"molehill/pkg/experiment/synth"
@@ -71,7 +70,7 @@ func declared(schema *table.Schema) report.Section {
 		s.Text = append(s.Text, fmt.Sprintf("Columns of the private table that were left out, and not looked at: %d.", left))
 	}
 	if len(schema.Missing) > 0 {
-		s.Text = append(s.Text, "Texts that stood for no value in the private table: "+strings.Join(schema.Missing, ", ")+".")
+		s.Text = append(s.Text, "Texts that stood for no value in the private table: "+schema.MissingTexts()+".")
 	}
 	if schema.Target != "" {
 		s.Text = append(s.Text, fmt.Sprintf("The column to predict is %s: pairs with it have less noise.", schema.Target))

@@ -84,12 +84,15 @@ func (s Store) Write(ctx context.Context, f func(*sql.Tx) error) error {
 			return s.explain(err, notWritten)
 		}
 	}
+	stop := s.waits(ctx)
+	defer stop()
 	tx, err := s.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return s.explain(err, notWritten)
 	}
 	defer tx.Rollback() // does nothing once committed
 	err = s.prepare(ctx, tx)
+	stop()
 	if err == nil {
 		err = f(tx)
 	}
@@ -133,6 +136,8 @@ func (s Store) Read(ctx context.Context, f func(*sql.Tx) error) (found bool, err
 		return false, nil
 	}
 	const outcome = "nothing was read"
+	stop := s.waits(ctx)
+	defer stop()
 	tx, err := s.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return false, s.explain(err, outcome)
@@ -141,6 +146,7 @@ func (s Store) Read(ctx context.Context, f func(*sql.Tx) error) (found bool, err
 	if _, err = tx.ExecContext(ctx, s.Begun); err == nil {
 		found, err = s.Made(ctx, tx)
 	}
+	stop()
 	if err == nil && found {
 		err = f(tx)
 	}
