@@ -75,10 +75,9 @@ func Requests[L any](lines []L, asks func(L) Line, preset experiment.Preset, see
 
 // Found are rows of one of a table's lines that differ in their seed alone.
 type Found[L any] struct {
-	Line    L
-	Besides string            // what tells them from other rows of the line, " (steps = 100 and 400)", or ""
-	Config  experiment.Config // the line's
-	Rows    []Row
+	Line   L
+	Config experiment.Config // the line's
+	Part
 }
 
 // FindAll sorts rows by the lines of a table that they are of (Line.Find), those of the quick
@@ -91,11 +90,7 @@ func FindAll[L any](lines func(experiment.Preset) []L, asks func(L) Line, rows [
 				return nil, err
 			}
 			for _, part := range parts {
-				one := Found[L]{Line: l, Config: config, Rows: part.Rows}
-				if part.Unlike != "" {
-					one.Besides = " (" + part.Unlike + ")"
-				}
-				all = append(all, one)
+				all = append(all, Found[L]{l, config, part})
 			}
 		}
 	}

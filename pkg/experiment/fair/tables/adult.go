@@ -81,13 +81,13 @@ func (adultSweep) Report(rows []sweep.Row, _ sweep.Samples) (r sweep.Report, err
 			if !ok { // of another grid
 				continue
 			}
-			name := method.label + c.besides()
+			name := method.label + c.Besides()
 			k := slices.IndexFunc(panel.Lines, func(l viz.Line) bool { return l.Name == name })
 			if k < 0 {
 				k, panel.Lines = len(panel.Lines), append(panel.Lines, viz.Line{Name: name})
 			}
-			x, _ := c.over(parityGap)
-			accuracy, deviation := c.over("accuracy")
+			x, _ := c.Over(parityGap)
+			accuracy, deviation := c.Over("accuracy")
 			if math.IsNaN(deviation) {
 				deviation = 0 // of one seed
 			}
