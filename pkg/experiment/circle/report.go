@@ -34,21 +34,17 @@ var budgets = map[string][]string{"circle": {"1", "0.3", "inf"}, "circle-project
 const few = "250"
 
 // Requests implements sweep.Sweep.
-func (figures) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		ask := func(name string, settings ...string) {
-			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: experiment.With(nil, settings...)})
-		}
-		for _, k := range kinds {
-			for _, epsilon := range budgets[k.Name] {
-				ask(k.Name, "epsilon", epsilon)
-				if preset == experiment.Paper && k.Name == "circle" && epsilon != "inf" {
-					ask(k.Name, "epsilon", epsilon, "steps", few)
-				}
+func (figures) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	var lines []sweep.Line
+	for _, k := range kinds {
+		for _, epsilon := range budgets[k.Name] {
+			lines = append(lines, sweep.Line{Experiment: k.Name, Settings: map[string]string{"epsilon": epsilon}})
+			if preset == experiment.Paper && k.Name == "circle" && epsilon != "inf" {
+				lines = append(lines, sweep.Line{Experiment: k.Name, Settings: map[string]string{"epsilon": epsilon, "steps": few}})
 			}
 		}
 	}
-	return requests
+	return sweep.Requests(lines, preset, seeds)
 }
 
 // cell are runs of an experiment with an ε and so many steps that differ in their seed alone.

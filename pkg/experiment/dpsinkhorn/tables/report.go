@@ -25,7 +25,7 @@ type measured struct {
 
 // found sorts runs by the lines of a table that they are of.
 func (t table) found(rows []sweep.Row) (all []measured, err error) {
-	found, err := sweep.FindAll(t.lines, line.asks, rows, "inputs", "weights")
+	found, err := sweep.FindAll(t.lines, rows, "inputs", "weights")
 	for _, f := range found {
 		f.Line.label += f.Besides()
 		all = append(all, measured{f.Line, *f.Config.(*dpsinkhorn.Config), f.Part})

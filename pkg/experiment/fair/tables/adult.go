@@ -44,18 +44,16 @@ func (adultSweep) Describe() plugin.Info {
 }
 
 // Requests implements sweep.Sweep.
-func (adultSweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		for _, method := range adultMethods {
-			for _, budget := range adultBudgets {
-				for _, alpha := range method.alphas {
-					requests = append(requests, experiment.Request{Experiment: method.experiment, Preset: preset, Seed: uint64(seed), Research: true,
-						Settings: map[string]string{"epsilon": budget, "alpha": alpha}})
-				}
+func (adultSweep) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	var lines []sweep.Line
+	for _, method := range adultMethods {
+		for _, budget := range adultBudgets {
+			for _, alpha := range method.alphas {
+				lines = append(lines, sweep.Line{Experiment: method.experiment, Settings: map[string]string{"epsilon": budget, "alpha": alpha}})
 			}
 		}
 	}
-	return requests
+	return sweep.Requests(lines, preset, seeds)
 }
 
 // Report implements sweep.Sweep: a table for each method, and Figure 16.

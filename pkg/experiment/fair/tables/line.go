@@ -30,17 +30,16 @@ func (lineSweep) Describe() plugin.Info {
 }
 
 // Requests implements sweep.Sweep.
-func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		add := func(name string, settings map[string]string) {
-			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings})
-		}
-		add(fair.PostProcessed{}.Describe().Name, nil)
-		for _, alpha := range lineAlphas {
-			add("fair-regression-1d", map[string]string{"alpha": alpha})
-		}
+func (s lineSweep) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	return sweep.Requests(s.lines(), preset, seeds)
+}
+
+func (lineSweep) lines() []sweep.Line {
+	lines := []sweep.Line{{Experiment: fair.PostProcessed{}.Describe().Name}}
+	for _, alpha := range lineAlphas {
+		lines = append(lines, sweep.Line{Experiment: "fair-regression-1d", Settings: map[string]string{"alpha": alpha}})
 	}
-	return requests
+	return lines
 }
 
 // trade is a way to be fair: its measures over seeds at one setting.
@@ -62,8 +61,8 @@ const (
 func (s lineSweep) trades(rows []sweep.Row) (all []trade, err error) {
 	seen := map[string]bool{}
 	for _, preset := range []experiment.Preset{experiment.Paper, experiment.Quick} {
-		for _, q := range s.Requests(preset, 1) {
-			_, parts, err := sweep.Line{Label: q.Experiment, Experiment: q.Experiment, Settings: q.Settings}.Find(preset, rows)
+		for _, l := range s.lines() {
+			_, parts, err := l.Find(preset, rows)
 			if err != nil {
 				return nil, err
 			}
@@ -72,7 +71,7 @@ func (s lineSweep) trades(rows []sweep.Row) (all []trade, err error) {
 					continue
 				}
 				seen[part.Rows[0].Run] = true
-				of, err := tradesOf(q, preset, part)
+				of, err := tradesOf(l, preset, part)
 				if err != nil {
 					return nil, err
 				}
@@ -85,8 +84,8 @@ func (s lineSweep) trades(rows []sweep.Row) (all []trade, err error) {
 
 // tradesOf are those of runs that differ in their seed alone: one of a training, one for
 // each radius of what is transported.
-func tradesOf(q experiment.Request, preset experiment.Preset, part sweep.Part) (all []trade, err error) {
-	if alpha, trained := q.Settings["alpha"]; trained {
+func tradesOf(l sweep.Line, preset experiment.Preset, part sweep.Part) (all []trade, err error) {
+	if alpha, trained := l.Settings["alpha"]; trained {
 		t := trade{method: inProcessing + part.Besides(), setting: "α = " + alpha, Part: part, called: func(metric string) string { return metric }}
 		if alpha == "0" {
 			t.method, t.setting = neither+part.Besides(), ""

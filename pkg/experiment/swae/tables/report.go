@@ -23,7 +23,7 @@ type measured struct {
 
 // found sorts runs by the lines of a table that they are of.
 func (t table) found(rows []sweep.Row) (all []measured, err error) {
-	found, err := sweep.FindAll(t.lines, line.asks, rows, "inputs", "release") // of networks trained alike
+	found, err := sweep.FindAll(t.lines, rows, "inputs", "release") // of networks trained alike
 	for _, f := range found {
 		f.Line.label += f.Besides()
 		all = append(all, measured{f.Line, *f.Config.(*swae.Config), f.Part})
