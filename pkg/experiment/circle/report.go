@@ -1,7 +1,6 @@
 package circle
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -140,13 +139,8 @@ func (c cell) budget() privacy.Budget { return c.config.budget() }
 
 // Frames returns the pictures of a finished run.
 func Frames(r *run.Run) (pictures []Frame, err error) {
-	f, err := r.Artefact(frames)
-	if err != nil {
+	if err := r.ReadJSON(frames, &pictures); err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	if err := json.NewDecoder(f).Decode(&pictures); err != nil {
-		return nil, fmt.Errorf("circle: %s of %s: %w", frames, r.ID, err)
 	}
 	for i, p := range pictures {
 		if len(p.Points)%2 != 0 || len(p.Points) == 0 {

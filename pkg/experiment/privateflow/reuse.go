@@ -142,14 +142,9 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent
 
 // release reads what the run released.
 func (f *earlier) release() ([]float64, error) {
-	file, err := f.Artefact(releaseFile)
+	text, err := f.ReadFile(releaseFile)
 	if err != nil {
 		return nil, fmt.Errorf("%w; only flows and generators that release once keep what they release", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(file)
-	if err != nil {
-		return nil, fmt.Errorf("the release of %s: %w", f.ID, err)
 	}
 	_, values, err := npy.ReadOf[float64](text)
 	if err == nil && slices.ContainsFunc(values, func(v float64) bool { return v-v != 0 }) {
