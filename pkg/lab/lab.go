@@ -127,7 +127,7 @@ func finished(r *run.Run, err error) *Result {
 // fail shows an error and ends the cell. Outside a notebook, where Show is
 // silent, the error goes to standard error.
 func fail(err error) {
-	if left := (*leftError)(nil); errors.As(err, &left) {
+	if left, ok := errors.AsType[*leftError](err); ok {
 		viz.Show("*" + left.Error() + "*") // no mistake of anybody's
 		fmt.Fprintln(os.Stderr, "lab:", err)
 		os.Exit(130)

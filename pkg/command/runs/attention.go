@@ -105,7 +105,7 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 
 // whyOf is what is said of an error where its run has been named.
 func whyOf(err error) string {
-	if failed := (*run.FailedError)(nil); errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*run.FailedError](err); ok {
 		return "failed: " + failed.Why
 	}
 	return err.Error()
