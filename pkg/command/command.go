@@ -138,7 +138,7 @@ func New() *cobra.Command {
 	helpKnows(root)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			if kind := wrong.GetFlag().Value.Type(); strings.Contains(kind, "int") {
 				within := ""
 				if kind == "uint64" {

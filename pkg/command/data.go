@@ -109,7 +109,7 @@ func fetchers(names []string) ([]dataset.Fetcher, error) {
 	}
 	for _, name := range names {
 		source, err := dataset.Registry.Lookup(name)
-		if unknown := (*plugin.UnknownError)(nil); errors.As(err, &unknown) {
+		if unknown, ok := errors.AsType[*plugin.UnknownError](err); ok {
 			unknown.List = "molehill data list" // which also tells what is here
 		}
 		if err != nil {

@@ -95,7 +95,7 @@ func namesOf(runs []*run.Run) (map[string][]string, error) {
 // still measure anything.
 func (c Comparison) measured(metrics ...string) error {
 	for _, r := range c.Runs {
-		if state, err := r.State(); err != nil || state != run.Finished {
+		if !r.Is(run.Finished) {
 			return nil
 		}
 	}

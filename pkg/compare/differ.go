@@ -180,14 +180,7 @@ func labels(runs []*run.Run, names map[string][]string) []string {
 
 // distinct reports whether no two of the texts are equal.
 func distinct(texts []string) bool {
-	seen := map[string]bool{}
-	for _, text := range texts {
-		if seen[text] {
-			return false
-		}
-		seen[text] = true
-	}
-	return true
+	return len(slices.Compact(slices.Sorted(slices.Values(texts)))) == len(texts)
 }
 
 // spoken writes a setting for a legend.

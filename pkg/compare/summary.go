@@ -137,7 +137,7 @@ func (c Comparison) Summary(metrics ...string) (viz.Table, error) {
 		}
 		finished := 0
 		for _, r := range g.runs {
-			if state, err := r.State(); err == nil && state == run.Finished {
+			if r.Is(run.Finished) {
 				finished++
 			}
 		}

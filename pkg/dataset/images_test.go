@@ -210,7 +210,7 @@ func TestRealData(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Load(context.Background(), name, Options{})
-			if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
+			if _, ok := errors.AsType[*NotFoundError](err); ok {
 				t.Skip("goes without real data: ", err)
 			}
 			if err != nil {

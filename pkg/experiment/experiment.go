@@ -189,7 +189,7 @@ func (q Request) specOf(e Experiment) (run.Spec, error) {
 		return run.Spec{}, err
 	}
 	if err := Apply(config, q.Settings); err != nil {
-		if unknown := (*plugin.UnknownError)(nil); errors.As(err, &unknown) {
+		if unknown, ok := errors.AsType[*plugin.UnknownError](err); ok {
 			unknown.List = "molehill list " + q.Experiment
 		}
 		return run.Spec{}, fmt.Errorf("%s: %w", q.Experiment, err)
@@ -211,7 +211,7 @@ func (q Request) specOf(e Experiment) (run.Spec, error) {
 		return run.Spec{}, err
 	}
 	place, err := ledger.Place()
-	if missing := (*ledger.MissingError)(nil); errors.As(err, &missing) {
+	if _, ok := errors.AsType[*ledger.MissingError](err); ok {
 		return run.Spec{}, err
 	} // where there is none, Reserve says so to those runs that have to pay
 	return run.Spec{Experiment: info.Name, Version: info.Version, Preset: string(q.Preset), Seed: q.Seed, Research: q.Research, Config: text, Ledger: place}, nil
@@ -219,7 +219,7 @@ func (q Request) specOf(e Experiment) (run.Spec, error) {
 
 // named puts an experiment's name before an error, unless it has it.
 func named(name string, err error) error {
-	if panicked := (*plugin.PanicError)(nil); errors.As(err, &panicked) && panicked.Kind == kind {
+	if panicked, ok := errors.AsType[*plugin.PanicError](err); ok && panicked.Kind == kind {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)
@@ -259,7 +259,7 @@ func compute(ctx context.Context, r *run.Run) (result run.Result, err error) {
 		result, err = e.Run(ctx, r, config)
 		return err
 	})
-	if panicked := (*plugin.PanicError)(nil); errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*plugin.PanicError](err); ok {
 		// For whoever mends it; the error itself has the line.
 		fmt.Fprintf(os.Stderr, "%v\n%s\n", panicked, panicked.Stack)
 	}

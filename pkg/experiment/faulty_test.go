@@ -153,7 +153,7 @@ func TestPromise(t *testing.T) {
 	}
 	r := acquired(t, nil)
 	promise := func(plan privacy.Plan, rows ...float32) (experiment.Paid, error) {
-		return experiment.Promise{Data: "pebbles", Plan: plan, Rows: rows, NotCovered: experiment.NotCovered("pebbles", "the weather", experiment.RecordsNotCovered(3))}.Make(t.Context(), r)
+		return experiment.Promise{Data: "pebbles", Plan: plan, Rows: rows, Beside: []string{"the weather"}}.Make(t.Context(), r)
 	}
 	paid, err := promise(plan, 1, 2, 3)
 	if err != nil {
@@ -173,7 +173,7 @@ func TestPromise(t *testing.T) {
 	if text, err := r.Privacy(); err != nil || json.Unmarshal(text, &s) != nil || !(s.Epsilon() <= 2 && s.Epsilon() >= 1.99) {
 		t.Errorf("the statement proves ε = %v, %v; want 2", s.Epsilon(), err)
 	}
-	if len(s.NotCovered) != 5 || s.NotCovered[0] != "the weather" || !strings.Contains(s.NotCovered[2], "budget status pebbles") {
+	if len(s.NotCovered) != 5 || s.NotCovered[0] != "the weather" || s.NotCovered[1] != "the number of private records, 3, which is public" || !strings.Contains(s.NotCovered[2], "budget status pebbles") {
 		t.Errorf("not covered: %q", s.NotCovered)
 	}
 	// There is no noise for another plan: what the ledger takes for the same in another

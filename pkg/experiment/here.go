@@ -56,7 +56,7 @@ func elsewhere(spec run.Spec, err error) error {
 // runs that they have left.
 func lookup(name string) (Experiment, error) {
 	e, err := Registry.Lookup(name)
-	if unknown := (*plugin.UnknownError)(nil); !errors.As(err, &unknown) {
+	if _, ok := errors.AsType[*plugin.UnknownError](err); !ok {
 		return e, err
 	}
 	store, storeErr := run.DefaultStore()

@@ -185,13 +185,8 @@ func AllMeasured(r *run.Run) (map[string]Measured, error) {
 }
 
 func readMeasured(r *run.Run, name string) (found Measured, err error) {
-	f, err := r.Artefact(name)
-	if err != nil {
-		return found, err
-	}
-	defer f.Close()
-	if err := json.NewDecoder(f).Decode(&found); err != nil {
-		return found, fmt.Errorf("%s of %s: %w; delete the file to measure again", name, r.ID, err)
+	if err := r.ReadJSON(name, &found); err != nil {
+		return found, fmt.Errorf("%w; delete the file to measure again", err)
 	}
 	return found, nil
 }

@@ -17,9 +17,9 @@ const glyphs = "glyphs"
 // withoutFiles adds to an error about a data set whose files are not here that glyphs need
 // none, if the same run can be of them.
 func withoutFiles(spec run.Spec, err error) error {
-	missing := (*dataset.NotFoundError)(nil)
+	missing, ok := errors.AsType[*dataset.NotFoundError](err)
 	var config map[string]json.RawMessage
-	if !errors.As(err, &missing) || json.Unmarshal(spec.Config, &config) != nil || string(config["dataset"]) != strconv.Quote(missing.Name) {
+	if !ok || json.Unmarshal(spec.Config, &config) != nil || string(config["dataset"]) != strconv.Quote(missing.Name) {
 		return err
 	}
 	config["dataset"] = json.RawMessage(strconv.Quote(glyphs))

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
 	"molehill/pkg/dataset"
+	"molehill/pkg/npy"
 	"molehill/pkg/run"
 	"molehill/privacy"
 	"molehill/privacy/accountant"
@@ -23,7 +25,8 @@ type Promise struct {
 	Rows       []float32       // the records,
 	Labels     []int           // and what else they have (Bind)
 	Published  []privacy.Claim // claims of others about the same noise; it has to prove the plan's ε where none is of that
-	NotCovered []string        // all that the promise does not cover; nil for NotCovered and RecordsNotCovered
+	Beside     []string        // what the promise does not cover, beside how many records there are and what none covers
+	NotCovered []string        // all that it does not cover, where that is something else; nil for Beside
 
 	Further []accountant.Event       // what the run releases beside the plan
 	Amend   func(*privacy.Statement) // adds what that proves; nil for nothing
@@ -35,6 +38,17 @@ type Paid struct {
 	Payment
 	Releaser  *privacy.Releaser
 	Statement privacy.Statement
+}
+
+// ReleaseFile is the artefact with what a run has released at once, float64 (Paid.Keep).
+const ReleaseFile = "release.npy"
+
+// Keep leaves a single release among the run's artefacts: whoever has it can make more of it,
+// in other ways, and spends nothing.
+func (p Paid) Keep(r *run.Run) {
+	p.Releaser.Keep(func(_ int, released []float64) error {
+		return r.WriteFile(ReleaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
+	})
 }
 
 // Make makes a run's promise in the one order that is safe: it accounts for the plan, ties
@@ -60,7 +74,7 @@ func (p Promise) Later(ctx context.Context, r *run.Run) (pay func() (Paid, error
 	}
 	secret := noise.Keyed(key, r.Spec.Research)
 	if p.NotCovered == nil {
-		p.NotCovered = NotCovered(p.Data, RecordsNotCovered(p.Plan.Records))
+		p.NotCovered = NotCovered(p.Data, append(slices.Clone(p.Beside), fmt.Sprintf("the number of private records, %d, which is public", p.Plan.Records))...)
 	}
 	statement, err := p.Plan.Statement(secret, p.Published, p.NotCovered...)
 	if err != nil {
@@ -134,11 +148,6 @@ func only(r *run.Run, plan [32]byte) error {
 		return fmt.Errorf("%s would release by another plan than the one that it began with: reserve the plan that it releases by, and no other, or give what is to be released a run of its own", r.ID)
 	}
 	return err
-}
-
-// RecordsNotCovered is the line of a promise about how many records there are.
-func RecordsNotCovered(n int) string {
-	return fmt.Sprintf("the number of private records, %d, which is public", n)
 }
 
 // ClassesNotCovered is the line of a promise about records with labels: how many classes

@@ -118,7 +118,7 @@ func set(config Config, name string, old json.RawMessage, value string) error {
 			return nil
 		}
 	}
-	if kind := (*json.UnmarshalTypeError)(nil); !errors.As(refused, &kind) {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](refused); !ok {
 		return fmt.Errorf("setting %s cannot be %q: %w", name, value, refused)
 	}
 	return fmt.Errorf("setting %s cannot be %q; expected something like %s", name, value, old)

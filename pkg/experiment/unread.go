@@ -91,9 +91,8 @@ func refuses(e Experiment, name string, preset Preset, setting string, usual jso
 		if other == string(usual) || json.Unmarshal(fmt.Appendf(nil, "{%q: %s}", setting, other), config) != nil {
 			continue // no other, or of another kind
 		}
-		unread := (*UnreadError)(nil)
-		err = plugin.Guard(kind, name, "CheckUnread", sparing.CheckUnread)
-		return errors.As(err, &unread) && unread.Setting == setting
+		unread, ok := errors.AsType[*UnreadError](plugin.Guard(kind, name, "CheckUnread", sparing.CheckUnread))
+		return ok && unread.Setting == setting
 	}
 	return false
 }

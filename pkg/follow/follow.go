@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/janpfeifer/gonb/gonbui"
 
@@ -131,14 +133,9 @@ func title(r *run.Run, e run.Event) string {
 // Note says how a run goes: the first of an event's values, by name, "sliced W₂ 0.012";
 // "" if it has none.
 func Note(e run.Event) string {
-	first := ""
-	for name := range e.Values {
-		if first == "" || name < first {
-			first = name
-		}
-	}
-	if first == "" {
+	if len(e.Values) == 0 {
 		return ""
 	}
+	first := slices.Min(slices.Collect(maps.Keys(e.Values)))
 	return fmt.Sprintf("%s %.4g", first, e.Values[first])
 }

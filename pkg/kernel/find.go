@@ -72,14 +72,8 @@ json.dump({"PythonVersion": "%d.%d.%d" % sys.version_info[:3], "JupyterLab": of(
            "NBClient": of("nbclient"), "NBConvert": of("nbconvert")}, sys.stdout)`
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, f.Python, "-I", "-c", ask).Output()
-	if err != nil {
-		return // not installed, or broken: the versions stay empty
-	}
-	var answer struct{ PythonVersion, JupyterLab, NBClient, NBConvert string }
-	if json.Unmarshal(out, &answer) == nil {
-		f.PythonVersion, f.JupyterLab = answer.PythonVersion, answer.JupyterLab
-		f.NBClient, f.NBConvert = answer.NBClient, answer.NBConvert
+	if out, err := exec.CommandContext(ctx, f.Python, "-I", "-c", ask).Output(); err == nil {
+		_ = json.Unmarshal(out, f) // not installed, or broken: the versions stay empty
 	}
 }
 

@@ -256,8 +256,7 @@ func (e *Environment) start(ctx context.Context, at seat) (*server, error) {
 	s.stop = func() error {
 		kill()
 		<-s.ended
-		var exit *exec.ExitError
-		if s.err != nil && !errors.As(s.err, &exit) && !errors.Is(s.err, context.Canceled) {
+		if _, exit := errors.AsType[*exec.ExitError](s.err); s.err != nil && !exit && !errors.Is(s.err, context.Canceled) {
 			return s.err
 		}
 		return nil

@@ -79,10 +79,7 @@ func (s *setup) run(ctx context.Context) error {
 	if err := s.goBack(); err != nil {
 		return err
 	}
-	if data, err := os.ReadFile(s.stampFile()); err == nil {
-		// A stamp that cannot be read counts as none: all is done again.
-		_ = json.Unmarshal(data, &s.stamp)
-	}
+	s.read(s.stampFile())
 	python, golang := s.inputs()
 	fresh := s.stamp.Python != python || !s.healthy(ctx)
 	if ctx.Err() != nil { // of which nothing can be told by Python's silence
@@ -171,10 +168,7 @@ func (s *setup) goBack() error {
 	if _, err := os.Stat(s.aside()); err != nil {
 		return nil
 	}
-	s.stamp = stamp{}
-	if data, err := os.ReadFile(filepath.Join(s.aside(), stampAside)); err == nil {
-		_ = json.Unmarshal(data, &s.stamp) // else all is done again
-	}
+	s.read(filepath.Join(s.aside(), stampAside))
 	s.say("The environment of before stays as it was.")
 	return errors.Join(os.RemoveAll(s.Venv), os.Rename(s.aside(), s.Venv), s.save())
 }
@@ -189,6 +183,14 @@ func (s *setup) forget() error {
 		return err
 	}
 	return os.RemoveAll(gone)
+}
+
+// read takes up a stamp. One that cannot be read counts as none: all is done again.
+func (s *setup) read(path string) {
+	s.stamp = stamp{}
+	if data, err := os.ReadFile(path); err == nil {
+		_ = json.Unmarshal(data, &s.stamp)
+	}
 }
 
 func (s *setup) save() error {

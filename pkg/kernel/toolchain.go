@@ -85,8 +85,8 @@ func (s *setup) buildMolehill(ctx context.Context) error {
 // one its author is about to mend.
 func (s *setup) warm(ctx context.Context) error {
 	s.say("Compiling the packages that cells import (minutes on an empty build cache) ...")
-	var failed *commandError
-	if err := s.goCommand(ctx, "Compiling the packages", "build", "./..."); errors.As(err, &failed) && ctx.Err() == nil {
+	err := s.goCommand(ctx, "Compiling the packages", "build", "./...")
+	if failed, ok := errors.AsType[*commandError](err); ok && ctx.Err() == nil {
 		s.say("Some packages do not compile; their cells will not either:\n%s", failed.tail)
 	} else if err != nil {
 		return err

@@ -40,8 +40,8 @@ import (
 // Option changes what is asked for.
 type Option func(arguments []string) []string
 
-func flag(name, value string) Option {
-	return func(arguments []string) []string { return append(arguments, name, value) }
+func flag(words ...string) Option {
+	return func(arguments []string) []string { return append(arguments, words...) }
 }
 
 // Dataset names the data set, "mnist" for example.
@@ -75,9 +75,7 @@ func Seed(seed uint64) Option { return flag("--seed", strconv.FormatUint(seed, 1
 
 // Research takes the noise from the seed: repeatable by anyone, hence no
 // protection for anybody.
-func Research() Option {
-	return func(arguments []string) []string { return append(arguments, "--research") }
-}
+func Research() Option { return flag("--research") }
 
 // Name gives the run a name to open it by, on a terminal too. A name that another
 // run has moves.
@@ -86,13 +84,11 @@ func Name(name string) Option { return flag("--name", name) }
 // On says where to compute: "here", on this machine, or on "slurm", with options
 // of sbatch's: lab.On("slurm", "--partition=gpu", "--gres=gpu:1").
 func On(place string, options ...string) Option {
-	return func(arguments []string) []string {
-		arguments = append(arguments, "--on", place)
-		for _, option := range options {
-			arguments = append(arguments, "--sbatch", option)
-		}
-		return arguments
+	words := []string{"--on", place}
+	for _, option := range options {
+		words = append(words, "--sbatch", option)
 	}
+	return flag(words...)
 }
 
 // Run starts an experiment, or attaches to the run that there is, shows its
@@ -127,7 +123,7 @@ func finished(r *run.Run, err error) *Result {
 // fail shows an error and ends the cell. Outside a notebook, where Show is
 // silent, the error goes to standard error.
 func fail(err error) {
-	if left := (*leftError)(nil); errors.As(err, &left) {
+	if left, ok := errors.AsType[*leftError](err); ok {
 		viz.Show("*" + left.Error() + "*") // no mistake of anybody's
 		fmt.Fprintln(os.Stderr, "lab:", err)
 		os.Exit(130)

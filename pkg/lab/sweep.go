@@ -80,7 +80,7 @@ func (s *Swept) Wait() *Swept {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := s.watch(ctx, s.working); err != nil {
-		if left := (*leftError)(nil); errors.As(err, &left) {
+		if left, ok := errors.AsType[*leftError](err); ok {
 			left.what = "the sweep " + s.ID
 			left.command = s.ID
 		}

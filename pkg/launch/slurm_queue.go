@@ -60,7 +60,7 @@ func queue(ctx context.Context, jobs ...run.Job) (map[jobKey]jobState, error) {
 			return nil, fmt.Errorf("launch: %q is no job of Slurm's", array)
 		}
 		answer, err := ask(ctx, "", "squeue", "--noheader", "--array", "--states=all", "--jobs="+array, "--format=%F_%K|%T|%r|%N|%j")
-		if refused := new(askError); errors.As(err, &refused) && strings.Contains(refused.complaint, "Invalid job id") {
+		if refused, ok := errors.AsType[*askError](err); ok && strings.Contains(refused.complaint, "Invalid job id") {
 			continue // forgotten, some minutes after its end
 		}
 		if err != nil {
@@ -147,8 +147,8 @@ func Patiently(ctx context.Context, say func(string), ask func() error) error {
 	told := false
 	for first := time.Now(); ; {
 		err := ask()
-		silent := new(askError)
-		if !errors.As(err, &silent) || strings.Contains(silent.complaint, "denied") || time.Since(first) > silence {
+		silent, ok := errors.AsType[*askError](err)
+		if !ok || strings.Contains(silent.complaint, "denied") || time.Since(first) > silence {
 			return err
 		}
 		if !told {

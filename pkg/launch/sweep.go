@@ -108,7 +108,7 @@ func (l Local) StartSweep(ctx context.Context, w *run.Sweep, jobs int) (err erro
 // run.ErrIdle if there was nothing to stop.
 func CancelSweep(ctx context.Context, w *run.Sweep, runs []*run.Run) error {
 	idle := true
-	if !slices.ContainsFunc(runs, func(r *run.Run) bool { state, err := r.State(); return err != nil || state != run.Finished }) {
+	if !slices.ContainsFunc(runs, func(r *run.Run) bool { return !r.Is(run.Finished) }) {
 		return fmt.Errorf("launch: cancelling %s: all its runs are finished: %w", w.ID, run.ErrIdle)
 	}
 	switch err := w.Cancel(); {

@@ -153,7 +153,7 @@ func newestCheckpoint(dir string) (*checkpoint, error) {
 		if err == nil {
 			return &c, nil
 		}
-		if !errors.As(err, &damagedError{}) {
+		if _, ok := errors.AsType[damagedError](err); !ok {
 			return nil, fmt.Errorf("run: checkpoint %s cannot be read: %w; make it readable and start the run again, or remove the file to go on from an older one", path, err)
 		}
 		if err := os.Rename(path, path+".damaged"); err != nil {

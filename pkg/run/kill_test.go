@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -131,12 +130,7 @@ func plantKey(t *testing.T, r *Run, key []byte) {
 
 func artefact(t *testing.T, r *Run) []byte {
 	t.Helper()
-	file, err := r.Artefact("particles.f64")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	content, err := io.ReadAll(file)
+	content, err := r.ReadFile("particles.f64")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,11 +188,16 @@ func TestArtefacts(t *testing.T) {
 	if err := r.WriteFile("samples", func(w io.Writer) error { return errors.Join(sized(1<<20, 'b')(w), broken) }); !errors.Is(err, broken) {
 		t.Errorf("expected the error of write, found %v", err)
 	}
-	file, err := r.Artefact("samples")
-	ok(t, err)
-	defer file.Close()
-	if content, err := io.ReadAll(file); err != nil || string(content) != "aaa" {
+	if content, err := r.ReadFile("samples"); err != nil || string(content) != "aaa" {
 		t.Errorf("expected the old samples, found %.10q (%v)", content, err)
+	}
+	var back map[string]int
+	ok(t, r.WriteJSON("classes.json", map[string]int{"cat": 3}), r.ReadJSON("classes.json", &back), os.Remove(filepath.Join(r.Dir, artefactDir, "classes.json")))
+	if !reflect.DeepEqual(back, map[string]int{"cat": 3}) {
+		t.Errorf("read %v as JSON", back)
+	}
+	if err := r.ReadJSON("samples", &back); err == nil || !strings.Contains(err.Error(), "samples of "+r.ID) {
+		t.Errorf("no JSON: %v", err)
 	}
 	if names, err := r.Artefacts(); err != nil || !reflect.DeepEqual(names, []string{"figures/flow.svg", "samples"}) {
 		t.Errorf("artefacts: %v, %v", names, err)
@@ -206,7 +211,7 @@ func TestArtefacts(t *testing.T) {
 			t.Errorf("Artefact(%q): expected an error", name)
 		}
 	}
-	if _, err := r.Artefact("none"); !errors.Is(err, fs.ErrNotExist) {
+	if err := r.ReadJSON("none", &back); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("expected fs.ErrNotExist, found %v", err)
 	}
 }

@@ -62,6 +62,12 @@ func (r *Run) look() (State, int, error) {
 	return Interrupted, lives, nil
 }
 
+// Is reports whether the run is in a state, as far as that can be told.
+func (r *Run) Is(state State) bool {
+	found, err := r.State()
+	return err == nil && found == state
+}
+
 // Update is what a watcher sees of a run since the update before.
 type Update struct {
 	State  State

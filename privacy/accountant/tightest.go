@@ -41,9 +41,9 @@ func Sound(e Event, rel Relation, delta float64) (results []Result, err error) {
 	var reasons []string
 	for _, accountant := range sound {
 		r, err := accountant.Epsilon(e, rel, delta)
-		var refusal *UnsupportedError
+		refusal, refused := errors.AsType[*UnsupportedError](err)
 		switch {
-		case errors.As(err, &refusal):
+		case refused:
 			if !slices.Contains(reasons, refusal.Reason) {
 				reasons = append(reasons, refusal.Reason)
 			}
@@ -66,6 +66,6 @@ func All() []Accountant {
 }
 
 func unsupported(err error) bool {
-	var refusal *UnsupportedError
-	return errors.As(err, &refusal)
+	_, ok := errors.AsType[*UnsupportedError](err)
+	return ok
 }

@@ -71,11 +71,11 @@ func (c *chain) catchUp(ctx context.Context, d database, tx *sql.Tx, lock string
 		case e.Seq != seq:
 			return wrong(fmt.Sprintf("it calls itself entry %d: it was moved", e.Seq))
 		}
-		var unread *unreadError
-		switch err := c.take(e); {
-		case errors.As(err, &unread):
+		err = c.take(e)
+		if _, ok := errors.AsType[*unreadError](err); ok {
 			return fmt.Errorf("ledger: %s: entry %d: %w", d.Where, seq, err)
-		case err != nil:
+		}
+		if err != nil {
 			return wrong(err.Error())
 		}
 		return nil

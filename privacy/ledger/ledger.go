@@ -227,8 +227,7 @@ func (l *Ledger) Reserve(ctx context.Context, r Reservation) (Entry, error) {
 		e.Epsilon = &spent
 		return e, err
 	})
-	var exceeded *ExceededError
-	if errors.As(err, &exceeded) {
+	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
 		exceeded.explain() // now that the lock is free: it takes the accountant a while
 	}
 	return found, err

@@ -113,7 +113,7 @@ func TestEntriesOfANewerProgram(t *testing.T) {
 			_, verified := open(t, path).Verify(t.Context(), nil)
 			for _, err := range []error{err, verified} {
 				wantError(t, err, "entry 6", "newer molehill", "nothing was changed")
-				if tampered := (*TamperedError)(nil); errors.As(err, &tampered) || strings.Contains(err.Error(), "backup") {
+				if _, ok := errors.AsType[*TamperedError](err); ok || strings.Contains(err.Error(), "backup") {
 					t.Errorf("it is taken for damage: %v", err)
 				}
 			}

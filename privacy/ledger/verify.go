@@ -81,8 +81,9 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, c *chain, known *Head)
 	problem := func(seq int64, format string, arguments ...any) {
 		r.Problems = append(r.Problems, Problem{seq, fmt.Sprintf(format, arguments...)})
 	}
-	var tampered *TamperedError
-	if r.Head.Seq, r.Head.Hash, err = l.store.head(ctx, tx, ""); errors.As(err, &tampered) {
+	r.Head.Seq, r.Head.Hash, err = l.store.head(ctx, tx, "")
+	tampered, ok := errors.AsType[*TamperedError](err)
+	if ok {
 		problem(tampered.Seq, "%s", tampered.What)
 	} else if err != nil {
 		return r, err
@@ -113,7 +114,7 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, c *chain, known *Head)
 		if err == nil {
 			err = c.take(e)
 		}
-		if unread := (*unreadError)(nil); errors.As(err, &unread) && len(r.Problems) == before {
+		if _, ok := errors.AsType[*unreadError](err); ok && len(r.Problems) == before {
 			return fmt.Errorf("ledger: %s: entry %d: %w", l.store.Where, seq, err)
 		}
 		if err != nil {
@@ -125,7 +126,7 @@ func (l *Ledger) examine(ctx context.Context, tx *sql.Tx, c *chain, known *Head)
 	if err != nil {
 		return r, err
 	}
-	if tampered == nil && (c.seq != r.Head.Seq || c.hash != r.Head.Hash) {
+	if !ok && (c.seq != r.Head.Seq || c.hash != r.Head.Hash) {
 		problem(c.seq, "the chain ends here, its head is kept as entry %d (%.12s…): entries at the end were removed or added", r.Head.Seq, r.Head.Hash)
 	}
 	if !seen {

@@ -177,13 +177,9 @@ func unzipWhole(r *run.Run, artefact, folder string) error {
 	if err != nil {
 		return err
 	}
-	at, ok := file.(io.ReaderAt)
-	if !ok {
-		return errors.Join(fmt.Errorf("%s of %s cannot be read in parts", artefact, r.ID), file.Close())
-	}
 	made, err := os.MkdirTemp(filepath.Dir(folder), ".molehill-*")
 	if err == nil {
-		if err = unzip(at, made); err == nil {
+		if err = unzip(file, made); err == nil {
 			err = os.Chmod(made, 0o755)
 		}
 		if err == nil {
@@ -196,23 +192,14 @@ func unzipWhole(r *run.Run, artefact, folder string) error {
 	return errors.Join(err, file.Close())
 }
 
-func unzip(from io.ReaderAt, folder string) error {
-	size, err := sizeOf(from)
+func unzip(from *os.File, folder string) error {
+	info, err := from.Stat()
 	if err != nil {
 		return err
 	}
-	archive, err := zip.NewReader(from, size)
+	archive, err := zip.NewReader(from, info.Size())
 	if err != nil {
 		return err
 	}
 	return os.CopyFS(folder, archive)
-}
-
-// sizeOf returns how many bytes a file has.
-func sizeOf(from io.ReaderAt) (int64, error) {
-	seeker, ok := from.(io.Seeker)
-	if !ok {
-		return 0, errors.New("a file whose size is not known")
-	}
-	return seeker.Seek(0, io.SeekEnd)
 }

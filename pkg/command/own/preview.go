@@ -56,9 +56,6 @@ func (s *synthesis) preview(cmd *cobra.Command, store run.Store, spec run.Spec) 
 
 // paidOrFinished reports whether asking for a run again costs nothing.
 func paidOrFinished(r *run.Run) bool {
-	if state, err := r.State(); err == nil && state == run.Finished {
-		return true
-	}
 	receipt, err := r.Receipt()
-	return err == nil && receipt != ""
+	return r.Is(run.Finished) || err == nil && receipt != ""
 }

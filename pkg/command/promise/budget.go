@@ -230,17 +230,17 @@ func whileIdle(reservation string, do func() error) error {
 // slip of the finger protects nothing.
 func checkDataset(name string, unlisted bool) error {
 	source, err := dataset.Registry.Lookup(name)
-	var unknown *plugin.UnknownError
+	_, unknown := errors.AsType[*plugin.UnknownError](err)
 	own, isOwn := strings.CutPrefix(name, synth.Own) // which a run makes known
 	switch {
-	case errors.As(err, &unknown) && unlisted:
+	case unknown && unlisted:
 		return nil
-	case errors.As(err, &unknown) && isOwn:
+	case unknown && isOwn:
 		if err := schema.CheckName(own); err != nil {
 			return fmt.Errorf("%s is no data set of your own, whose budget would be met by a run: %w", name, err)
 		}
 		return nil
-	case errors.As(err, &unknown):
+	case unknown:
 		return fmt.Errorf("%w; if a program or notebook of yours registers it, add --unlisted", err)
 	case err != nil:
 		return err

@@ -105,10 +105,10 @@ func account(m *mechanism, relation accountant.Relation, chosen []accountant.Acc
 	for _, a := range chosen {
 		r, err := a.Epsilon(event, relation, m.delta)
 		v := accountantsVerdict{Accountant: a.Name()}
-		var refusal *accountant.UnsupportedError
+		refusal, refused := errors.AsType[*accountant.UnsupportedError](err)
 		_, plugged := a.(accounting.Checked)
 		switch {
-		case errors.As(err, &refusal) && len(chosen) > 1:
+		case refused && len(chosen) > 1:
 			v.Refused = refusal.Reason
 		case err != nil && plugged && len(chosen) > 1: // the others go on
 			v.Refused = err.Error()

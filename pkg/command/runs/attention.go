@@ -105,7 +105,7 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 
 // whyOf is what is said of an error where its run has been named.
 func whyOf(err error) string {
-	if failed := (*run.FailedError)(nil); errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*run.FailedError](err); ok {
 		return "failed: " + failed.Why
 	}
 	return err.Error()
@@ -120,7 +120,7 @@ func unfinished(runs []*run.Run, broken []error) error {
 			continue
 		}
 		names = append(names, run.Short(runs[i].ID))
-		if failed := (*run.FailedError)(nil); errors.As(why, &failed) && failed.Recurs {
+		if failed, ok := errors.AsType[*run.FailedError](why); ok && failed.Recurs {
 			recurring++
 		}
 	}

@@ -51,7 +51,7 @@ func cancelCalled(cmd *cobra.Command, called string) error {
 		return nil
 	}
 	said := "is interrupted; `molehill resume %[1]s` continues it"
-	if state, err := runs[0].State(); err == nil && state == run.Finished {
+	if runs[0].Is(run.Finished) {
 		said = "was finished before it could stop; `molehill show %[1]s` shows it"
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%[1]s "+said+"\n", runs[0].ID)

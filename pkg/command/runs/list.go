@@ -93,7 +93,7 @@ func tellSweeps(w io.Writer, store run.Store) error {
 		finished := 0
 		runs, _ := sweep.Open()
 		for _, r := range runs {
-			if state, err := r.State(); err == nil && state == run.Finished {
+			if r.Is(run.Finished) {
 				finished++
 			}
 		}

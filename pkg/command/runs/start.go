@@ -92,7 +92,7 @@ settings of one and what they mean, for --set.`,
 // plainly is why a run failed, where it did before anybody could watch it, without what its
 // process printed of that; and any other error.
 func plainly(err error) error {
-	if failed := (*run.FailedError)(nil); errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*run.FailedError](err); ok {
 		return failed
 	}
 	return err

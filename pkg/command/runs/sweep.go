@@ -266,7 +266,7 @@ func finishedOf(store run.Store, requests []experiment.Request) (runs []*run.Run
 		if err != nil {
 			continue // not made yet
 		}
-		if state, err := r.State(); err == nil && state == run.Finished {
+		if r.Is(run.Finished) {
 			runs = append(runs, r)
 		}
 	}

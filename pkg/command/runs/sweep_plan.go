@@ -153,10 +153,7 @@ func requestsOf(q experiment.Request, axes []axis, seeds int) (requests []experi
 				return nil, fmt.Errorf("--grid seed=%s: expected numbers from 0 on", value)
 			}
 		} else {
-			one.Settings = map[string]string{axes[0].name: value}
-			for name, v := range q.Settings {
-				one.Settings[name] = v
-			}
+			one.Settings = experiment.With(q.Settings, axes[0].name, value)
 		}
 		rest, err := requestsOf(one, axes[1:], seeds)
 		if err != nil {

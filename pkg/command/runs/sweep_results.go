@@ -129,7 +129,7 @@ func writeResults(out string, rows []sweep.Row, page string, figures map[string]
 func (p *sweepPlan) write(cmd *cobra.Command, store run.Store, runs []*run.Run, broken []error, out string) error {
 	var rows []sweep.Row
 	for _, r := range runs {
-		if state, err := r.State(); err != nil || state != run.Finished {
+		if !r.Is(run.Finished) {
 			continue
 		}
 		row, err := sweep.Finished(r)
@@ -191,7 +191,7 @@ func (p *sweepPlan) writeGrid(cmd *cobra.Command, runs []*run.Run, rows []sweep.
 	if err := writeResults(out, rows, page, figures); err != nil {
 		return err
 	}
-	fmt.Fprint(cmd.OutOrStdout(), viz.Table.String(summary))
+	fmt.Fprint(cmd.OutOrStdout(), summary)
 	return nil
 }
 

@@ -101,7 +101,7 @@ func withReceipt(r *run.Run, failure error) error {
 		return failure
 	}
 	again := "on the same data goes on from there at no further cost"
-	if failed := (*run.FailedError)(nil); errors.As(failure, &failed) && failed.Recurs {
+	if failed, ok := errors.AsType[*run.FailedError](failure); ok && failed.Recurs {
 		again = "would fail again"
 	}
 	return fmt.Errorf("%w\nIt has paid: %s. The same request %s; with other data or settings it is another run, which pays for itself", failure, receipt, again)

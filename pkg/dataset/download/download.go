@@ -116,7 +116,7 @@ func (d Downloader) round(ctx context.Context, f File, path string) error {
 				return fmt.Errorf("%s: stopped with %d of %d bytes, which are kept; run again to go on: %w",
 					path, sizeOf(part), f.Size, ctx.Err())
 			}
-			if disk := (*DiskError)(nil); errors.As(err, &disk) {
+			if _, ok := errors.AsType[*DiskError](err); ok {
 				return err
 			}
 			failures = append(failures, fmt.Errorf("%s: %w", mirror, err))

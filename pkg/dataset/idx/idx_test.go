@@ -114,7 +114,7 @@ func FuzzImages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a, err := Images(bytes.NewReader(b), "fuzz")
 		if err != nil {
-			if fault := (*Error)(nil); !errors.As(err, &fault) {
+			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Fatalf("%v is no *Error", err)
 			}
 			return

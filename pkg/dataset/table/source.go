@@ -45,7 +45,7 @@ func Open(path, separator string) (Source, error) {
 	default:
 		return nil, fmt.Errorf("table: %s ends in %q; expected .csv, .tsv, .parquet or .npz", path, ending)
 	}
-	if named := (*fs.PathError)(nil); errors.As(err, &named) && named.Path == path {
+	if named, ok := errors.AsType[*fs.PathError](err); ok && named.Path == path {
 		err = named.Err // said once
 	}
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -53,11 +52,11 @@ func TestInterruptedTrainingContinues(t *testing.T) {
 	}
 	curve := fmt.Sprintf("step,loss\n1,%.7g\n2,%.7g\n", losses[0], losses[1])
 	for _, r := range []*run.Run{whole, interrupted} {
-		if got := string(artefact(t, r, "loss.csv")); got != curve {
+		if got := string(experimenttest.Read(t, r, "loss.csv")); got != curve {
 			t.Errorf("loss.csv is %q, want %q", got, curve)
 		}
 		// Four rows of eight originals, and as many reconstructions, of 32×32.
-		picture, err := png.Decode(bytes.NewReader(artefact(t, r, "reconstruction.png")))
+		picture, err := png.Decode(bytes.NewReader(experimenttest.Read(t, r, "reconstruction.png")))
 		if err != nil || picture.Bounds().Dx() < 8*32 || picture.Bounds().Dy() < 8*32 {
 			t.Errorf("reconstruction.png: %v", err)
 		}
@@ -159,20 +158,6 @@ func (portraits) Load(context.Context, dataset.Options) (*dataset.Splits, error)
 		return d
 	}
 	return &dataset.Splits{Train: plain(16, 7), Test: plain(3, 11)}, nil
-}
-
-func artefact(t *testing.T, r *run.Run, name string) []byte {
-	t.Helper()
-	f, err := r.Artefact(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
 }
 
 func init() {

@@ -144,7 +144,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := r.WriteFile(artefact, func(to io.Writer) error { return t.save(to, c.Steps) }); err != nil {
 		return result, err
 	}
-	if err := r.WriteFile(frames, func(to io.Writer) error { return json.NewEncoder(to).Encode(t.pictures) }); err != nil {
+	if err := r.WriteJSON(frames, t.pictures); err != nil {
 		return result, err
 	}
 	end := t.pictures[len(t.pictures)-1]

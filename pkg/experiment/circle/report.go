@@ -1,7 +1,6 @@
 package circle
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -34,21 +33,17 @@ var budgets = map[string][]string{"circle": {"1", "0.3", "inf"}, "circle-project
 const few = "250"
 
 // Requests implements sweep.Sweep.
-func (figures) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		ask := func(name string, settings ...string) {
-			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: experiment.With(nil, settings...)})
-		}
-		for _, k := range kinds {
-			for _, epsilon := range budgets[k.Name] {
-				ask(k.Name, "epsilon", epsilon)
-				if preset == experiment.Paper && k.Name == "circle" && epsilon != "inf" {
-					ask(k.Name, "epsilon", epsilon, "steps", few)
-				}
+func (figures) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	var lines []sweep.Line
+	for _, k := range kinds {
+		for _, epsilon := range budgets[k.Name] {
+			lines = append(lines, sweep.Line{Experiment: k.Name, Settings: map[string]string{"epsilon": epsilon}})
+			if preset == experiment.Paper && k.Name == "circle" && epsilon != "inf" {
+				lines = append(lines, sweep.Line{Experiment: k.Name, Settings: map[string]string{"epsilon": epsilon, "steps": few}})
 			}
 		}
 	}
-	return requests
+	return sweep.Requests(lines, preset, seeds)
 }
 
 // cell are runs of an experiment with an ε and so many steps that differ in their seed alone.
@@ -70,45 +65,32 @@ type key struct {
 // those that are at hand.
 func (figures) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, error) {
 	r := sweep.Report{Figures: map[string]viz.Figure{}}
-	groups, err := sweep.Groups(rows, func(row sweep.Row) (k key, asked bool, err error) {
-		if !slices.ContainsFunc(kinds, func(k *kind) bool { return k.Name == row.Experiment }) {
-			return k, false, nil
-		}
-		var c Config
-		err = json.Unmarshal(row.Config, &c)
-		return key{row.Experiment, c.Epsilon, c.Steps}, true, err
+	groups, err := sweep.Groups(rows, func(row sweep.Row, c Config) (key, bool) {
+		return key{row.Experiment, c.Epsilon, c.Steps}, slices.ContainsFunc(kinds, func(k *kind) bool { return k.Name == row.Experiment })
 	})
 	if err != nil {
 		return r, err
 	}
 	var cells []cell
 	for _, g := range groups {
-		c := cell{key: g.Key, name: g.Key.experiment, Part: g.Part}
-		if err := json.Unmarshal(g.Rows[0].Config, &c.config); err != nil {
-			return r, err
-		}
-		if slices.ContainsFunc(groups, func(o sweep.Group[key]) bool {
+		c := cell{g.Key, g.Key.experiment, g.Config, g.Part}
+		if slices.ContainsFunc(groups, func(o sweep.Group[key, Config]) bool {
 			return o.Key.experiment == c.experiment && o.Key.steps > c.steps
 		}) {
 			c.name += fmt.Sprintf(", %d steps", c.steps)
 		}
-		if c.Unlike != "" {
-			c.name += " (" + c.Unlike + ")"
-		}
+		c.name += c.Besides()
 		cells = append(cells, c)
 	}
 	t := viz.Table{Title: "Points on a circle", Header: []string{"experiment", "ε of Z", "ε of X", "as published", "noise", "noise norm", "squared sliced W₂", "steps", "seeds", "seconds"},
 		Caption: "ε is what is proved for the records Z that are to be looked like, and for the sample X that is transformed; as published: ε by 004's own accounting for the same noise. Noise is what each number of a gradient, or of projections, gets at a step; that of a gradient has at most the noise norm with probability 0.95 (Corollary 4.2). The distance is between generated points and new ones of the circle. At ε = ∞ gradients have no noise and are clipped as the others. 004 prints its numbers in figures alone."}
 	for _, c := range cells {
-		over := func(name string) (mean, deviation float64) {
-			return sweep.OverSeeds(c.Rows, sweep.Metric{Name: name})
-		}
 		epsilon := func(name string) string {
-			mean, _ := over(name)
+			mean, _ := c.Over(name)
 			return privacy.Epsilon(mean).String()
 		}
 		_, published := sweep.Claims(c.Rows)
-		t.Add(c.name, epsilon("ε of Z"), epsilon("ε of X"), published, viz.Spread(over("noise")), viz.Spread(over("noise norm")), viz.Spread(over("distance")),
+		t.Add(c.name, epsilon("ε of Z"), epsilon("ε of X"), published, viz.Spread(c.Over("noise")), viz.Spread(c.Over("noise norm")), viz.Spread(c.Over("distance")),
 			c.config.Steps, len(c.Rows), math.Round(sweep.MedianSeconds(c.Rows)))
 		one, ok := c.Rows[0].Opened()
 		if !ok || c.Unlike != "" {
@@ -134,7 +116,7 @@ func trade(cells []cell) viz.Curves {
 	for name, cells := range sweep.Split(cells, func(c cell) string { return c.name }) {
 		line := viz.Line{Name: name}
 		for _, c := range cells {
-			mean, deviation := sweep.OverSeeds(c.Rows, sweep.Metric{Name: "distance"})
+			mean, deviation := c.Over("distance")
 			if !c.budget().Private() {
 				chart.References = append(chart.References, viz.Reference{Name: name + " without privacy", Value: mean})
 				continue
@@ -157,13 +139,8 @@ func (c cell) budget() privacy.Budget { return c.config.budget() }
 
 // Frames returns the pictures of a finished run.
 func Frames(r *run.Run) (pictures []Frame, err error) {
-	f, err := r.Artefact(frames)
-	if err != nil {
+	if err := r.ReadJSON(frames, &pictures); err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	if err := json.NewDecoder(f).Decode(&pictures); err != nil {
-		return nil, fmt.Errorf("circle: %s of %s: %w", frames, r.ID, err)
 	}
 	for i, p := range pictures {
 		if len(p.Points)%2 != 0 || len(p.Points) == 0 {

@@ -6,7 +6,6 @@ package dpsinkhorn
 import (
 	"context"
 	"io"
-	"slices"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -67,8 +66,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	pay, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: rows.Private.Data, Labels: rows.Private.Labels, Published: claims,
-		NotCovered: experiment.NotCovered(c.Dataset, append(slices.Clone(rows.NotCovered), experiment.RecordsNotCovered(plan.Records))...)}.Later(ctx, r)
+	pay, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: rows.Private.Data, Labels: rows.Private.Labels, Published: claims, Beside: rows.NotCovered}.Later(ctx, r)
 	if err != nil {
 		return result, err
 	}

@@ -122,12 +122,7 @@ func (c *ending) Err() error {
 // Read returns an artefact of a run.
 func Read(t *testing.T, r *run.Run, name string) []byte {
 	t.Helper()
-	f, err := r.Artefact(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
+	text, err := r.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}

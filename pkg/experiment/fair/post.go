@@ -1,11 +1,14 @@
 package fair
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -162,20 +165,8 @@ func (c *PostConfig) extend(s *privacy.Statement) {
 // released returns the histogram of predictions for the records for training. A run
 // that goes on takes the one that it has released.
 func (c *PostConfig) released(r *run.Run, t *training) (h xian.Histogram, err error) {
-	names, err := r.Artefacts()
-	if err != nil {
-		return h, err
-	}
-	if slices.Contains(names, histogram) {
-		f, err := r.Artefact(histogram)
-		if err != nil {
-			return h, err
-		}
-		defer f.Close()
-		if err := json.NewDecoder(f).Decode(&h); err != nil {
-			return h, fmt.Errorf("fair: %s of %s: %w", histogram, r.ID, err)
-		}
-		return h, h.Check()
+	if err := r.ReadJSON(histogram, &h); !errors.Is(err, fs.ErrNotExist) {
+		return h, cmp.Or(err, h.Check())
 	}
 	scores, err := t.predict(t.records)
 	if err != nil {
@@ -196,7 +187,7 @@ func (c *PostConfig) released(r *run.Run, t *training) (h xian.Histogram, err er
 	if err != nil {
 		return h, err
 	}
-	return h, r.WriteFile(histogram, func(to io.Writer) error { return json.NewEncoder(to).Encode(h) })
+	return h, r.WriteJSON(histogram, h)
 }
 
 // predict returns the predictions for records, [n].

@@ -108,12 +108,12 @@ func (e Experiment) promised(ctx context.Context, r *run.Run, c *Config, data *l
 		return nil, plan, paid, err
 	}
 	promised, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: records.Data, Labels: records.Labels, Published: published,
-		NotCovered: experiment.NotCovered(c.Dataset, append(e.notCovered(c, data), experiment.RecordsNotCovered(plan.Records))...)}.Make(ctx, r)
+		Beside: e.notCovered(c, data)}.Make(ctx, r)
 	if err != nil {
 		return nil, plan, paid, err
 	}
 	if releasesOnce(plan) {
-		keepRelease(r, promised.Releaser)
+		promised.Keep(r)
 	}
 	guide, err = e.Guide(c, records, promised.Releaser, public)
 	return guide, plan, promised.Payment, err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 
@@ -19,18 +18,8 @@ import (
 	"molehill/transport/flow"
 )
 
-// releaseFile is the artefact with what a run released, float64.
-const releaseFile = "release.npy"
-
 // releasesOnce reports whether a plan's release can be kept and used again.
 func releasesOnce(plan privacy.Plan) bool { return plan.Steps == 1 && plan.Sampler == nil }
-
-// keepRelease has the run keep what its releaser releases.
-func keepRelease(r *run.Run, release *privacy.Releaser) {
-	release.Keep(func(_ int, released []float64) error {
-		return r.WriteFile(releaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
-	})
-}
 
 // determines says which settings determine a release, by their names in JSON.
 func determines(name string) bool {
@@ -142,21 +131,16 @@ func (e Experiment) again(_ context.Context, r *run.Run, c *Config, data *latent
 
 // release reads what the run released.
 func (f *earlier) release() ([]float64, error) {
-	file, err := f.Artefact(releaseFile)
+	text, err := f.ReadFile(experiment.ReleaseFile)
 	if err != nil {
 		return nil, fmt.Errorf("%w; only flows and generators that release once keep what they release", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(file)
-	if err != nil {
-		return nil, fmt.Errorf("the release of %s: %w", f.ID, err)
 	}
 	_, values, err := npy.ReadOf[float64](text)
 	if err == nil && slices.ContainsFunc(values, func(v float64) bool { return v-v != 0 }) {
 		err = errors.New("it has numbers that are not finite, which no run releases")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the release of %s, its artefact %s: %w; restore it from a copy", f.ID, releaseFile, err)
+		return nil, fmt.Errorf("the release of %s, its artefact %s: %w; restore it from a copy", f.ID, experiment.ReleaseFile, err)
 	}
 	return values, nil
 }

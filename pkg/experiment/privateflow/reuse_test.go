@@ -141,7 +141,7 @@ func TestAReleaseIsUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A release that was damaged is taken up by nobody.
-	kept := filepath.Join(first.Dir, "artefacts", releaseFile)
+	kept := filepath.Join(first.Dir, "artefacts", experiment.ReleaseFile)
 	whole, err := os.ReadFile(kept)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestAReleaseIsUsedAgain(t *testing.T) {
 	if err := os.WriteFile(kept, spoilt, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := made(t, store, "harmonic-generator", map[string]string{"release": first.ID, "generated": "20"}); err == nil || !strings.Contains(err.Error(), "not finite") || !strings.Contains(err.Error(), releaseFile) {
+	if _, err := made(t, store, "harmonic-generator", map[string]string{"release": first.ID, "generated": "20"}); err == nil || !strings.Contains(err.Error(), "not finite") || !strings.Contains(err.Error(), experiment.ReleaseFile) {
 		t.Errorf("a release with a number that is none: %v", err)
 	}
 	if err := os.WriteFile(kept, whole, 0o644); err != nil {
@@ -171,7 +171,7 @@ func TestAReleaseIsUsedAgain(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), first.ID) {
 		t.Errorf("%v: the statement does not name the run that released:\n%s", err, text)
 	}
-	if _, err := generator.Artefact(releaseFile); err == nil {
+	if _, err := generator.Artefact(experiment.ReleaseFile); err == nil {
 		t.Error("a run that releases nothing kept a release")
 	}
 	// A third one may name the second; it is the first that released.
@@ -230,7 +230,7 @@ func TestAGeneratorFollowsASketch(t *testing.T) {
 	if text, err := generator.Privacy(); err != nil || !strings.Contains(string(text), first.ID) {
 		t.Errorf("%v: the statement does not name the run that released:\n%s", err, text)
 	}
-	if _, err := generator.Artefact(releaseFile); err == nil {
+	if _, err := generator.Artefact(experiment.ReleaseFile); err == nil {
 		t.Error("a run that releases nothing kept a release")
 	}
 	if values, _, err := generator.Table("particles.npy"); err != nil || len(values) == 0 {

@@ -1,9 +1,9 @@
 package swae
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -42,27 +42,14 @@ func CodesOf(r *run.Run) (c Codes, err error) {
 		return c, err
 	}
 	c.Dim, c.Seed = width-1, r.Spec.Seed
-	names, err := r.Artefacts()
-	if err != nil {
+	if c.Drawn, width, err = r.Table(drawnFile); err == nil && width != c.Dim {
+		err = fmt.Errorf("swae: %s of %s has %d columns beside codes of %d numbers", drawnFile, r.ID, width, c.Dim)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
-	if slices.Contains(names, drawnFile) {
-		if c.Drawn, width, err = r.Table(drawnFile); err == nil && width != c.Dim {
-			err = fmt.Errorf("swae: %s of %s has %d columns beside codes of %d numbers", drawnFile, r.ID, width, c.Dim)
-		}
-		if err != nil {
-			return c, err
-		}
-	}
-	if slices.Contains(names, classesFile) {
-		f, err := r.Artefact(classesFile)
-		if err != nil {
-			return c, err
-		}
-		defer f.Close()
-		if err := json.NewDecoder(f).Decode(&c.Classes); err != nil {
-			return c, fmt.Errorf("swae: %s of %s: %w", classesFile, r.ID, err)
-		}
+	if err := r.ReadJSON(classesFile, &c.Classes); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, err
 	}
 	for i := 0; i < len(c.Table); i += c.Dim + 1 {
 		class := float64(c.Table[i+c.Dim])
@@ -141,5 +128,5 @@ func lines(x []float32) viz.Images {
 
 // tellClasses leaves the names of classes.
 func (t *training) tellClasses(r *run.Run) error {
-	return r.WriteFile(classesFile, func(to io.Writer) error { return json.NewEncoder(to).Encode(t.data.held.Classes) })
+	return r.WriteJSON(classesFile, t.data.held.Classes)
 }

@@ -2,7 +2,6 @@ package swae
 
 import (
 	"context"
-	"slices"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/plugin"
@@ -72,8 +71,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := t.prepare(plan); err != nil {
 		return result, err
 	}
-	pay, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: d.private.X, Labels: d.private.Labels, Published: claims,
-		NotCovered: experiment.NotCovered(c.Dataset, append(slices.Clone(d.notCovered), experiment.RecordsNotCovered(plan.Records))...)}.Later(ctx, r)
+	pay, err := experiment.Promise{Data: c.Dataset, Plan: plan, Rows: d.private.X, Labels: d.private.Labels, Published: claims, Beside: d.notCovered}.Later(ctx, r)
 	if err != nil {
 		return result, err
 	}
@@ -84,26 +82,23 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	steps := c.StartSteps + c.Steps
-	// The classifier has no checkpoint: going on, it makes the same few steps again,
-	// by the same releases.
-	if t.labels != nil {
-		if err := t.labels.learn(t, paid.Releaser, func(done int) error {
+	after := func(steps int) func(done int) error {
+		return func(done int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return r.Emit(run.Event{Step: steps + done, Total: steps + c.Labels + c.Law})
-		}); err != nil {
+			return r.Emit(run.Event{Step: steps + done, Total: c.StartSteps + c.Steps + c.Labels + c.Law})
+		}
+	}
+	// The classifier has no checkpoint: going on, it makes the same few steps again,
+	// by the same releases.
+	if t.labels != nil {
+		if err := t.labels.learn(t, paid.Releaser, after(c.StartSteps+c.Steps)); err != nil {
 			return result, err
 		}
 	}
 	if t.law != nil {
-		if err := t.law.learn(t, paid.Releaser, func(done int) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return r.Emit(run.Event{Step: steps + c.Labels + done, Total: steps + c.Labels + c.Law})
-		}); err != nil {
+		if err := t.law.learn(t, paid.Releaser, after(c.StartSteps+c.Steps+c.Labels)); err != nil {
 			return result, err
 		}
 	}

@@ -2,9 +2,7 @@ package swae
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -105,18 +103,14 @@ func (l *law) learn(t *training, release *privacy.Releaser, say func(done int) e
 
 // save keeps the law in a run, and readLaw finds it there.
 func (l *law) save(r *run.Run) error {
-	return r.WriteFile(lawFile, func(to io.Writer) error { return json.NewEncoder(to).Encode(l.kept) })
+	return r.WriteJSON(lawFile, l.kept)
 }
 
 func (t *training) readLaw(r *run.Run) (*law, error) {
-	file, err := r.Artefact(lawFile)
+	l := &law{}
+	err := r.ReadJSON(lawFile, &l.kept)
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close()
-	l := &law{}
-	if err := json.NewDecoder(file).Decode(&l.kept); err != nil {
-		return nil, fmt.Errorf("swae: %s of %s: %w", lawFile, r.ID, err)
 	}
 	if l.kept.Basis != coordinates {
 		return nil, fmt.Errorf("swae: %s of %s is of an earlier version of molehill, whose harmonics were others; delete the run and begin anew", lawFile, r.ID)

@@ -10,15 +10,15 @@ import (
 
 // Line is a run that a table asks for, whatever its seed.
 type Line struct {
-	Label      string // what tells it from others of the table
 	Experiment string
 	Settings   map[string]string
 }
 
-// Request asks for the run of a seed, which its noise comes from, too.
-func (l Line) Request(preset experiment.Preset, seed int) experiment.Request {
-	return experiment.Request{Experiment: l.Experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: l.Settings}
-}
+// Asks implements Asking.
+func (l Line) Asks() Line { return l }
+
+// Asking is what a table has of each of its lines: a Line, or more.
+type Asking interface{ Asks() Line }
 
 // Find returns a line's settings, and the rows that are of it, by what else tells them
 // apart (Parts). Settings that a row's program did not have yet are as in the preset; those
@@ -30,7 +30,7 @@ func (l Line) Find(preset experiment.Preset, rows []Row, pinned ...string) (expe
 	}
 	want := e.Config(preset)
 	if err := experiment.Apply(want, l.Settings); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", l.Label, err)
+		return nil, nil, fmt.Errorf("%s: %w", l.Experiment, err)
 	}
 	wanted, err := experiment.Fields(want)
 	if err != nil {
@@ -51,9 +51,7 @@ func (l Line) Find(preset experiment.Preset, rows []Row, pinned ...string) (expe
 		}
 		for _, name := range pinned {
 			delete(fields, name)
-			if value, ok := wanted[name]; ok {
-				fields[name] = value
-			}
+			delete(wanted, name)
 		}
 		if maps.EqualFunc(fields, wanted, func(a, b json.RawMessage) bool { return string(a) == string(b) }) {
 			found = append(found, row)
@@ -63,39 +61,36 @@ func (l Line) Find(preset experiment.Preset, rows []Row, pinned ...string) (expe
 	return want, parts, err
 }
 
-// Requests asks for the runs of a table's lines, a seed after the other.
-func Requests[L any](lines []L, asks func(L) Line, preset experiment.Preset, seeds int) (requests []experiment.Request) {
+// Requests asks for the runs of a table's lines, a seed after the other, which their noise
+// comes from, too.
+func Requests[L Asking](lines []L, preset experiment.Preset, seeds int) (requests []experiment.Request) {
 	for seed := 1; seed <= seeds; seed++ {
 		for _, l := range lines {
-			requests = append(requests, asks(l).Request(preset, seed))
+			of := l.Asks()
+			requests = append(requests, experiment.Request{Experiment: of.Experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: of.Settings})
 		}
 	}
 	return requests
 }
 
 // Found are rows of one of a table's lines that differ in their seed alone.
-type Found[L any] struct {
-	Line    L
-	Besides string            // what tells them from other rows of the line, " (steps = 100 and 400)", or ""
-	Config  experiment.Config // the line's
-	Rows    []Row
+type Found[L Asking] struct {
+	Line   L
+	Config experiment.Config // the line's
+	Part
 }
 
 // FindAll sorts rows by the lines of a table that they are of (Line.Find), those of the quick
 // preset before those of the papers'.
-func FindAll[L any](lines func(experiment.Preset) []L, asks func(L) Line, rows []Row, pinned ...string) (all []Found[L], err error) {
+func FindAll[L Asking](lines func(experiment.Preset) []L, rows []Row, pinned ...string) (all []Found[L], err error) {
 	for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
 		for _, l := range lines(preset) {
-			config, parts, err := asks(l).Find(preset, rows, pinned...)
+			config, parts, err := l.Asks().Find(preset, rows, pinned...)
 			if err != nil {
 				return nil, err
 			}
 			for _, part := range parts {
-				one := Found[L]{Line: l, Config: config, Rows: part.Rows}
-				if part.Unlike != "" {
-					one.Besides = " (" + part.Unlike + ")"
-				}
-				all = append(all, one)
+				all = append(all, Found[L]{l, config, part})
 			}
 		}
 	}

@@ -51,6 +51,19 @@ type Part struct {
 	Unlike string // in what they differ from the first part, "" of that
 }
 
+// Besides is Unlike as it stands behind a name: " (steps = 100 and 400)", or "".
+func (p Part) Besides() string {
+	if p.Unlike == "" {
+		return ""
+	}
+	return " (" + p.Unlike + ")"
+}
+
+// Over is OverSeeds of a metric that runs measure themselves.
+func (p Part) Over(metric string) (mean, deviation float64) {
+	return OverSeeds(p.Rows, Metric{Name: metric})
+}
+
 // Parts tells rows of one experiment apart that differ in more than their seed: in settings
 // or data (Unlike), or in the experiment's version.
 func Parts(rows []Row) (parts []Part, err error) {
@@ -81,22 +94,24 @@ func Parts(rows []Row) (parts []Part, err error) {
 }
 
 // Group are rows of one key that differ in their seed alone.
-type Group[K comparable] struct {
-	Key K
+type Group[K comparable, C any] struct {
+	Key    K
+	Config C // settings of the first
 	Part
 }
 
-// Groups sorts rows by a key, in the order in which keys occur, and tells rows of one key
-// apart that differ in more than their seed (Parts). Rows of which key says false are left
-// out.
-func Groups[K comparable](rows []Row, key func(Row) (k K, asked bool, err error)) (groups []Group[K], err error) {
+// Groups sorts rows by a key that they and their settings give, in the order in which keys
+// occur, and tells rows of one key apart that differ in more than their seed (Parts). Rows
+// of which key says false are left out.
+func Groups[K comparable, C any](rows []Row, key func(Row, C) (k K, asked bool)) (groups []Group[K, C], err error) {
 	var keys []K
 	of := map[K][]Row{}
 	for _, row := range rows {
-		k, asked, err := key(row)
-		if err != nil {
+		var config C
+		if err := json.Unmarshal(row.Config, &config); err != nil {
 			return nil, fmt.Errorf("%s: %w", row.Run, err)
 		}
+		k, asked := key(row, config)
 		if !asked {
 			continue
 		}
@@ -111,7 +126,11 @@ func Groups[K comparable](rows []Row, key func(Row) (k K, asked bool, err error)
 			return nil, err
 		}
 		for _, part := range parts {
-			groups = append(groups, Group[K]{k, part})
+			g := Group[K, C]{Key: k, Part: part}
+			if err := json.Unmarshal(part.Rows[0].Config, &g.Config); err != nil {
+				return nil, fmt.Errorf("%s: %w", part.Rows[0].Run, err)
+			}
+			groups = append(groups, g)
 		}
 	}
 	return groups, nil

@@ -102,13 +102,10 @@ func TestGroupsAreOfAKeyAndOfSeedsAlone(t *testing.T) {
 	row := func(run, config, version string) Row {
 		return Row{Run: run, Config: json.RawMessage(config), Version: version}
 	}
+	type alpha struct{ Alpha float64 }
 	groups, err := Groups([]Row{
 		row("a", `{"alpha": 1}`, "1"), row("b", `{"alpha": 0}`, "1"), row("c", `{"alpha": 1}`, "2"), row("d", `{"alpha": 1}`, "1"), row("e", `{"alpha": 7}`, "1"),
-	}, func(r Row) (alpha float64, asked bool, err error) {
-		var c struct{ Alpha float64 }
-		err = json.Unmarshal(r.Config, &c)
-		return c.Alpha, c.Alpha < 5, err
-	})
+	}, func(_ Row, c alpha) (float64, bool) { return c.Alpha, c.Alpha < 5 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +115,15 @@ func TestGroupsAreOfAKeyAndOfSeedsAlone(t *testing.T) {
 		for _, r := range g.Rows {
 			names += r.Run
 		}
-		got = append(got, fmt.Sprint(g.Key, names, g.Unlike))
+		got = append(got, fmt.Sprint(g.Key, names, g.Besides()))
+		if g.Config.Alpha != g.Key {
+			t.Errorf("settings %v of key %v", g.Config, g.Key)
+		}
 	}
-	if want := []string{"1ad", "1cversion 2 and 1", "0b"}; !slices.Equal(got, want) {
+	if want := []string{"1ad", "1c (version 2 and 1)", "0b"}; !slices.Equal(got, want) {
 		t.Errorf("groups %q, want %q", got, want)
 	}
-	if _, err := Groups([]Row{row("broken", `{`, "1")}, func(r Row) (int, bool, error) { var x any; return 0, true, json.Unmarshal(r.Config, &x) }); err == nil || !strings.Contains(err.Error(), "broken") {
+	if _, err := Groups([]Row{row("broken", `{`, "1")}, func(Row, any) (int, bool) { return 0, true }); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a row that cannot be read: %v", err)
 	}
 }

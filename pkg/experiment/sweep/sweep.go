@@ -35,6 +35,14 @@ type Sweep interface {
 // Samples returns the images that a run made, false if they are not at hand.
 type Samples func(Row) (viz.Images, bool)
 
+// First returns the images of the first of some runs that has them at hand, false if none has.
+func (s Samples) First(rows []Row) (images viz.Images, ok bool) {
+	for i := 0; s != nil && i < len(rows) && !ok; i++ {
+		images, ok = s(rows[i])
+	}
+	return images, ok
+}
+
 // Row is a finished run of a sweep.
 type Row struct {
 	Run        string                `json:"run"`

@@ -103,7 +103,7 @@ func (f Files) Unnamed(err error) error {
 		return nil
 	}
 	said := err.Error()
-	if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Path != "" && at.Path != f.Schema && at.Path != f.Data {
+	if at, ok := errors.AsType[*fs.PathError](err); ok && at.Path != "" && at.Path != f.Schema && at.Path != f.Data {
 		said = strings.ReplaceAll(said, at.Path, "a file of the data")
 	}
 	for _, place := range [][2]string{{f.Schema, "the schema"}, {f.Data, "the data"}} { // DATA.schema.json before DATA

@@ -35,8 +35,7 @@ func Enter(data string) (string, error) {
 	defer registering.Unlock()
 	name := Own + data
 	source, err := dataset.Registry.Lookup(name)
-	var unknown *plugin.UnknownError
-	if errors.As(err, &unknown) {
+	if _, ok := errors.AsType[*plugin.UnknownError](err); ok {
 		dataset.Registry.Register(own{name})
 		source, err = dataset.Registry.Lookup(name)
 	}

@@ -3,13 +3,10 @@ package synth
 import (
 	"cmp"
 	"context"
-	"io"
 
 	"molehill/pkg/experiment"
-	"molehill/pkg/npy"
 	"molehill/pkg/report"
 	"molehill/pkg/run"
-	"molehill/privacy"
 )
 
 // Kind is what differs between tables and images in a run, whose schema has been read.
@@ -20,9 +17,8 @@ type Kind[Private Records, Made any] interface {
 	Read(ctx context.Context, r *run.Run) (Private, error)
 	// Method is the one that the settings choose. What it draws of the seed is public.
 	Method(seed uint64) (Method[Private, Made], error)
-	// Promise says of which records the noise is, and what is not covered, for data that
-	// the ledger books under such a name.
-	Promise(private Private, name string) experiment.Promise
+	// Promise says of which records the noise is, and what is not covered.
+	Promise(private Private) experiment.Promise
 	// Leave leaves what was made among the run's artefacts, with SchemaFile.
 	Leave(ctx context.Context, r *run.Run, made Made) error
 	// Tell tells of what was made of n records, and completes what the method has told.
@@ -91,18 +87,10 @@ func promise[Private Records, Made any](ctx context.Context, r *run.Run, kind Ki
 	if err != nil {
 		return paid, 0, err
 	}
-	p := kind.Promise(private, name)
+	p := kind.Promise(private)
 	p.Data, p.Plan = name, plan
 	if paid, err = p.Make(ctx, r); err == nil && plan.Steps == 1 {
-		keep(r, paid.Releaser)
+		paid.Keep(r)
 	}
 	return paid, plan.Steps, err
-}
-
-// keep leaves a single release among the run's artefacts: whoever has it can make records
-// of it in other ways, and spends nothing.
-func keep(r *run.Run, release *privacy.Releaser) {
-	release.Keep(func(_ int, released []float64) error {
-		return r.WriteFile(ReleaseFile, func(w io.Writer) error { return npy.WriteOf(w, []int{len(released)}, released) })
-	})
 }

@@ -13,7 +13,6 @@ import (
 // Artefacts of a run.
 const (
 	SchemaFile   = "schema.json"
-	ReleaseFile  = "release.npy"
 	ReportFile   = "report" // with .md and .html
 	KeeperFolder = "keeper-only"
 	KeeperFile   = KeeperFolder + "/report" // with .md and .html, by Diagnose

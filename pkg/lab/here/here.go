@@ -53,7 +53,7 @@ func Run(e experiment.Experiment, options ...lab.Option) *lab.Result {
 			return (&lab.Result{Run: r}).Wait()
 		}
 	}
-	if left := (*leftError)(nil); errors.As(err, &left) {
+	if _, ok := errors.AsType[*leftError](err); ok {
 		fmt.Fprintln(os.Stderr, "here:", err)
 		viz.Show("*" + err.Error() + "*") // no mistake of anybody's
 		os.Exit(130)
@@ -125,7 +125,7 @@ func register(e experiment.Experiment, home place) (name string, err error) {
 	}
 	mine := experiment.Here{Experiment: e, Code: digest(e, home)}
 	there, err := experiment.Registry.Lookup(name)
-	if unknown := (*plugin.UnknownError)(nil); errors.As(err, &unknown) {
+	if _, ok := errors.AsType[*plugin.UnknownError](err); ok {
 		experiment.Registry.Register(mine)
 		there, err = experiment.Registry.Lookup(name)
 	}

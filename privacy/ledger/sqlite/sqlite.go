@@ -58,8 +58,8 @@ func open(path string) (store.Store, error) {
 		Create:  func() error { return create(path) },
 		Advise:  advise,
 		Refused: func(err error) bool { // readers were in the way for all the store.Patience there is
-			var fault *sqlite.Error
-			return errors.As(err, &fault) && fault.Code()&0xff == codes.SQLITE_BUSY
+			fault, ok := errors.AsType[*sqlite.Error](err)
+			return ok && fault.Code()&0xff == codes.SQLITE_BUSY
 		},
 	}, nil
 }

@@ -15,7 +15,7 @@ func biases(name string, all []measured) (viz.Curves, bool) {
 	f := viz.Curves{Title: "Bias and variance of gradients, " + dataset.Title(name), Caption: "A line for each generator, trained with its p; along it the p of the gradient: 0, 0.2, … 1, the last at no bias.",
 		X: viz.Axis{Label: "bias: how far the mean gradient is from that at p = 1"}, Y: viz.Axis{Label: "variance / that at p = 1"}, Height: 440}
 	for _, m := range all {
-		first := m.rows[0]
+		first := m.Rows[0]
 		k := slices.IndexFunc(first.Measured, func(x experiment.Measured) bool { _, ok := x.Values[dpsinkhorn.BiasAt(1)]; return ok })
 		if k < 0 {
 			continue

@@ -20,28 +20,24 @@ import (
 type measured struct {
 	line
 	config dpsinkhorn.Config // of the first
-	rows   []sweep.Row
+	sweep.Part
 }
 
 // found sorts runs by the lines of a table that they are of.
 func (t table) found(rows []sweep.Row) (all []measured, err error) {
-	found, err := sweep.FindAll(t.lines, line.asks, rows, "inputs", "weights")
+	found, err := sweep.FindAll(t.lines, rows, "inputs", "weights")
 	for _, f := range found {
-		f.Line.label += f.Besides
-		all = append(all, measured{f.Line, *f.Config.(*dpsinkhorn.Config), f.Rows})
+		f.Line.label += f.Besides()
+		all = append(all, measured{f.Line, *f.Config.(*dpsinkhorn.Config), f.Part})
 	}
 	return all, err
 }
 
 func (m measured) dataset() string { return m.config.Dataset }
 
-func (m measured) over(metric string) (mean, deviation float64) {
-	return sweep.OverSeeds(m.rows, sweep.Metric{Name: metric})
-}
-
 // proved is the ε that is proved of a line's runs.
 func (m measured) proved() privacy.Epsilon {
-	proved, _ := sweep.Claims(m.rows)
+	proved, _ := sweep.Claims(m.Rows)
 	return proved
 }
 
@@ -49,7 +45,7 @@ func (m measured) proved() privacy.Epsilon {
 func columns(all []measured) []sweep.Metric {
 	var rows []sweep.Row
 	for _, m := range all {
-		rows = append(rows, m.rows...)
+		rows = append(rows, m.Rows...)
 	}
 	own := []sweep.Metric{{Name: "logistic accuracy"}, {Name: "logistic accuracy" + dpsinkhorn.Darkened}, {Name: "sliced W₂"}}
 	return append(own, sweep.Further(rows, func(_ string, found experiment.Measured) bool {
@@ -75,10 +71,7 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 			r.Figures[name+"-bias.png"] = figure
 		}
 		for _, m := range here {
-			if samples == nil {
-				break
-			}
-			if grid, ok := samples(m.rows[0]); ok {
+			if grid, ok := samples.First(m.Rows[:1]); ok {
 				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s at ε = %v", dataset.Title(name), m.label, m.proved()), dpsinkhorn.PerClass, 1
 				if t.along != "epsilon" {
 					name, _, _ := strings.Cut(t.axis, ",")
@@ -103,7 +96,7 @@ func (t table) file(m measured) string {
 // of is the table of a data set's lines.
 func (t table) of(name string, all []measured) viz.Table {
 	measures := columns(all)
-	table := viz.Table{Title: dataset.Title(name), Header: []string{"method", t.axis, privacy.PapersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many." + sweep.AboutData(all[0].rows, name),
+	table := viz.Table{Title: dataset.Title(name), Header: []string{"method", t.axis, privacy.PapersWay}, Caption: "Accuracy on real held-out images of classifiers that have learned from generated ones alone, in brackets from how many." + sweep.AboutData(all[0].Rows, name),
 		Notes: []string{
 			"Below zero cut: of images whose pixels below the middle grey were made black, as the public code of 001 does before it scores.",
 			"Sliced W₂ is between generated and held-out rows in the space of the loss.",
@@ -122,14 +115,14 @@ func (t table) of(name string, all []measured) viz.Table {
 	if slices.ContainsFunc(table.Header, func(name string) bool { return strings.HasPrefix(name, "fid") }) {
 		note("Our FID is beside as many held-out images, the first of the file, or all that there are; fid-768 is of another network than published FIDs, on another scale.")
 	}
-	if slices.ContainsFunc(all, func(m measured) bool { return len(m.rows) > 1 }) {
+	if slices.ContainsFunc(all, func(m measured) bool { return len(m.Rows) > 1 }) {
 		note("± is the standard deviation over seeds, and what is without it was measured for one.")
 	}
 	table.Header = append(table.Header, "published FID", "published logistic, MLP, CNN %", "steps made", "seeds", "seconds")
 	for _, m := range all {
 		theirs := ""
-		if k := slices.IndexFunc(m.rows[0].Claims, func(c privacy.Claim) bool { return c.Label == privacy.PapersWay }); k >= 0 {
-			theirs = m.rows[0].Claims[k].Epsilon.String()
+		if k := slices.IndexFunc(m.Rows[0].Claims, func(c privacy.Claim) bool { return c.Label == privacy.PapersWay }); k >= 0 {
+			theirs = m.Rows[0].Claims[k].Epsilon.String()
 		}
 		line := []any{m.label}
 		if t.along != "epsilon" {
@@ -137,16 +130,13 @@ func (t table) of(name string, all []measured) viz.Table {
 		}
 		line = append(line, m.proved().String(), theirs)
 		for _, c := range measures {
-			line = append(line, viz.Spread(sweep.OverSeeds(m.rows, c)))
+			line = append(line, viz.Spread(sweep.OverSeeds(m.Rows, c)))
 		}
-		steps, _ := m.over("steps")
-		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.rows), strconv.FormatFloat(sweep.MedianSeconds(m.rows), 'f', 0, 64))...)
+		steps, _ := m.Over("steps")
+		table.Add(append(line, m.published.fid, m.published.accuracies(), strconv.FormatFloat(steps, 'f', 0, 64), len(m.Rows), strconv.FormatFloat(sweep.MedianSeconds(m.Rows), 'f', 0, 64))...)
 	}
 	for _, o := range t.others[name] {
 		line := make([]any, len(table.Header))
-		for i := range line {
-			line[i] = ""
-		}
 		line[0] = o.method + ", as published"
 		at := slices.Index(table.Header, "published FID")
 		line[at], line[at+1] = o.fid, o.accuracies()
@@ -190,10 +180,10 @@ func (t table) curve(name string, all []measured) viz.Curves {
 		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
 	single := map[string]bool{} // a band that begins or ends at one seed would tell of none
 	for _, m := range all {
-		single[m.label] = single[m.label] || len(m.rows) == 1
+		single[m.label] = single[m.label] || len(m.Rows) == 1
 	}
 	for _, m := range all {
-		mean, deviation := m.over(metric)
+		mean, deviation := m.Over(metric)
 		if single[m.label] {
 			deviation = 0
 		}

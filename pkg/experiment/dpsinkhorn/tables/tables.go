@@ -18,9 +18,9 @@ type line struct {
 	published quoted
 }
 
-// asks is what the table asks for.
-func (l line) asks() sweep.Line {
-	return sweep.Line{Label: l.label, Experiment: l.experiment, Settings: l.settings}
+// Asks implements sweep.Asking.
+func (l line) Asks() sweep.Line {
+	return sweep.Line{Experiment: l.experiment, Settings: l.settings}
 }
 
 type quoted struct{ fid, logistic, mlp, cnn string }
@@ -57,7 +57,7 @@ func (t table) Describe() plugin.Info { return t.Info }
 
 // Requests implements sweep.Sweep.
 func (t table) Requests(preset experiment.Preset, seeds int) []experiment.Request {
-	return sweep.Requests(t.lines(preset), line.asks, preset, seeds)
+	return sweep.Requests(t.lines(preset), preset, seeds)
 }
 
 // spending gives a training the least noise that proves its ε for all its steps: with

@@ -44,18 +44,16 @@ func (adultSweep) Describe() plugin.Info {
 }
 
 // Requests implements sweep.Sweep.
-func (adultSweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		for _, method := range adultMethods {
-			for _, budget := range adultBudgets {
-				for _, alpha := range method.alphas {
-					requests = append(requests, experiment.Request{Experiment: method.experiment, Preset: preset, Seed: uint64(seed), Research: true,
-						Settings: map[string]string{"epsilon": budget, "alpha": alpha}})
-				}
+func (adultSweep) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	var lines []sweep.Line
+	for _, method := range adultMethods {
+		for _, budget := range adultBudgets {
+			for _, alpha := range method.alphas {
+				lines = append(lines, sweep.Line{Experiment: method.experiment, Settings: map[string]string{"epsilon": budget, "alpha": alpha}})
 			}
 		}
 	}
-	return requests
+	return sweep.Requests(lines, preset, seeds)
 }
 
 // Report implements sweep.Sweep: a table for each method, and Figure 16.
@@ -81,13 +79,13 @@ func (adultSweep) Report(rows []sweep.Row, _ sweep.Samples) (r sweep.Report, err
 			if !ok { // of another grid
 				continue
 			}
-			name := method.label + c.besides()
+			name := method.label + c.Besides()
 			k := slices.IndexFunc(panel.Lines, func(l viz.Line) bool { return l.Name == name })
 			if k < 0 {
 				k, panel.Lines = len(panel.Lines), append(panel.Lines, viz.Line{Name: name})
 			}
-			x, _ := c.over(parityGap)
-			accuracy, deviation := c.over("accuracy")
+			x, _ := c.Over(parityGap)
+			accuracy, deviation := c.Over("accuracy")
 			if math.IsNaN(deviation) {
 				deviation = 0 // of one seed
 			}

@@ -66,7 +66,7 @@ var short = strings.NewReplacer("accuracy", "ACC", "disparate impact", "DI", "co
 // words are those above a cell.
 func (s sheet) words(c cell) string {
 	value := func(name string) float64 {
-		mean, _ := c.over(name)
+		mean, _ := c.Over(name)
 		return mean
 	}
 	text := fmt.Sprintf("noise %.3g, loss %.3g\ntask %.3g, SW₂² %.3g\n", value("noise"), value("loss"), value("task loss"), value("distance"))

@@ -33,30 +33,26 @@ func (lineSweep) Describe() plugin.Info {
 var lineDelta = strconv.FormatFloat(1./30_000, 'g', -1, 64)
 
 // Requests implements sweep.Sweep.
-func (lineSweep) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		add := func(name string, settings map[string]string) {
-			settings = experiment.With(settings, "delta", lineDelta)
-			requests = append(requests, experiment.Request{Experiment: name, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings})
-		}
-		add(fair.PostProcessed{}.Describe().Name, nil)
-		for _, alpha := range lineAlphas {
-			add("fair-regression-1d", map[string]string{"alpha": alpha})
-		}
+func (s lineSweep) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	return sweep.Requests(s.lines(), preset, seeds)
+}
+
+func (lineSweep) lines() []sweep.Line {
+	lines := []sweep.Line{{Experiment: fair.PostProcessed{}.Describe().Name, Settings: map[string]string{"delta": lineDelta}}}
+	for _, alpha := range lineAlphas {
+		lines = append(lines, sweep.Line{Experiment: "fair-regression-1d", Settings: map[string]string{"alpha": alpha, "delta": lineDelta}})
 	}
-	return requests
+	return lines
 }
 
 // trade is a way to be fair: its measures over seeds at one setting.
 type trade struct {
 	method, setting string
-	rows            []sweep.Row
-	called          func(metric string) string // in the rows
+	sweep.Part
+	called func(metric string) string // in the rows
 }
 
-func (t trade) over(name string) (mean, deviation float64) {
-	return sweep.OverSeeds(t.rows, sweep.Metric{Name: t.called(name)})
-}
+func (t trade) over(name string) (mean, deviation float64) { return t.Over(t.called(name)) }
 
 const (
 	inProcessing = "trained to be fair"
@@ -68,8 +64,8 @@ const (
 func (s lineSweep) trades(rows []sweep.Row) (all []trade, err error) {
 	seen := map[string]bool{}
 	for _, preset := range []experiment.Preset{experiment.Paper, experiment.Quick} {
-		for _, q := range s.Requests(preset, 1) {
-			_, parts, err := sweep.Line{Label: q.Experiment, Experiment: q.Experiment, Settings: q.Settings}.Find(preset, rows)
+		for _, l := range s.lines() {
+			_, parts, err := l.Find(preset, rows)
 			if err != nil {
 				return nil, err
 			}
@@ -78,7 +74,7 @@ func (s lineSweep) trades(rows []sweep.Row) (all []trade, err error) {
 					continue
 				}
 				seen[part.Rows[0].Run] = true
-				of, err := tradesOf(q, preset, part)
+				of, err := tradesOf(l, preset, part)
 				if err != nil {
 					return nil, err
 				}
@@ -91,15 +87,11 @@ func (s lineSweep) trades(rows []sweep.Row) (all []trade, err error) {
 
 // tradesOf are those of runs that differ in their seed alone: one of a training, one for
 // each radius of what is transported.
-func tradesOf(q experiment.Request, preset experiment.Preset, part sweep.Part) (all []trade, err error) {
-	besides := ""
-	if part.Unlike != "" {
-		besides = " (" + part.Unlike + ")"
-	}
-	if alpha, trained := q.Settings["alpha"]; trained {
-		t := trade{method: inProcessing + besides, setting: "α = " + alpha, rows: part.Rows, called: func(metric string) string { return metric }}
+func tradesOf(l sweep.Line, preset experiment.Preset, part sweep.Part) (all []trade, err error) {
+	if alpha, trained := l.Settings["alpha"]; trained {
+		t := trade{method: inProcessing + part.Besides(), setting: "α = " + alpha, Part: part, called: func(metric string) string { return metric }}
 		if alpha == "0" {
-			t.method, t.setting = neither+besides, ""
+			t.method, t.setting = neither+part.Besides(), ""
 		}
 		return []trade{t}, nil
 	}
@@ -108,7 +100,7 @@ func tradesOf(q experiment.Request, preset experiment.Preset, part sweep.Part) (
 		return nil, err
 	}
 	for _, radius := range radii {
-		all = append(all, trade{method: afterwards + besides, setting: "β = " + strconv.FormatFloat(radius, 'g', -1, 64), rows: part.Rows,
+		all = append(all, trade{method: afterwards + part.Besides(), setting: "β = " + strconv.FormatFloat(radius, 'g', -1, 64), Part: part,
 			called: func(metric string) string { return fair.AtRadius(metric, radius) }})
 	}
 	return all, nil
@@ -123,12 +115,12 @@ func (s lineSweep) Report(rows []sweep.Row, _ sweep.Samples) (sweep.Report, erro
 	table := viz.Table{Title: "Fair and private regression of a number", Header: []string{"method", "setting", "ε, proved", "as published", "mean squared error", "W₂²", "KS", "noise norm", "seeds"},
 		Caption: "Means over seeds and standard deviations, on records that no model has seen; W₂² and KS are between predictions for both groups. As published: ε by 004's own accounting for the same noise, whose norm at each step is at most the noise norm with probability 0.95 (004, Corollary 4.2). Transported afterwards: Xian, Li, Kamath and Zhao 2024, half of ε for the training and half for histograms; it is told everybody's group, the others are not. 004 prints Figure 5 without numbers."}
 	for _, t := range all {
-		proved, published := sweep.Claims(t.rows)
+		proved, published := sweep.Claims(t.Rows)
 		line := []any{t.method, t.setting, proved.String(), published}
 		for _, name := range []string{"task loss", "distance", "KS"} {
 			line = append(line, viz.Spread(t.over(name)))
 		}
-		table.Add(append(line, viz.Spread(sweep.OverSeeds(t.rows, sweep.Metric{Name: "noise norm"})), len(t.rows))...)
+		table.Add(append(line, viz.Spread(t.Over("noise norm")), len(t.Rows))...)
 	}
 	return sweep.Report{Tables: []viz.Table{table}, Figures: map[string]viz.Figure{
 		"mse-w2.png": tradeoff(all, "distance", "W₂² between groups"),

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,23 +18,11 @@ type cell struct {
 	sweep.Part
 }
 
-func (c cell) over(name string) (mean, deviation float64) {
-	return sweep.OverSeeds(c.Rows, sweep.Metric{Name: name})
-}
-
 // budget is how a cell's ε is told.
 func (c cell) budget() string { return fmt.Sprintf("ε = %v", c.config.Epsilon) }
 
 // alpha is how its α is told.
-func (c cell) alpha() string { return strconv.FormatFloat(c.config.Alpha, 'g', -1, 64) + c.besides() }
-
-// besides is in what a cell differs from another one of its ε and α, if there is one.
-func (c cell) besides() string {
-	if c.Unlike == "" {
-		return ""
-	}
-	return " (" + c.Unlike + ")"
-}
+func (c cell) alpha() string { return strconv.FormatFloat(c.config.Alpha, 'g', -1, 64) + c.Besides() }
 
 // sheet is a part with what has been measured of it: ε from ∞ down, and within it α
 // from 0 up.
@@ -51,20 +38,14 @@ func (p part) sheet(rows []sweep.Row) (s sheet, err error) {
 		epsilon privacy.Epsilon
 		alpha   float64
 	}
-	groups, err := sweep.Groups(rows, func(row sweep.Row) (k key, asked bool, err error) {
-		var c fair.Config
-		err = json.Unmarshal(row.Config, &c)
-		return key{c.Epsilon, c.Alpha}, row.Experiment == p.experiment && c.Criterion == p.criterion, err
+	groups, err := sweep.Groups(rows, func(row sweep.Row, c fair.Config) (key, bool) {
+		return key{c.Epsilon, c.Alpha}, row.Experiment == p.experiment && c.Criterion == p.criterion
 	})
 	if err != nil {
 		return s, err
 	}
 	for _, g := range groups {
-		c := cell{Part: g.Part}
-		if err := json.Unmarshal(g.Rows[0].Config, &c.config); err != nil {
-			return s, err
-		}
-		s.cells = append(s.cells, c)
+		s.cells = append(s.cells, cell{g.Config, g.Part})
 	}
 	slices.SortStableFunc(s.cells, func(a, b cell) int {
 		return cmp.Or(-cmp.Compare(a.config.Epsilon, b.config.Epsilon), cmp.Compare(a.config.Alpha, b.config.Alpha))
@@ -121,7 +102,7 @@ func (s sheet) table() viz.Table {
 		proved, published := sweep.Claims(c.Rows)
 		line := []any{proved.String(), published, c.alpha()}
 		for _, name := range metrics {
-			line = append(line, viz.Spread(c.over(name)))
+			line = append(line, viz.Spread(c.Over(name)))
 		}
 		t.Add(append(line, len(c.Rows), strconv.FormatFloat(sweep.MedianSeconds(c.Rows), 'f', 1, 64))...)
 	}
@@ -136,13 +117,13 @@ func (s sheet) trade() viz.Curves {
 		Y:       viz.Axis{Label: "loss of the task"},
 		Caption: fmt.Sprintf("On records that the model has not seen. α from %v, on the right, to %v.", s.cells[0].config.Alpha, s.cells[len(s.cells)-1].config.Alpha)}
 	for _, c := range s.cells {
-		name := c.budget() + c.besides()
+		name := c.budget() + c.Besides()
 		k := slices.IndexFunc(f.Lines, func(l viz.Line) bool { return l.Name == name })
 		if k < 0 {
 			k, f.Lines = len(f.Lines), append(f.Lines, viz.Line{Name: name})
 		}
-		x, _ := c.over("distance")
-		y, deviation := c.over("task loss")
+		x, _ := c.Over("distance")
+		y, deviation := c.Over("task loss")
 		f.Lines[k].Append(x, y, deviation)
 	}
 	return f

@@ -64,19 +64,18 @@ func (g grid) Describe() plugin.Info { return g.Info }
 
 // Requests implements sweep.Sweep. Runs of a seed have all chances in common
 // (004 C.6), and those without privacy are not clipped.
-func (g grid) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		for _, p := range g.parts {
-			for _, budget := range budgets {
-				for _, alpha := range alphas {
-					settings := map[string]string{"alpha": strconv.FormatFloat(alpha, 'g', -1, 64), "epsilon": budget, "criterion": p.criterion, "common_noise": "true"}
-					if budget == "inf" {
-						settings["unclipped"] = "true"
-					}
-					requests = append(requests, experiment.Request{Experiment: p.experiment, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings})
+func (g grid) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	var lines []sweep.Line
+	for _, p := range g.parts {
+		for _, budget := range budgets {
+			for _, alpha := range alphas {
+				settings := map[string]string{"alpha": strconv.FormatFloat(alpha, 'g', -1, 64), "epsilon": budget, "criterion": p.criterion, "common_noise": "true"}
+				if budget == "inf" {
+					settings["unclipped"] = "true"
 				}
+				lines = append(lines, sweep.Line{Experiment: p.experiment, Settings: settings})
 			}
 		}
 	}
-	return requests
+	return sweep.Requests(lines, preset, seeds)
 }

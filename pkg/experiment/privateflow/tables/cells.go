@@ -2,7 +2,6 @@ package tables
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -27,9 +26,8 @@ type key struct {
 // cell are runs of one method, data set and ε.
 type cell struct {
 	key
-	unlike string // in what it differs from the first such cell, "" for nothing
-	points int    // that its first run made
-	rows   []sweep.Row
+	points int // that its first run made
+	sweep.Part
 }
 
 // name is what the table calls it.
@@ -41,10 +39,7 @@ func (c cell) name() string {
 	if c.noisy {
 		name += ", the gradient"
 	}
-	if c.unlike != "" {
-		name += " (" + c.unlike + ")"
-	}
-	return name
+	return name + c.Besides()
 }
 
 // proved is the ε that holds: the largest of the runs', whose directions differ.
@@ -52,35 +47,21 @@ func (c cell) proved() string {
 	if !c.published {
 		return c.epsilon.String()
 	}
-	proved, _ := sweep.Claims(c.rows)
+	proved, _ := sweep.Claims(c.Rows)
 	return proved.String()
 }
 
 // cells pools rows that differ in their seed alone: those of other settings or data, which
 // may have come from elsewhere, make cells of their own.
 func cells(rows []sweep.Row) ([]cell, error) {
-	groups, err := sweep.Groups(rows, func(row sweep.Row) (k key, asked bool, err error) {
-		var c privateflow.Config
-		err = json.Unmarshal(row.Config, &c)
-		return key{row.Experiment, c.Dataset, c.Epsilon, c.Published, c.NoisyEvaluation}, true, err
+	groups, err := sweep.Groups(rows, func(row sweep.Row, c privateflow.Config) (key, bool) {
+		return key{row.Experiment, c.Dataset, c.Epsilon, c.Published, c.NoisyEvaluation}, true
 	})
-	if err != nil {
-		return nil, err
-	}
 	var all []cell
 	for _, g := range groups {
-		var c privateflow.Config
-		if err := json.Unmarshal(g.Rows[0].Config, &c); err != nil {
-			return nil, err
-		}
-		all = append(all, cell{key: g.Key, unlike: g.Unlike, points: c.Particles, rows: g.Rows})
+		all = append(all, cell{g.Key, g.Config.Particles, g.Part})
 	}
-	return all, nil
-}
-
-// metric returns the mean of a metric over seeds and its standard deviation.
-func (c cell) metric(name string) (mean, deviation float64) {
-	return sweep.OverSeeds(c.rows, sweep.Metric{Name: name})
+	return all, err
 }
 
 // distances are what runs may have been measured by, in the order of their columns.
@@ -90,7 +71,7 @@ var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Na
 func measured(cells []cell) []sweep.Metric {
 	var rows []sweep.Row
 	for _, c := range cells {
-		rows = append(rows, c.rows...)
+		rows = append(rows, c.Rows...)
 	}
 	found := sweep.Further(rows, func(name string, _ experiment.Measured) bool { return slices.Contains(distances, name) })
 	slices.SortFunc(found, func(a, b sweep.Metric) int {
@@ -104,13 +85,13 @@ func measured(cells []cell) []sweep.Metric {
 func seedsOf(cells []cell, metric sweep.Metric) (measured, all int) {
 	for _, c := range cells {
 		count := 0
-		for _, row := range c.rows {
+		for _, row := range c.Rows {
 			if _, ok := metric.In(row); ok {
 				count++
 			}
 		}
-		if count > 0 && (measured == 0 || len(c.rows)-count > all-measured) {
-			measured, all = count, len(c.rows)
+		if count > 0 && (measured == 0 || len(c.Rows)-count > all-measured) {
+			measured, all = count, len(c.Rows)
 		}
 	}
 	return measured, all
@@ -120,7 +101,7 @@ func seedsOf(cells []cell, metric sweep.Metric) (measured, all int) {
 // methods: that of the first cell that has it, false if none does.
 func besides(f sweep.Metric, cells []cell, suffix string) (float64, bool) {
 	for _, c := range cells {
-		if mean, _ := sweep.OverSeeds(c.rows, sweep.Metric{Name: f.Name + suffix, Rows: f.Rows}); !math.IsNaN(mean) {
+		if mean, _ := sweep.OverSeeds(c.Rows, sweep.Metric{Name: f.Name + suffix, Rows: f.Rows}); !math.IsNaN(mean) {
 			return mean, true
 		}
 	}
@@ -129,7 +110,7 @@ func besides(f sweep.Metric, cells []cell, suffix string) (float64, bool) {
 
 // paperSays is the ε of the paper's own accounting for the noise of the runs.
 func (c cell) paperSays() string {
-	claims := slices.DeleteFunc(slices.Clone(c.rows[0].Claims), func(claim privacy.Claim) bool { return claim.Sound })
+	claims := slices.DeleteFunc(slices.Clone(c.Rows[0].Claims), func(claim privacy.Claim) bool { return claim.Sound })
 	if len(claims) == 0 {
 		return ""
 	}

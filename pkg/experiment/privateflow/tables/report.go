@@ -56,7 +56,7 @@ func tableOf(name string, cells []cell) viz.Table {
 	t := viz.Table{
 		Title:   dataset.Title(name),
 		Header:  []string{"method", "proved ε", privacy.PapersWay, "sliced W₂", "1-NN"},
-		Caption: "Lower is better. Means over seeds with a standard deviation, seconds are the median." + sweep.AboutData(cells[0].rows, name),
+		Caption: "Lower is better. Means over seeds with a standard deviation, seconds are the median." + sweep.AboutData(cells[0].Rows, name),
 		Notes: []string{
 			"1-NN is the accuracy of the nearest neighbour in telling generated from held-out latents, of as many of each as there are, 5,000 at most: best at 0.5.",
 			"The paper's way is the ε that its own accounting gives for the same noise. A published FID is for a published ε of that size, with other noise, and on another scale than fid-768.",
@@ -66,9 +66,9 @@ func tableOf(name string, cells []cell) viz.Table {
 		t.Caption += fmt.Sprintf(" Every method makes %d points.", points)
 	}
 	note := func(format string, values ...any) { t.Notes = append(t.Notes, fmt.Sprintf(format, values...)) }
-	nothing, _ := cells[0].metric("sliced W₂ of nothing learned")
-	note("Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", viz.Spread(cells[0].metric("sliced W₂ floor")), nothing)
-	withClasses := slices.ContainsFunc(cells, func(c cell) bool { mean, _ := c.metric(classes); return !math.IsNaN(mean) })
+	nothing, _ := cells[0].Over("sliced W₂ of nothing learned")
+	note("Real public latents, as many but no more than are held out, are at %s in sliced W₂, uniform points of the sphere at %.4g.", viz.Spread(cells[0].Over("sliced W₂ floor")), nothing)
+	withClasses := slices.ContainsFunc(cells, func(c cell) bool { mean, _ := c.Over(classes); return !math.IsNaN(mean) })
 	if withClasses {
 		t.Header = append(t.Header, "classes")
 		text := "Classes is the total variation between the classes of generated and held-out latents, both as the public latents around them say."
@@ -91,14 +91,14 @@ func tableOf(name string, cells []cell) viz.Table {
 	}
 	t.Header = append(t.Header, "published FID", "seeds", "seconds")
 	for _, c := range cells {
-		line := []any{c.name(), c.proved(), c.paperSays(), viz.Spread(c.metric("sliced W₂")), viz.Spread(c.metric("1-NN accuracy"))}
+		line := []any{c.name(), c.proved(), c.paperSays(), viz.Spread(c.Over("sliced W₂")), viz.Spread(c.Over("1-NN accuracy"))}
 		if withClasses {
-			line = append(line, viz.Spread(c.metric(classes)))
+			line = append(line, viz.Spread(c.Over(classes)))
 		}
 		for _, f := range columns {
-			line = append(line, viz.Spread(sweep.OverSeeds(c.rows, f)))
+			line = append(line, viz.Spread(sweep.OverSeeds(c.Rows, f)))
 		}
-		t.Add(append(line, c.publishedFID(), len(c.rows), strconv.FormatFloat(sweep.MedianSeconds(c.rows), 'f', 0, 64))...)
+		t.Add(append(line, c.publishedFID(), len(c.Rows), strconv.FormatFloat(sweep.MedianSeconds(c.Rows), 'f', 0, 64))...)
 	}
 	return t
 }
@@ -158,9 +158,6 @@ func picturesOf(name string, cells []cell, published bool, samples sweep.Samples
 	if published {
 		f.Title, column = f.Title+", with the paper's own noise", "for a claimed "+column
 	}
-	if samples == nil {
-		return f, false
-	}
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.published != published || c.noisy })
 	var budgets []privacy.Epsilon
 	for _, c := range cells { // in falling order
@@ -177,7 +174,7 @@ func picturesOf(name string, cells []cell, published bool, samples sweep.Samples
 			if c.method != method {
 				continue
 			}
-			if grid, ok := atHand(c.rows, samples); ok {
+			if grid, ok := samples.First(c.Rows); ok {
 				at := slices.Index(budgets, c.epsilon)
 				row[at], shown = some(grid), true
 				if published {
@@ -193,16 +190,6 @@ func picturesOf(name string, cells []cell, published bool, samples sweep.Samples
 		}
 	}
 	return f, found
-}
-
-// atHand are the pictures of the first run that still has some.
-func atHand(rows []sweep.Row, samples sweep.Samples) (viz.Images, bool) {
-	for _, row := range rows {
-		if grid, ok := samples(row); ok {
-			return grid, true
-		}
-	}
-	return viz.Images{}, false
 }
 
 // group is some of the methods.
@@ -263,7 +250,7 @@ func curveOf(cells []cell, g group, of measure, on string) (f viz.Annotated, fou
 	}
 	for _, c := range cells {
 		if c.method == "swflow" {
-			if mean, _ := c.metric(of.metric); !math.IsNaN(mean) {
+			if mean, _ := c.Over(of.metric); !math.IsNaN(mean) {
 				f.References = append(f.References, viz.Reference{Name: "swflow, no privacy", Value: mean})
 				low = min(low, mean)
 			}
@@ -297,7 +284,7 @@ func roomy(low, high float64, log bool) (float64, float64) {
 func lineOf(cells []cell, method, metric string, never float64) viz.Line {
 	line := viz.Line{Name: method}
 	for _, c := range cells {
-		mean, deviation := c.metric(metric)
+		mean, deviation := c.Over(metric)
 		if c.method != method || c.published || c.noisy || math.IsNaN(mean) {
 			continue
 		}

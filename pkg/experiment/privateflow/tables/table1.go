@@ -48,36 +48,33 @@ var methods = []string{
 }
 
 // Requests implements sweep.Sweep.
-func (t flows) Requests(preset experiment.Preset, seeds int) (requests []experiment.Request) {
-	for seed := 1; seed <= seeds; seed++ {
-		for _, dataset := range t.datasets(preset) {
-			for _, epsilon := range []string{"inf", "10", "5", "1", "0.1"} {
-				for _, method := range methods {
-					if method == "swflow" && epsilon != "inf" {
-						continue // it is without privacy
-					}
-					// Where latents live is public: every method is scored on the
-					// sphere, which is to the advantage of those that end beside it.
-					settings := map[string]string{"dataset": dataset, "epsilon": epsilon, "on_sphere": "true"}
-					if dataset == "celeba" {
-						maps.Copy(settings, faces(method))
-					}
-					requests = append(requests, bothWays(experiment.Request{
-						Experiment: method, Preset: preset, Seed: uint64(seed), Research: true, Settings: settings,
-					})...)
+func (t flows) Requests(preset experiment.Preset, seeds int) []experiment.Request {
+	var lines []sweep.Line
+	for _, dataset := range t.datasets(preset) {
+		for _, epsilon := range []string{"inf", "10", "5", "1", "0.1"} {
+			for _, method := range methods {
+				if method == "swflow" && epsilon != "inf" {
+					continue // it is without privacy
 				}
-			}
-			if preset == experiment.Paper && dataset != "celeba" { // whose copies have other numbers of records
-				requests = append(requests, claimed(dataset, uint64(seed))...)
+				// Where latents live is public: every method is scored on the
+				// sphere, which is to the advantage of those that end beside it.
+				settings := map[string]string{"dataset": dataset, "epsilon": epsilon, "on_sphere": "true"}
+				if dataset == "celeba" {
+					maps.Copy(settings, faces(method))
+				}
+				lines = append(lines, bothWays(sweep.Line{Experiment: method, Settings: settings})...)
 			}
 		}
+		if preset == experiment.Paper && dataset != "celeba" { // whose copies have other numbers of records
+			lines = append(lines, claimed(dataset)...)
+		}
 	}
-	return requests
+	return sweep.Requests(lines, preset, seeds)
 }
 
 // claimed are 003's methods on a data set with its own directions and noise, under the
 // ε that it claims for them.
-func claimed(dataset string, seed uint64) (requests []experiment.Request) {
+func claimed(dataset string) (lines []sweep.Line) {
 	paper, _ := published.FlowOn(dataset)
 	for _, noise := range paper.Noise {
 		if noise.Multiplier == 0 {
@@ -93,22 +90,22 @@ func claimed(dataset string, seed uint64) (requests []experiment.Request) {
 				settings["directions"], settings["batch"] = strconv.Itoa(paper.Resampled), strconv.Itoa(paper.Batch)
 				settings["steps"] = strconv.Itoa(paper.Steps(noise.Epochs))
 			}
-			requests = append(requests, bothWays(experiment.Request{Experiment: method, Preset: experiment.Paper, Seed: seed, Research: true, Settings: settings})...)
+			lines = append(lines, bothWays(sweep.Line{Experiment: method, Settings: settings})...)
 		}
 	}
-	return requests
+	return lines
 }
 
-// bothWays are a request and, of what follows noisy projections, one more. It takes ψ′ at the
+// bothWays are a line and, of what follows noisy projections, one more. It takes ψ′ at the
 // projections, as 003's text has it, or at noisy ones, which is the gradient
 // (docs/diffusion.md), as its public code does. Without noise the two are one.
-func bothWays(r experiment.Request) []experiment.Request {
-	if !slices.Contains([]string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, r.Experiment) || r.Settings["epsilon"] == "inf" {
-		return []experiment.Request{r}
+func bothWays(l sweep.Line) []sweep.Line {
+	if !slices.Contains([]string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, l.Experiment) || l.Settings["epsilon"] == "inf" {
+		return []sweep.Line{l}
 	}
-	gradient := r
-	gradient.Settings = experiment.With(r.Settings, "noisy_evaluation", "true")
-	return []experiment.Request{r, gradient}
+	gradient := l
+	gradient.Settings = experiment.With(l.Settings, "noisy_evaluation", "true")
+	return []sweep.Line{l, gradient}
 }
 
 // faces are what the preset has not for CelebA: one attribute is the class.

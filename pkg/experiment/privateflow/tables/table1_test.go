@@ -83,7 +83,7 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 	for _, epsilon := range []privacy.Epsilon{privacy.Epsilon(math.Inf(1)), 10, 1, 0.1} {
 		for i, method := range methods {
 			all = append(all, cell{key: key{method: method, dataset: "mnist", epsilon: epsilon},
-				rows: []sweep.Row{{Metrics: run.Values{"sliced W₂": float64(i+1) / 100}}}})
+				Part: sweep.Part{Rows: []sweep.Row{{Metrics: run.Values{"sliced W₂": float64(i+1) / 100}}}}})
 		}
 	}
 	drawn, place := map[string]bool{}, map[string]int{}
@@ -325,8 +325,8 @@ func TestCellsPoolSeedsAlone(t *testing.T) {
 		name  string
 		seeds int
 	}{{"swflow", 2}, {"swflow (particles = 10000 and 5000)", 2}, {"swflow (data: of elsewhere and mnist)", 1}} {
-		if found[k].name() != want.name || len(found[k].rows) != want.seeds {
-			t.Errorf("cell %q of %d rows, want %q of %d", found[k].name(), len(found[k].rows), want.name, want.seeds)
+		if found[k].name() != want.name || len(found[k].Rows) != want.seeds {
+			t.Errorf("cell %q of %d rows, want %q of %d", found[k].name(), len(found[k].Rows), want.name, want.seeds)
 		}
 	}
 }

@@ -18,24 +18,20 @@ import (
 type measured struct {
 	line
 	config swae.Config // of the first
-	rows   []sweep.Row
+	sweep.Part
 }
 
 // found sorts runs by the lines of a table that they are of.
 func (t table) found(rows []sweep.Row) (all []measured, err error) {
-	found, err := sweep.FindAll(t.lines, line.asks, rows, "inputs", "release") // of networks trained alike
+	found, err := sweep.FindAll(t.lines, rows, "inputs", "release") // of networks trained alike
 	for _, f := range found {
-		f.Line.label += f.Besides
-		all = append(all, measured{f.Line, *f.Config.(*swae.Config), f.Rows})
+		f.Line.label += f.Besides()
+		all = append(all, measured{f.Line, *f.Config.(*swae.Config), f.Part})
 	}
 	return all, err
 }
 
 func (m measured) dataset() string { return m.config.Dataset }
-
-func (m measured) over(metric string) (mean, deviation float64) {
-	return sweep.OverSeeds(m.rows, sweep.Metric{Name: metric})
-}
 
 // own are the metrics that every run has.
 var own = []sweep.Metric{
@@ -47,7 +43,7 @@ var own = []sweep.Metric{
 func columnsIn(all []measured) []sweep.Metric {
 	var rows []sweep.Row
 	for _, m := range all {
-		rows = append(rows, m.rows...)
+		rows = append(rows, m.Rows...)
 	}
 	return append(slices.Clone(own), sweep.Further(rows, func(name string, found experiment.Measured) bool {
 		return !found.NonPrivate || strings.Contains(name, swae.ByNeighbours)
@@ -77,21 +73,11 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 			r.Figures[sweep.Picture(name, t.metric)] = figure
 		}
 		for _, m := range here {
-			if samples == nil {
-				break
-			}
-			for _, row := range m.rows { // the first that is at hand
-				grid, ok := samples(row)
-				if !ok {
-					continue
-				}
+			if grid, ok := samples.First(m.Rows); ok {
 				grid.Title, grid.Cols, grid.Scale = fmt.Sprintf("%s, %s", dataset.Title(name), t.name(m)), swae.Columns, 1
 				grid.Caption = "Held-out images, the same reconstructed, and generated ones."
 				r.Figures[sweep.Picture(name, t.name(m), "samples")] = grid
-				break
 			}
-		}
-		for _, m := range here {
 			if err := t.looks(r.Figures, m); err != nil {
 				return r, err
 			}
@@ -103,11 +89,11 @@ func (t table) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, er
 // looks adds what the first of a line's runs that is at hand has left of its codes: where
 // they lie, and images between them.
 func (t table) looks(figures map[string]viz.Figure, m measured) error {
-	at := slices.IndexFunc(m.rows, func(row sweep.Row) bool { _, ok := row.Opened(); return ok })
+	at := slices.IndexFunc(m.Rows, func(row sweep.Row) bool { _, ok := row.Opened(); return ok })
 	if at < 0 {
 		return nil
 	}
-	one, _ := m.rows[at].Opened()
+	one, _ := m.Rows[at].Opened()
 	title := fmt.Sprintf("%s, %s", dataset.Title(m.config.Dataset), t.name(m))
 	codes, err := swae.CodesOf(one)
 	if err != nil {
@@ -140,7 +126,7 @@ func (t table) name(m measured) string {
 // of is the table of a data set's lines.
 func (t table) of(name string, all []measured) viz.Table {
 	measures := columnsIn(all)
-	table := viz.Table{Title: dataset.Title(name), Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them." + learned(all) + sweep.AboutData(all[0].rows, name),
+	table := viz.Table{Title: dataset.Title(name), Header: []string{"method"}, Caption: "Accuracy on real held-out images of a classifier that has learned from generated ones alone; through the autoencoder: on those images as it reconstructs them." + learned(all) + sweep.AboutData(all[0].Rows, name),
 		Notes: []string{
 			"Reconstruction loss in nats a pixel; sliced W₂ between codes of held-out images and the prior, or what else images are generated from.",
 			"Noise is the standard deviation of that on each number of a gradient; its norm at a step is at most the noise norm with probability 0.95 (004, Corollary 4.2). At ε = ∞ gradients have no noise and are clipped as the others.",
@@ -156,16 +142,16 @@ func (t table) of(name string, all []measured) viz.Table {
 	}
 	table.Header = append(table.Header, "published FID", "published accuracy (through) %", "steps", "seeds", "seconds")
 	for _, m := range all {
-		proved, theirs := sweep.Claims(m.rows)
+		proved, theirs := sweep.Claims(m.Rows)
 		cells := []any{m.label}
 		if t.axis == ablation.axis {
 			cells = append(cells, strconv.FormatFloat(m.x, 'g', -1, 64))
 		}
 		cells = append(cells, proved.String(), theirs)
 		for _, c := range measures {
-			cells = append(cells, viz.Spread(sweep.OverSeeds(m.rows, c)))
+			cells = append(cells, viz.Spread(sweep.OverSeeds(m.Rows, c)))
 		}
-		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.rows), strconv.FormatFloat(sweep.MedianSeconds(m.rows), 'f', 0, 64))...)
+		table.Add(append(cells, m.published.fid, m.published.accuracies(), m.config.Steps, len(m.Rows), strconv.FormatFloat(sweep.MedianSeconds(m.Rows), 'f', 0, 64))...)
 	}
 	if t.others {
 		t.quote(&table, name, all)
@@ -194,9 +180,6 @@ func (t table) quote(table *viz.Table, name string, all []measured) {
 		epsilon := m.settings["epsilon"]
 		for _, q := range quotes[name+" "+epsilon] {
 			cells := make([]any, len(table.Header))
-			for i := range cells {
-				cells[i] = ""
-			}
 			cells[0], cells[2], cells[fid], cells[fid+1] = q.method+" (quoted)", epsilon, q.fid, q.accuracies()
 			table.Rows = append(table.Rows, cells)
 		}
@@ -226,7 +209,7 @@ func (t table) figure(name string, all []measured) viz.Figure {
 	}
 	for _, m := range all {
 		for _, name := range names {
-			mean, deviation := m.over(name)
+			mean, deviation := m.Over(name)
 			label := m.label
 			if len(names) > 1 {
 				label = name
@@ -263,7 +246,7 @@ func (t table) dots(title string, all []measured) viz.Figure {
 		f.Values = append(f.Values, slices.Repeat([]float64{math.NaN()}, len(f.Conditions)))
 	}
 	for _, m := range all {
-		mean, _ := m.over(t.metric)
+		mean, _ := m.Over(t.metric)
 		f.Values[place(&f.Rows, m.label)][place(&f.Conditions, "ε = "+m.settings["epsilon"])] = mean
 	}
 	return f

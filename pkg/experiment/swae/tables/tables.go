@@ -22,9 +22,9 @@ type line struct {
 	published quoted
 }
 
-// asks is what the table asks for.
-func (l line) asks() sweep.Line {
-	return sweep.Line{Label: l.label, Experiment: "dp-swae", Settings: l.settings}
+// Asks implements sweep.Asking.
+func (l line) Asks() sweep.Line {
+	return sweep.Line{Experiment: "dp-swae", Settings: l.settings}
 }
 
 // quoted is what 004 prints (Tables 1 and 2): FID, and the accuracies of the MLP in
@@ -60,7 +60,7 @@ func (t table) Describe() plugin.Info { return t.Info }
 
 // Requests implements sweep.Sweep.
 func (t table) Requests(preset experiment.Preset, seeds int) []experiment.Request {
-	return sweep.Requests(t.lines(preset), line.asks, preset, seeds)
+	return sweep.Requests(t.lines(preset), preset, seeds)
 }
 
 // at are the settings of a data set and a budget.

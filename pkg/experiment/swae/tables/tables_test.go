@@ -139,7 +139,7 @@ func TestCodesOfARunAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]viz.Figure{}
-	if err := table1.looks(found, measured{line: line{label: "ours"}, config: c, rows: []sweep.Row{row}}); err != nil {
+	if err := table1.looks(found, measured{line: line{label: "ours"}, config: c, Part: sweep.Part{Rows: []sweep.Row{row}}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"glyphs-ours-at-e-10-codes.png": "codes", "glyphs-ours-at-e-10-interpolations.png": "interpolations"} {

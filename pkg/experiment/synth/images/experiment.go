@@ -82,7 +82,6 @@ func (k known) Method(seed uint64) (method, error) {
 	return k.config.method(k.schema, k.code.dim(), noise.Seeded(seed)), nil
 }
 
-func (k known) Promise(private encoded, name string) experiment.Promise {
-	return experiment.Promise{Rows: private.points.Data, Labels: private.labels,
-		NotCovered: experiment.NotCovered(name, append(k.notCovered(), experiment.RecordsNotCovered(private.Len()))...)}
+func (k known) Promise(private encoded) experiment.Promise {
+	return experiment.Promise{Rows: private.points.Data, Labels: private.labels, Beside: k.notCovered()}
 }

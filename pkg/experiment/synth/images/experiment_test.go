@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/synth"
 	"molehill/privacy"
@@ -116,7 +117,7 @@ func TestARunLeavesImagesAReportAndAnEntryOfTheLedger(t *testing.T) {
 // A run that is stopped after its release goes on with the same one.
 func TestAStoppedRunReleasesTheSame(t *testing.T) {
 	data, schema := spots(t, 60, nil)
-	experimenttest.ReleasesTheSame(t, request(data, schema, "1"), synth.ReleaseFile)
+	experimenttest.ReleasesTheSame(t, request(data, schema, "1"), experiment.ReleaseFile)
 }
 
 // Images without classes, and one class, which is as good as none.

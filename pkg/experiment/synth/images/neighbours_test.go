@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/synth"
 )
@@ -67,7 +68,7 @@ func TestNeighboursReleaseWithinTheSensitivity(t *testing.T) {
 			q := request(data, schema, "2", "degree", degree, "steps", "1", "images", "4")
 			q.Research = true // the same noise on all
 			r := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
-			values[name] = experimenttest.Numbers(t, r, synth.ReleaseFile)
+			values[name] = experimenttest.Numbers(t, r, experiment.ReleaseFile)
 			statement, err := r.Statement()
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"molehill/models/backend"
 	"molehill/models/semidebiased"
+	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/training"
@@ -61,7 +62,7 @@ func TestAnInterruptedTrainingEndsAsAnother(t *testing.T) {
 				t.Errorf("classes %v: the report says %q: %v", classes, want, !there)
 			}
 		}
-		if _, err := whole.Artefact(synth.ReleaseFile); err == nil {
+		if _, err := whole.Artefact(experiment.ReleaseFile); err == nil {
 			t.Error("one of many releases is left as if it were all")
 		}
 	}

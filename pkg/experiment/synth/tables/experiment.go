@@ -56,8 +56,8 @@ func (k known) Method(uint64) (method, error) {
 	return k.config.method(k.schema.Modelled(), k.schema.TargetIndex())
 }
 
-func (k known) Promise(private *table.Table, name string) experiment.Promise {
-	return experiment.Promise{Labels: digest(private), NotCovered: notCovered(private.Len(), name)}
+func (k known) Promise(private *table.Table) experiment.Promise {
+	return experiment.Promise{Labels: digest(private), NotCovered: notCovered(private.Len(), synth.Own+k.Name())}
 }
 
 // digest is a hash of the records, as numbers for experiment.Bind, which hashes them
@@ -83,7 +83,8 @@ func digest(t *table.Table) []int {
 	return numbers
 }
 
-// notCovered is what a promise about n rows does not cover.
+// notCovered is what a promise about n rows does not cover, which the ledger books under such
+// a name.
 func notCovered(n int, name string) []string {
 	return []string{
 		fmt.Sprintf("the number of rows, %d, which is public", n),

@@ -83,7 +83,7 @@ func TestNoRecordStopsARun(t *testing.T) {
 		q := request(data, schema, "2")
 		q.Research = true // the same noise on both
 		r := experimenttest.Computed(t, experimenttest.Acquired(t, q), 0)
-		values[k] = experimenttest.Numbers(t, r, synth.ReleaseFile)
+		values[k] = experimenttest.Numbers(t, r, experiment.ReleaseFile)
 		statement, err := r.Statement()
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestTheReleaseHasTheStatedNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	var squares float64
-	values := experimenttest.Numbers(t, r, synth.ReleaseFile)
+	values := experimenttest.Numbers(t, r, experiment.ReleaseFile)
 	for i, v := range values {
 		squares += (v - counts[i]) * (v - counts[i])
 	}
@@ -203,7 +203,7 @@ func TestAMethodKeepsWhatItReleased(t *testing.T) {
 // A run that is stopped after its release goes on with the same one.
 func TestAStoppedRunReleasesTheSame(t *testing.T) {
 	data, schema := people(t, 500, nil)
-	experimenttest.ReleasesTheSame(t, request(data, schema, "1"), synth.ReleaseFile)
+	experimenttest.ReleasesTheSame(t, request(data, schema, "1"), experiment.ReleaseFile)
 }
 
 func TestMistakesAreFoundBeforeAnythingIsSpent(t *testing.T) {
