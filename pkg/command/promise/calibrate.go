@@ -91,7 +91,7 @@ is left out, in this order.`,
 			}
 			found := map[string]string{
 				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", m.noiseMultiplier),
-				"steps":            fmt.Sprintf("%d steps%s", m.steps, map[bool]string{true: " or more"}[m.steps == math.MaxInt32]),
+				"steps":            cli.Count(m.steps, "step", "steps") + map[bool]string{true: " or more"}[m.steps == math.MaxInt32],
 				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
 			}[find]
 			kept := "is kept to, by " + chosen[0].Name()
