@@ -225,7 +225,7 @@ func dataVerify() *cobra.Command {
 				return err
 			}
 			if bad > 0 {
-				return fmt.Errorf("%d files are missing or wrong; `molehill data fetch NAME` gets them", bad)
+				return fmt.Errorf("missing or wrong: %s; `molehill data fetch NAME` gets what is", cli.Count(bad, "file", "files"))
 			}
 			return nil
 		},

@@ -3,6 +3,7 @@ package promise
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +70,7 @@ is left out, in this order.`,
 			if len(chosen) != 1 {
 				return fmt.Errorf("--accountant all: expected the one to calibrate by; the others are listed with the result")
 			}
-			if err := cli.Apart(cmd.Context(), func() error { return m.find(find, target, relation, chosen[0]) }); err != nil {
+			if err := cli.Apart(cmd.Context(), "looking for the "+strings.ReplaceAll(find, "-", " "), func() error { return m.find(find, target, relation, chosen[0]) }); err != nil {
 				return err
 			}
 			switch find { // what is told keeps to ε, too
@@ -79,7 +80,7 @@ is left out, in this order.`,
 				m.rate = roundTo(m.rate, math.Floor)
 			}
 			var result accounted
-			if err := cli.Apart(cmd.Context(), func() (err error) {
+			if err := cli.Apart(cmd.Context(), "accounting", func() (err error) {
 				result, err = account(&m, relation, accounting.All())
 				return err
 			}); err != nil {
@@ -90,7 +91,7 @@ is left out, in this order.`,
 			}
 			found := map[string]string{
 				"noise-multiplier": fmt.Sprintf("noise multiplier %.6g", m.noiseMultiplier),
-				"steps":            fmt.Sprintf("%d steps%s", m.steps, map[bool]string{true: " or more"}[m.steps == math.MaxInt32]),
+				"steps":            cli.Count(m.steps, "step", "steps") + map[bool]string{true: " or more"}[m.steps == math.MaxInt32],
 				"rate":             fmt.Sprintf("sampling rate %.6g", m.rate),
 			}[find]
 			kept := "is kept to, by " + chosen[0].Name()

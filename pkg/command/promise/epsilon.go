@@ -58,7 +58,7 @@ chosen relation: a clipped sum that moves by C when a record is added moves by
 				return err
 			}
 			var found accounted
-			if err := cli.Apart(cmd.Context(), func() (err error) {
+			if err := cli.Apart(cmd.Context(), "accounting", func() (err error) {
 				found, err = account(&m, relation, chosen)
 				return err
 			}); err != nil {

@@ -12,8 +12,10 @@ func (i *Interrupted) Error() string { return "interrupted; " + i.Next }
 func (*Interrupted) Unwrap() error { return context.Canceled }
 
 // Apart computes what knows of no interruption and leaves nothing behind: one ends the
-// command all the same.
-func Apart(ctx context.Context, compute func() error) error {
+// command all the same. That it goes on is told under a title if it takes long.
+func Apart(ctx context.Context, title string, compute func() error) error {
+	going := NewProgress(title, 0)
+	defer going.Done()
 	done := make(chan error, 1)
 	go func() { done <- compute() }()
 	select {

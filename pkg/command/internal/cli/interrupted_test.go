@@ -11,14 +11,14 @@ import (
 func TestApart(t *testing.T) {
 	mistake := errors.New("a mistake")
 	for _, want := range []error{nil, mistake} {
-		if err := Apart(t.Context(), func() error { return want }); err != want {
+		if err := Apart(t.Context(), "a test", func() error { return want }); err != want {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	forever := make(chan struct{})
 	defer close(forever)
-	err := Apart(ctx, func() error {
+	err := Apart(ctx, "a test", func() error {
 		interrupt()
 		<-forever
 		return nil
