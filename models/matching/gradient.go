@@ -26,9 +26,6 @@ func (l *Learner) Gradient(b Batch, c Clipping) (*Gradient, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check(); err != nil {
-		return nil, err
-	}
 	s, err := c.Sensitivity(b.query(n, l.model.Outputs))
 	if err != nil {
 		return nil, err

@@ -65,7 +65,8 @@ type Config struct {
 	// too (Eq. 21); it costs nothing, and what is smoothed alike is compared.
 	SmoothParticles bool `json:"smooth_particles"`
 
-	// NoisyEvaluation takes ψ′ at the noisy projection, as the public code does: then the drift's mean is the gradient of the smoothed distance.
+	// NoisyEvaluation takes ψ′ at the noisy projection, as the public code does: then the
+	// drift's mean is the gradient of the smoothed distance.
 	NoisyEvaluation bool `json:"noisy_evaluation"`
 	// OnSphere moves each particle to the nearest point of the latent sphere
 	// before it is decoded and scored: post-processing that knows where latents
