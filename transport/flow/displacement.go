@@ -37,11 +37,15 @@ func (f Flow) Displacement(particles, rows int, u sliced.Directions, diameter fl
 		return 0, fmt.Errorf("flow: no bound for a record that moves by %v along %d directions; want unit directions and a positive, finite diameter", diameter, u.Count)
 	}
 	kappa := math.Sqrt(float64(particles))
-	if f.Smoothing == 0 || f.NoisyEvaluation {
+	if !f.sharesLevels() {
 		kappa = crowd(particles, rows)
 	}
 	return f.StepSize / float64(u.Count) * u.SpectralNorm() * projection.Value * kappa, nil
 }
+
+// sharesLevels says whether particles' levels are of a sample that is not their own, so that
+// nothing keeps them from being at one level.
+func (f Flow) sharesLevels() bool { return f.Smoothing > 0 && f.CleanEvaluation }
 
 // crowd is the largest ℓ₂ norm, over the knots of a quantile function of so many
 // rows, of the weights with which the ranks of the particles interpolate at it.

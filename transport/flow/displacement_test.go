@@ -17,10 +17,10 @@ func TestDisplacementCoversNeighbours(t *testing.T) {
 	const diameter = 2.
 	for name, f := range map[string]Flow{
 		"ranks":                {StepSize: 1.5, Random: noise.Seeded(1)},
-		"smoothed":             {StepSize: 1.5, Smoothing: 0.5, Random: noise.Seeded(1)},
-		"smoothed, noisy at z": {StepSize: 0.5, Smoothing: 0.5, NoisyEvaluation: true, Random: noise.Seeded(1)},
+		"smoothed, clean at z": {StepSize: 1.5, Smoothing: 0.5, CleanEvaluation: true, Random: noise.Seeded(1)},
+		"smoothed":             {StepSize: 0.5, Smoothing: 0.5, Random: noise.Seeded(1)},
 	} {
-		crowded := f.Smoothing > 0 && !f.NoisyEvaluation
+		crowded := f.Smoothing > 0 && f.CleanEvaluation
 		nearest := 0.
 		rng := rand.New(rand.NewPCG(7, 0))
 		for trial := range 120 {

@@ -52,13 +52,13 @@ type Target interface {
 	At(step int) (sliced.Directions, []transport.Quantile, error)
 }
 
-// Flow is the Euler–Maruyama scheme of 003 Eq. 18 with the drift of Eqs. 20–21:
+// Flow is the Euler–Maruyama scheme of 003 Eq. 18 with the drift of Eqs. 20–21, but for ξ:
 //
-//	X ← X + h·v̂(X) + √(2λh)·Z,   v̂(x) = −(1/N_θ) Σ_j ψ′_j(⟨x, θ_j⟩)·θ_j,
+//	X ← X + h·v̂(X) + √(2λh)·Z,   v̂(x) = −(1/N_θ) Σ_j ψ′_j(⟨x, θ_j⟩ + ξ_j)·θ_j,
 //	ψ′_j(z) = z − F_ν⁻¹(F_μ(z)),
 //
-// where F_μ is the distribution of the particles' projections on θ_j plus
-// N(0, σ²), and F_ν⁻¹ the target's quantile function, smoothed by its release.
+// where ξ_j ~ N(0, σ²), F_μ is the distribution of the particles' ⟨x, θ_j⟩ + ξ_j, and
+// F_ν⁻¹ the target's quantile function, smoothed by its release.
 // (Eqs. 17 and 18 of 000 and 003 print the update without the leading X, and so does
 // Algorithm 2; it is a step of an SDE, and the public code has it.)
 type Flow struct {
@@ -66,11 +66,11 @@ type Flow struct {
 	Diffusion float64 // λ ≥ 0, weight of the entropy
 	Smoothing float64 // σ ≥ 0, standard deviation of the noise on the particles' own projections
 
-	// NoisyEvaluation takes ψ′ at the noisy projection, as the public code of 003 does:
-	// its mean over the noise is the gradient of half the squared smoothed distance. Without
-	// it ψ′ is taken at the projection itself, as Eq. 20 says, which is that gradient only
-	// for σ = 0 or where ψ′ is linear (docs/diffusion.md, the drift of Theorem 1).
-	NoisyEvaluation bool
+	// CleanEvaluation takes ψ′ at ⟨x, θ_j⟩, as Eq. 20 is printed. At the noisy projection, where
+	// the public code of 003 takes it too, its mean is the gradient of half the squared
+	// smoothed distance; at the projection itself it is that only for σ = 0 or where ψ′ is
+	// linear (docs/diffusion.md, the drift of Theorem 1).
+	CleanEvaluation bool
 
 	// Random moves the particles: initial positions, smoothing, and diffusion
 	// unless Secret is there. It never touches a record and needs no secrecy.
@@ -257,11 +257,11 @@ func (f Flow) levelsOn(l *line, along, noise []float32) (at []float32, order []i
 		noise[i] += along[i]
 	}
 	at = along
-	if f.Smoothing > 0 && f.NoisyEvaluation {
+	if f.Smoothing > 0 && !f.CleanEvaluation {
 		at = noise
 	}
 	order = l.own.Argsort(at)
-	if f.Smoothing == 0 || f.NoisyEvaluation {
+	if !f.sharesLevels() {
 		return at, order, l.ranks // F_μ at its own sample is the rank
 	}
 	// F_μ is the noisy sample's, ψ′ is taken at the clean one.

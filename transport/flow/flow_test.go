@@ -36,8 +36,8 @@ func TestDriftIsEquations20And21(t *testing.T) {
 	quantiles := sampleQuantiles(rows)
 	for name, f := range map[string]Flow{
 		"exact":                {StepSize: 1},
+		"smoothed, clean at z": {StepSize: 1, Smoothing: 0.7, CleanEvaluation: true},
 		"smoothed":             {StepSize: 1, Smoothing: 0.7},
-		"smoothed, noisy at z": {StepSize: 1, Smoothing: 0.7, NoisyEvaluation: true},
 	} {
 		f.Random = noise.Seeded(7)
 		drift, err := f.Drift(x, u, quantiles, 5)
@@ -65,7 +65,7 @@ func TestDriftIsEquations20And21(t *testing.T) {
 			slices.Sort(mu)
 			for i := range n {
 				at := clean[i]
-				if f.NoisyEvaluation {
+				if !f.CleanEvaluation {
 					at = smooth[i]
 				}
 				level := []float64{0}
@@ -223,8 +223,8 @@ func TestDiffusionHasItsVariance(t *testing.T) {
 func TestFlowDoesNotDependOnCores(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 4))
 	y := gaussian(rng, 300, 8, 1)
-	run := func() []float32 {
-		f := Flow{StepSize: 3, Diffusion: 0.01, Smoothing: 1, Random: noise.Seeded(6)}
+	run := func(clean bool) []float32 {
+		f := Flow{StepSize: 3, Diffusion: 0.01, Smoothing: 1, CleanEvaluation: clean, Random: noise.Seeded(6)}
 		target := Open{Points: y, Directions: Directions{Count: 80, Stack: true, Random: noise.Seeded(7)}}
 		x := f.Start(2500, 8)
 		for step := range 3 {
@@ -234,10 +234,14 @@ func TestFlowDoesNotDependOnCores(t *testing.T) {
 		}
 		return x.Data
 	}
-	many := run()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if one := run(); !slices.Equal(one, many) {
-		t.Error("one core and all cores move the particles differently")
+	for _, clean := range []bool{false, true} {
+		many := run(clean)
+		cores := runtime.GOMAXPROCS(1)
+		one := run(clean)
+		runtime.GOMAXPROCS(cores)
+		if !slices.Equal(one, many) {
+			t.Errorf("one core and all cores move the particles differently; clean evaluation: %v", clean)
+		}
 	}
 }
 
@@ -293,8 +297,8 @@ func BenchmarkDrift(b *testing.B) {
 		b.Fatal(err)
 	}
 	for name, f := range map[string]Flow{
+		"smoothed-clean": {StepSize: 3, Smoothing: 5.1, CleanEvaluation: true},
 		"smoothed":       {StepSize: 3, Smoothing: 5.1},
-		"smoothed-noisy": {StepSize: 3, Smoothing: 5.1, NoisyEvaluation: true},
 		"exact":          {StepSize: 3},
 	} {
 		f.Random = noise.Seeded(2)

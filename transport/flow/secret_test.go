@@ -22,8 +22,8 @@ func TestRoundingCoversShortWays(t *testing.T) {
 	}{
 		"near":         {f: Flow{StepSize: 3, Diffusion: 0.01}, spread: 0.4, std: 1.4},
 		"far":          {f: Flow{StepSize: 3, Diffusion: 0.01}, spread: 3e4, std: 1.4, singleExceeds: true},
-		"far, noisy":   {f: Flow{StepSize: 3, Diffusion: 0.01, Smoothing: 2, NoisyEvaluation: true}, spread: 3e4, std: 2, singleExceeds: true},
 		"far, smooth":  {f: Flow{StepSize: 3, Diffusion: 0.01, Smoothing: 2}, spread: 3e4, std: 2, singleExceeds: true},
+		"far, clean":   {f: Flow{StepSize: 3, Diffusion: 0.01, Smoothing: 2, CleanEvaluation: true}, spread: 3e4, std: 2, singleExceeds: true},
 		"little noise": {f: Flow{StepSize: 1, Diffusion: 1}, spread: 3e3, std: 1e-3, singleExceeds: true},
 		// Where the grid does not reach far, next to all of the bound is for releases in
 		// single precision, without which it would not cover velocities in single precision.
@@ -132,8 +132,8 @@ func between(from, to [][]float64, part float64) []transport.Quantile {
 func TestVelocitiesOfASecretStepAreTheDrift(t *testing.T) {
 	for name, f := range map[string]Flow{
 		"ranks":    {StepSize: 1, Random: noise.Seeded(1)},
+		"clean":    {StepSize: 1, Smoothing: 0.5, CleanEvaluation: true, Random: noise.Seeded(1)},
 		"smoothed": {StepSize: 1, Smoothing: 0.5, Random: noise.Seeded(1)},
-		"noisy":    {StepSize: 1, Smoothing: 0.5, NoisyEvaluation: true, Random: noise.Seeded(1)},
 	} {
 		target := Open{Points: f.Start(300, 3), Directions: Directions{Count: 75, Stack: true, Random: noise.Seeded(3)}}
 		x := Flow{Random: noise.Seeded(9)}.Start(1100, 3)

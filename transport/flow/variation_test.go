@@ -15,12 +15,12 @@ import (
 // N(x, σ²). 000 Propositions 1 and 2 (003 Propositions 1 to 3) have it at the clean one, as
 // if potentials between smoothed laws were integrated over the laws themselves, and from
 // there it came into Theorem 1 and Eq. 20. Two clusters on a line towards two points: the
-// drift with NoisyEvaluation is what finite differences of the exact distance give, to
+// drift at noisy projections is what finite differences of the exact distance give, to
 // 0.07, five standard errors of a cluster's mean (a target 3 wide, of which 40,000 points
 // are drawn); the printed one is off by 1 and more. Where all particles are in one place it
 // takes them away from the target's mean, which is where the distance is least, so that the
 // distance grows.
-func TestOnlyNoisyEvaluationFollowsTheSmoothedDistance(t *testing.T) {
+func TestCleanEvaluationDoesNotFollowTheSmoothedDistance(t *testing.T) {
 	const sigma, n, h = 0.5, 40_000, 0.2
 	target := transport.Measure{Points: transport.Points{Dim: 1, Data: []float32{-1, 5}}, Weights: []float64{0.6, 0.4}}
 	line := sliced.Directions{Dim: 1, Count: 1, Data: []float32{1}}
@@ -60,9 +60,9 @@ func TestOnlyNoisyEvaluationFollowsTheSmoothedDistance(t *testing.T) {
 			return mean
 		}
 		f := Flow{StepSize: h, Smoothing: sigma, Random: noise.Seeded(3)}
-		printed := clusters(f)
-		f.NoisyEvaluation = true
 		followed := clusters(f)
+		f.CleanEvaluation = true
+		printed := clusters(f)
 		for i := range want {
 			if !(math.Abs(followed[i]-want[i]) <= 0.07) {
 				t.Errorf("from %v, cluster %d: drift %v at noisy projections, the distance falls along %v", at, i, followed[i], want[i])

@@ -65,9 +65,11 @@ type Config struct {
 	// too (Eq. 21); it costs nothing, and what is smoothed alike is compared.
 	SmoothParticles bool `json:"smooth_particles"`
 
-	// NoisyEvaluation takes ψ′ at the noisy projection, as the public code does: then the
-	// drift's mean is the gradient of the smoothed distance.
+	// NoisyEvaluation takes ψ′ at those noisy projections, as the public code does: then the
+	// drift's mean is the gradient of the smoothed distance. Without it ψ′ is taken at the
+	// clean ones, as 003's text has it (docs/diffusion.md, the drift of Theorem 1).
 	NoisyEvaluation bool `json:"noisy_evaluation"`
+
 	// OnSphere moves each particle to the nearest point of the latent sphere
 	// before it is decoded and scored: post-processing that knows where latents
 	// live. The papers do not.

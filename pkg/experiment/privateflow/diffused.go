@@ -8,7 +8,6 @@ import (
 	"molehill/privacy"
 	"molehill/privacy/accountant"
 	"molehill/privacy/noise"
-	"molehill/transport/flow"
 )
 
 // diffused is what the particles alone prove: the diffusion hides the releases
@@ -24,10 +23,7 @@ func diffused(c *Config, dim int, plan privacy.Plan, public noise.Source) (priva
 	if err != nil {
 		return privacy.Claim{}, err
 	}
-	f := flow.Flow{StepSize: c.StepSize, Diffusion: c.Diffusion, NoisyEvaluation: c.NoisyEvaluation}
-	if c.SmoothParticles {
-		f.Smoothing = plan.NoiseStd
-	}
+	f := c.flow(plan)
 	displacement, err := f.Displacement(c.Particles, c.Batch, u, latentDiameter)
 	if err != nil {
 		return privacy.Claim{}, err

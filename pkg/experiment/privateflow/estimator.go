@@ -183,7 +183,7 @@ func (resampled) Describe() plugin.Info {
 
 func (resampled) Config(preset experiment.Preset) *Config {
 	c := base(preset)
-	c.SmoothParticles = true
+	c.SmoothParticles, c.NoisyEvaluation = true, true
 	if preset == experiment.Quick {
 		c.StepSize = 1 // with few steps, small ones average more noise away
 	}
@@ -262,7 +262,7 @@ func (presampled) Describe() plugin.Info {
 
 func (presampled) Config(preset experiment.Preset) *Config {
 	c := base(preset)
-	c.SmoothParticles = true
+	c.SmoothParticles, c.NoisyEvaluation = true, true
 	c.Directions, c.PerStep = 32, 24 // the paper's 31 and 25, stacked
 	if preset == experiment.Paper {
 		c.Steps = 1500

@@ -68,10 +68,8 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	f := flow.Flow{StepSize: c.StepSize, Diffusion: c.Diffusion, NoisyEvaluation: c.NoisyEvaluation, Random: public}
-	if c.SmoothParticles {
-		f.Smoothing = plan.NoiseStd
-	}
+	f := c.flow(plan)
+	f.Random = public
 	if c.Diffusion > 0 {
 		key, err := r.Key()
 		if err != nil {
@@ -91,6 +89,16 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	return result, paid.Commit(ctx)
+}
+
+// flow is what the settings say of particles that follow a release of the plan; they get
+// their random numbers from the caller.
+func (c *Config) flow(plan privacy.Plan) flow.Flow {
+	f := flow.Flow{StepSize: c.StepSize, Diffusion: c.Diffusion, CleanEvaluation: !c.NoisyEvaluation}
+	if c.SmoothParticles {
+		f.Smoothing = plan.NoiseStd
+	}
+	return f
 }
 
 // promised plans, pays, and makes the guide through the plan's releaser.
@@ -153,10 +161,8 @@ func rehearse(e Estimator, c *Config, n, dim int, public noise.Source) error {
 	if err != nil {
 		return err
 	}
-	f := flow.Flow{StepSize: c.StepSize, NoisyEvaluation: c.NoisyEvaluation, Random: public}
-	if c.SmoothParticles {
-		f.Smoothing = plan.NoiseStd
-	}
+	f := c.flow(plan)
+	f.Diffusion, f.Random = 0, public
 	x := f.Start(len(records.Labels)+2, dim) // of classes each has a place
 	if c.Learner == Generator {
 		// It has a rate of its own.

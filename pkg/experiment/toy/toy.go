@@ -33,7 +33,7 @@ type Config struct {
 	Points     int     `json:"points"`     // n, of the target
 
 	// Published takes σ as the public code of 003 does: times the sensitivity
-	// 2·√w(N_θ, δ) of Lemma 1 at δ = 10⁻⁵, with ψ′ at the noisy projections.
+	// 2·√w(N_θ, δ) of Lemma 1 at δ = 10⁻⁵.
 	Published bool `json:"published"`
 }
 
@@ -50,7 +50,7 @@ type Experiment struct{}
 
 // Describe implements plugin.Plugin.
 func (Experiment) Describe() plugin.Info {
-	return plugin.Info{Name: "five-gaussians", Version: "1", Source: "000 Section 5.4, Figure 1",
+	return plugin.Info{Name: "five-gaussians", Version: "2", Source: "000 Section 5.4, Figure 1",
 		Summary: "particles flow to five Gaussians in the plane, smoothed by σ"}
 }
 
@@ -74,7 +74,7 @@ func (Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config)
 	if c.Published {
 		smoothing *= 2 * math.Sqrt(sliced.PublishedBound(c.Directions, 2, 1e-5))
 	}
-	f := flow.Flow{StepSize: c.StepSize, Diffusion: c.Diffusion, Smoothing: smoothing, NoisyEvaluation: c.Published, Random: random}
+	f := flow.Flow{StepSize: c.StepSize, Diffusion: c.Diffusion, Smoothing: smoothing, Random: random}
 	toward := flow.Open{Points: target, Directions: flow.Directions{Count: c.Directions, Random: random}, Smoothing: smoothing}
 	x := f.Start(c.Particles, 2)
 	measure := sliced.Uniform(2, 500, rand.New(rand.NewPCG(r.Spec.Seed, 1)))

@@ -20,7 +20,7 @@ type key struct {
 	method, dataset string
 	epsilon         privacy.Epsilon // that was asked for
 	published       bool            // with the paper's noise: epsilon is what it claims
-	noisy           bool            // with ψ′ at noisy projections
+	printed         bool            // with ψ′ where the text has it, which is not the gradient
 }
 
 // cell are runs of one method, data set and ε.
@@ -36,8 +36,8 @@ func (c cell) name() string {
 	if c.published {
 		name += ", the paper's noise"
 	}
-	if c.noisy {
-		name += ", the gradient"
+	if c.printed {
+		name += ", as printed"
 	}
 	return name + c.Besides()
 }
@@ -55,7 +55,8 @@ func (c cell) proved() string {
 // may have come from elsewhere, make cells of their own.
 func cells(rows []sweep.Row) ([]cell, error) {
 	groups, err := sweep.Groups(rows, func(row sweep.Row, c privateflow.Config) (key, bool) {
-		return key{row.Experiment, c.Dataset, c.Epsilon, c.Published, c.NoisyEvaluation}, true
+		printed := slices.Contains(projected, row.Experiment) && !math.IsInf(float64(c.Epsilon), 1) && !c.NoisyEvaluation
+		return key{row.Experiment, c.Dataset, c.Epsilon, c.Published, printed}, true
 	})
 	var all []cell
 	for _, g := range groups {

@@ -25,7 +25,7 @@ func (flows) Report(rows []sweep.Row, samples sweep.Samples) (sweep.Report, erro
 	r := sweep.Report{Figures: map[string]viz.Figure{}}
 	for name, here := range sweep.Split(all, func(c cell) string { return c.dataset }) {
 		slices.SortStableFunc(here, func(a, b cell) int {
-			return cmp.Or(-cmp.Compare(float64(a.epsilon), float64(b.epsilon)), cmp.Compare(slices.Index(methods, a.method), slices.Index(methods, b.method)))
+			return cmp.Or(-cmp.Compare(float64(a.epsilon), float64(b.epsilon)), cmp.Compare(slices.Index(methods, a.method), slices.Index(methods, b.method)), cmp.Compare(a.name(), b.name()))
 		})
 		r.Tables = append(r.Tables, tableOf(name, here))
 		if figure, ok := picturesOf(name, here, false, samples); ok {
@@ -80,8 +80,8 @@ func tableOf(name string, cells []cell) viz.Table {
 	if slices.ContainsFunc(cells, func(c cell) bool { return c.published }) {
 		note("Lines of the paper's noise have that and its directions, under what is proved of them; what it claims is the ε of the published FID.")
 	}
-	if slices.ContainsFunc(cells, func(c cell) bool { return c.noisy }) {
-		note("Lines of the gradient take ψ′ at noisy projections, as 003's public code does; its text takes it at the projections themselves, which is not the gradient of the smoothed distance. Figures have the lines of the text.")
+	if slices.ContainsFunc(cells, func(c cell) bool { return c.printed }) {
+		note("Lines as printed take ψ′ at the projections themselves, as 003's text has it, which is not the gradient of the smoothed distance; the others take it at noisy ones, which is, as 003's public code does. Figures have the gradient's.")
 	}
 	for _, f := range columns {
 		t.Header = append(t.Header, f.String())
@@ -158,7 +158,7 @@ func picturesOf(name string, cells []cell, published bool, samples sweep.Samples
 	if published {
 		f.Title, column = f.Title+", with the paper's own noise", "for a claimed "+column
 	}
-	cells = slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.published != published || c.noisy })
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.published != published || c.printed })
 	var budgets []privacy.Epsilon
 	for _, c := range cells { // in falling order
 		if !slices.Contains(budgets, c.epsilon) {
@@ -285,7 +285,7 @@ func lineOf(cells []cell, method, metric string, never float64) viz.Line {
 	line := viz.Line{Name: method}
 	for _, c := range cells {
 		mean, deviation := c.Over(metric)
-		if c.method != method || c.published || c.noisy || math.IsNaN(mean) {
+		if c.method != method || c.published || c.printed || math.IsNaN(mean) {
 			continue
 		}
 		line.Append(min(float64(c.epsilon), never), mean, deviation)

@@ -96,16 +96,23 @@ func claimed(dataset string) (lines []sweep.Line) {
 	return lines
 }
 
-// bothWays are a line and, of what follows noisy projections, one more. It takes ψ′ at the
-// projections, as 003's text has it, or at noisy ones, which is the gradient
-// (docs/diffusion.md), as its public code does. Without noise the two are one.
+// projected are the methods that follow noisy projections.
+var projected = []string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}
+
+// bothWays are a line and, of what follows noisy projections, one more. It takes ψ′ at noisy
+// ones, which is the gradient (docs/diffusion.md), as 003's public code does, or at the
+// projections themselves, as its text prints it. Without noise the two are one.
 func bothWays(l sweep.Line) []sweep.Line {
-	if !slices.Contains([]string{"sw-generator", "dpswflow-r", "dpswflow", "dpswgen"}, l.Experiment) || l.Settings["epsilon"] == "inf" {
+	if !slices.Contains(projected, l.Experiment) {
 		return []sweep.Line{l}
 	}
-	gradient := l
+	gradient, printed := l, l
 	gradient.Settings = experiment.With(l.Settings, "noisy_evaluation", "true")
-	return []sweep.Line{l, gradient}
+	printed.Settings = experiment.With(l.Settings, "noisy_evaluation", "false")
+	if l.Settings["epsilon"] == "inf" {
+		return []sweep.Line{printed}
+	}
+	return []sweep.Line{gradient, printed}
 }
 
 // faces are what the preset has not for CelebA: one attribute is the class.

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -130,7 +131,7 @@ func TestCurvesHaveAllMethods(t *testing.T) {
 // and what the paper's accounting says and its FID stand beside what is proved.
 func TestTable1Report(t *testing.T) {
 	row := func(method string, epsilon privacy.Epsilon, sw float64) sweep.Row {
-		config, err := json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: epsilon})
+		config, err := json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: epsilon, NoisyEvaluation: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +193,7 @@ func TestTable1Report(t *testing.T) {
 	// proved by the best accountant, of the runs the largest.
 	claimed := func(proved privacy.Epsilon) sweep.Row {
 		r := row("dpswflow-r", 10, 0.2)
-		if r.Config, err = json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: 10, Published: true}); err != nil {
+		if r.Config, err = json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: 10, Published: true, NoisyEvaluation: true}); err != nil {
 			t.Fatal(err)
 		}
 		r.Claims = []privacy.Claim{{Epsilon: proved, Sound: true}, {Epsilon: 10.1, Sound: true}, {Label: "as published", Epsilon: 10}, {Label: "paper's way", Epsilon: 9.9}}
@@ -223,20 +224,23 @@ func TestTable1Report(t *testing.T) {
 	}
 }
 
-// What follows the gradient has lines of their own at each finite ε, which neither
-// the seeds of the text's flows nor their figures are mixed with.
-func TestGradientsHaveLinesOfTheirOwn(t *testing.T) {
-	asked := map[string]int{}
+// What follows noisy projections is asked for by the gradient and as printed at each finite
+// ε, and once without noise; neither seeds nor figures of the two are mixed.
+func TestGradientsAndWhatIsPrintedAreApart(t *testing.T) {
+	gradients, asPrinted := map[string]int{}, map[string]int{}
 	for _, r := range (flows{datasets: func(experiment.Preset) []string { return []string{"mnist"} }}).Requests(experiment.Quick, 1) {
-		if r.Settings["noisy_evaluation"] == "true" {
-			asked[r.Experiment]++
-		}
-		if r.Settings["noisy_evaluation"] != "" && r.Settings["epsilon"] == "inf" {
-			t.Errorf("%s without noise is asked for in two ways", r.Experiment)
+		switch r.Settings["noisy_evaluation"] {
+		case "true":
+			gradients[r.Experiment]++
+		case "false":
+			asPrinted[r.Experiment]++
 		}
 	}
-	if len(asked) != 4 || asked["dpswflow-r"] != 4 || asked["dpswflow"] != 4 || asked["dpswgen"] != 4 || asked["sw-generator"] != 4 {
-		t.Errorf("gradients of %v, want four of each that follows noisy projections", asked)
+	if want := map[string]int{"dpswflow-r": 4, "dpswflow": 4, "dpswgen": 4, "sw-generator": 4}; !maps.Equal(gradients, want) {
+		t.Errorf("by the gradient %v, want one at each finite ε: %v", gradients, want)
+	}
+	if want := map[string]int{"dpswflow-r": 5, "dpswflow": 5, "dpswgen": 5, "sw-generator": 5}; !maps.Equal(asPrinted, want) {
+		t.Errorf("as printed %v, want one more each, without noise: %v", asPrinted, want)
 	}
 	row := func(noisy bool, sw float64) sweep.Row {
 		config, err := json.Marshal(privateflow.Config{Dataset: "mnist", Epsilon: 10, NoisyEvaluation: noisy})
@@ -245,25 +249,27 @@ func TestGradientsHaveLinesOfTheirOwn(t *testing.T) {
 		}
 		return sweep.Row{Run: "x", Experiment: "dpswflow-r", Config: config, Metrics: run.Values{"sliced W₂": sw, "sliced W₂ floor": 0.01, "sliced W₂ of nothing learned": 0.2}}
 	}
-	r, err := (flows{}).Report([]sweep.Row{row(false, 0.06), row(true, 0.05)}, func(sweep.Row) (viz.Images, bool) {
+	noiseless := row(false, 0.04)
+	noiseless.Config = bytes.Replace(noiseless.Config, []byte(`"epsilon":10`), []byte(`"epsilon":"inf"`), 1)
+	r, err := (flows{}).Report([]sweep.Row{row(false, 0.06), row(true, 0.05), noiseless}, func(sweep.Row) (viz.Images, bool) {
 		return viz.Images{X: make([]float32, 20*4), Height: 2, Width: 2}, true
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := r.Tables[0].Markdown()
-	for _, want := range []string{"| dpswflow-r | 10 |  | 0.06 |", "| dpswflow-r, the gradient | 10 |  | 0.05 |", "Lines of the gradient take ψ′"} {
+	for _, want := range []string{"| dpswflow-r | ∞ |  | 0.04 |", "| dpswflow-r | 10 |  | 0.05 |  | 70 | 1 | 0 |\n| dpswflow-r, as printed | 10 |  | 0.06 |", "Lines as printed take ψ′"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 	for _, line := range r.Figures["mnist-sliced-all.png"].(viz.Annotated).Lines {
-		if line.Y != nil && !slices.Equal(line.Y, []float64{0.06}) {
+		if line.Y != nil && !slices.Equal(line.Y, []float64{0.04, 0.05}) {
 			t.Errorf("the figure's line is %v", line.Y)
 		}
 	}
-	if grid := r.Figures["mnist-samples.png"].(viz.Panels); len(grid.Cells) != 1 {
-		t.Errorf("%d pictures, want that of the text's flow", len(grid.Cells))
+	if grid := r.Figures["mnist-samples.png"].(viz.Panels); len(grid.Cells) != 2 {
+		t.Errorf("%d pictures, want those without noise and by the gradient", len(grid.Cells))
 	}
 }
 
