@@ -21,10 +21,10 @@ import (
 // weights, so the pulls move by at most κ·|c|. Over the directions that is
 // κ·‖(x−x′)U‖ ≤ κ·σ_max(U)·diameter, and pulls become velocities by Uᵀ/N_θ.
 //
-// Without smoothing the particles' levels are their ranks, evenly spaced, and κ is
-// about √(2/3·particles/rows) where there are more particles than rows. With
-// smoothing and ψ′ taken at the clean projections nothing keeps the particles
-// from crowding at one level, and κ is √particles.
+// The particles' levels are ranks, evenly spaced, of their projections or, with
+// smoothing, of these and their noise: κ is about √(2/3·particles/rows) where there
+// are more particles than rows. With smoothing and CleanEvaluation nothing keeps the
+// particles from crowding at one level, and κ is √particles.
 func (f Flow) Displacement(particles, rows int, u sliced.Directions, diameter float64) (float64, error) {
 	if err := f.Check(); err != nil {
 		return 0, err
