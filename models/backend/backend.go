@@ -123,7 +123,10 @@ func open(config string) (b *Backend, err error) {
 	defer engines.Unlock()
 	engine, known := engines.byConfig[config]
 	if !known {
-		if engine, err = compute.NewWithConfig(config); err != nil {
+		if err := undisturbed(func() (err error) {
+			engine, err = compute.NewWithConfig(config)
+			return err
+		}); err != nil {
 			return nil, err
 		}
 		if name != Go {
