@@ -64,6 +64,35 @@ func mustMolehill(t *testing.T, arguments ...string) string {
 	return out
 }
 
+// A learning rate that leads nowhere is refused when it is asked for, by every experiment that
+// has one: later it would have been paid for.
+func TestLearningRatesAreRefusedBeforeTheyArePaid(t *testing.T) {
+	rates := 0
+	for _, e := range experiment.Registry.All() {
+		name := e.Describe().Name
+		for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
+			c := e.Config(preset)
+			if fields, err := experiment.Fields(c); err != nil || fields["learning_rate"] == nil || slices.Contains(experiment.Unread(name), "learning_rate") {
+				continue
+			}
+			rates++
+			settings := map[string]string{"learning_rate": "1e300"}
+			if strings.HasPrefix(name, "synth") { // whose settings are asked for once there are data
+				settings["data"], settings["schema"] = "people.csv", "people.schema.json"
+			}
+			if err := experiment.Apply(c, settings); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := c.Check(); err == nil || !strings.Contains(err.Error(), "learning_rate is 1e+300; it is") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if rates < 40 {
+		t.Errorf("%d presets of experiments have a learning rate", rates)
+	}
+}
+
 func TestListNamesEveryKind(t *testing.T) {
 	out := mustMolehill(t, "list")
 	for _, want := range []string{"experiments", "data sets", "models", "estimators", "accountants", "metrics",
