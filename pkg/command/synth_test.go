@@ -273,6 +273,42 @@ func TestWhatARunHasLeftIsCopied(t *testing.T) {
 	mustMolehill(t, synth...)
 }
 
+// Of two commands that write to one file at the same time one is refused before it pays, and
+// the other's table has the report that is its own.
+func TestTwoCommandsDoNotMixWhatTheyWrite(t *testing.T) {
+	data := confirmedTable(t, 60)
+	out := filepath.Join(filepath.Dir(data), "made.csv")
+	type ended struct {
+		epsilon string
+		err     error
+	}
+	both := make(chan ended)
+	for _, epsilon := range []string{"2", "3"} {
+		go func() {
+			_, err := everything(t, "synth", "--data", data, "--epsilon", epsilon, "--out", out, "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper")
+			both <- ended{epsilon, err}
+		}()
+	}
+	made := ""
+	for range 2 {
+		switch e := <-both; {
+		case e.err == nil:
+			made += e.epsilon
+		case !strings.Contains(e.err.Error(), "another `molehill synth` makes it") && !strings.Contains(e.err.Error(), "is there already"):
+			t.Error(e.err)
+		}
+	}
+	if report, err := os.ReadFile(filepath.Join(filepath.Dir(data), "made.report.md")); err != nil || len(made) != 1 || !strings.Contains(string(report), "ε = "+made) {
+		t.Errorf("made is that of ε = %s, %v:\n%.300s", made, err, report)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
+		t.Errorf("who was refused has paid:\n%s", status)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(data), ".made*")); left != nil {
+		t.Error("left over:", left)
+	}
+}
+
 // A schema that most of the data disagree with is told of, and nothing is paid; a few
 // values stop nothing.
 func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {
