@@ -309,6 +309,44 @@ func TestTwoCommandsDoNotMixWhatTheyWrite(t *testing.T) {
 	}
 }
 
+// Who asks for such a run as for any other is told the same before it pays, and nothing that
+// most of the data disagree with is paid for.
+func TestARunOfOnesOwnDataIsPreviewedToo(t *testing.T) {
+	data := confirmedTable(t, 60)
+	schema := filepath.Join(filepath.Dir(data), "My People.schema.json")
+	run := []string{"run", "synth", "--epsilon", "2", "--set", "data=" + data, "--set", "schema=" + schema, "--set", "fit_rows=200", "--set", "sweeps=2"}
+	text, err := os.ReadFile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(old, new string) {
+		if err := os.WriteFile(schema, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`"no",
+        "yes"`, `"No",
+        "Yes"`)
+	for _, more := range []string{"--json", "--detach"} {
+		if said, err := molehill(t, append(run, more)...); err == nil || !strings.Contains(err.Error(), `column "rich": 60 of 60 values`) || !strings.Contains(said, "before anything is paid") {
+			t.Errorf("%s: %v in\n%s", more, err, said)
+		}
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a schema that knows nothing was paid for:\n%s", status)
+	}
+	write(`"high": 70`, `"high": 65`)
+	for _, first := range []bool{true, false} {
+		said := mustMolehill(t, run...)
+		if strings.Contains(said, "before anything is paid") != first || strings.Contains(said, "Booked under own/my-people") != first {
+			t.Errorf("asked for the first time %v:\n%s", first, said)
+		}
+	}
+	if said := mustMolehill(t, append(run, "--set", "rows=9")...); !strings.Contains(said, "differs in: rows. This is another release of them, and pays again") {
+		t.Errorf("it does not say that it pays again:\n%s", said)
+	}
+}
+
 // A schema that most of the data disagree with is told of, and nothing is paid; a few
 // values stop nothing.
 func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {

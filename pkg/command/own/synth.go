@@ -102,7 +102,7 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := s.preview(cmd, store, spec); err != nil {
+	if s.again, err = runs.Preview(cmd, store, spec); err != nil {
 		return err
 	}
 	self, err := os.Executable()
