@@ -347,6 +347,30 @@ func TestARunOfOnesOwnDataIsPreviewedToo(t *testing.T) {
 	}
 }
 
+// Of two rows it is said before they are paid for that little but noise will be seen, by either
+// command.
+func TestTooFewRowsAreToldOf(t *testing.T) {
+	data := confirmedTable(t, 60)
+	schema := filepath.Join(filepath.Dir(data), "My People.schema.json")
+	text, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfterN(string(text), "\n", 4)
+	if err := os.WriteFile(data, []byte(strings.Join(lines[:3], "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(filepath.Dir(data), "made.csv"), "--no-keeper"},
+		{"run", "synth", "--set", "data=" + data, "--set", "schema=" + schema, "--epsilon", "3"},
+	} {
+		said := mustMolehill(t, append(command, "--set", "fit_rows=200", "--set", "sweeps=2")...)
+		if before, _, _ := strings.Cut(said, "Booked under"); !strings.Contains(before, "With 2 rows and ε = ") {
+			t.Errorf("%v does not say it first:\n%s", command[:2], said)
+		}
+	}
+}
+
 // A schema that most of the data disagree with is told of, and nothing is paid; a few
 // values stop nothing.
 func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {

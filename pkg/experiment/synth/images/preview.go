@@ -16,11 +16,20 @@ func (c *Config) Preview(ctx context.Context, b experiment.Before) error {
 	if err != nil {
 		return err
 	}
+	code, err := c.code(schema)
+	if err != nil {
+		return err
+	}
 	found, err := Look(ctx, c.Data, schema, b.Work)
 	if err != nil {
 		return err
 	}
-	return c.Terms.Preview(ctx, b, schema.Name, found)
+	method, err := known{c, schema, code}.Method(b.Spec.Seed)
+	if err != nil {
+		return err
+	}
+	defer method.Close()
+	return c.Terms.Preview(ctx, b, schema.Name, found, method)
 }
 
 // Look reads images for their keeper, and tells of each by work.
@@ -33,7 +42,10 @@ func Look(ctx context.Context, path string, schema *pictures.Schema, work func(t
 	reading := work("reading the images", source.Len())
 	defer reading.Done()
 	found, err := pictures.Each(ctx, followed{source, reading}, schema.Images.Dim(), atOnce, func(int, []float32, []int) error { return nil })
-	seen.Records = source.Len()
+	seen.Records, seen.Called = source.Len(), "images"
+	if seen.Records == 1 {
+		seen.Called = "image"
+	}
 	for _, fault := range found {
 		seen.Faults = append(seen.Faults, fault.String())
 	}

@@ -19,7 +19,12 @@ func (c *Config) Preview(ctx context.Context, b experiment.Before) error {
 	if err != nil {
 		return err
 	}
-	return c.Terms.Preview(ctx, b, schema.Name, found)
+	method, err := known{c, schema}.Method(b.Spec.Seed)
+	if err != nil {
+		return err
+	}
+	defer method.Close()
+	return c.Terms.Preview(ctx, b, schema.Name, found, method)
 }
 
 // Look reads a table for its keeper.
@@ -28,7 +33,10 @@ func Look(ctx context.Context, path string, schema *table.Schema) (seen synth.Se
 	if err != nil {
 		return seen, err
 	}
-	seen.Records = private.Len()
+	seen.Records, seen.Called = private.Len(), "rows"
+	if seen.Records == 1 {
+		seen.Called = "row"
+	}
 	for _, d := range found {
 		seen.Faults = append(seen.Faults, d.String())
 		if seen.Most == "" && 2*d.Count() > seen.Records {
