@@ -90,13 +90,23 @@ func TestFoundEndsWithGo(t *testing.T) {
 	if b.Name != backend.Go || b.Why == "" || b.Device == "" {
 		t.Errorf("Open without plugins: %+v", b)
 	}
-	slow := func() bool { return strings.Contains(strings.Join(backend.Slower(), "\n"), "plugin of XLA") }
-	if !slow() {
-		t.Errorf("without plugins nothing is said to be slower: %q", backend.Slower())
+	if said := backend.SlowerOn(b.String()); !strings.Contains(said, "plugin of XLA") {
+		t.Errorf("without plugins nothing is said to be slower: %q", said)
+	}
+	if said := backend.SlowerHere(); said != backend.SlowerOn(b.String()) {
+		t.Errorf("of what is open here it is said: %q", said)
+	}
+	for _, other := range []string{"", "plain Go", "xla (cpu)"} {
+		if said := backend.SlowerOn(other); said != "" {
+			t.Errorf("of %q it is said: %s", other, said)
+		}
 	}
 	t.Setenv("GOMLX_BACKEND", "go") // asked for
-	if slow() {
-		t.Errorf("who asked for the Go backend is told of others: %q", backend.Slower())
+	if said := backend.SlowerOn(b.String()); said != "" {
+		t.Errorf("who asked for the Go backend is told of others: %q", said)
+	}
+	if said := backend.SlowerHere(); said != "" {
+		t.Errorf("who asked for the Go backend is told of others: %q", said)
 	}
 }
 

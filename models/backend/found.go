@@ -58,16 +58,34 @@ func Found() []Candidate {
 // WithoutXLA says whether graphs run on the Go backend, and nobody asked for that.
 func WithoutXLA() bool { return os.Getenv(compute.ConfigEnvVar) == "" && Found()[0].Name == Go }
 
-// Slower says what makes this program slower than it could be, and what to do, a line each:
-// a build without SIMD, or graphs on the Go backend, if nobody asked for it.
-func Slower() (lines []string) {
-	if !SIMD() {
-		lines = append(lines, "this program was built without SIMD, and is several times slower; export GOEXPERIMENT=simd and build again (make does)")
+// Slower says what makes this program slower than it could be, and what to do: a build
+// without SIMD. It is "" for nothing.
+func Slower() string {
+	if SIMD() {
+		return ""
 	}
-	if WithoutXLA() {
-		lines = append(lines, "no plugin of XLA is found, so that networks compute on the Go backend, several times slower; `make lab CHECK=1` installs one")
+	return "this program was built without SIMD, and is several times slower; export GOEXPERIMENT=simd and build again (make does)"
+}
+
+// SlowerOn says the same of what computes its graphs on a backend here, called so
+// (Backend.String): that it is the Go backend, if nobody asked for that. It is "" for another,
+// and where there are no graphs, "".
+func SlowerOn(called string) string {
+	if !strings.HasPrefix(called, Go+" (") || !WithoutXLA() {
+		return ""
 	}
-	return lines
+	return "no plugin of XLA is found, so that networks compute on the Go backend, several times slower; `make lab CHECK=1` installs one"
+}
+
+// SlowerHere is SlowerOn of what this process has opened so far.
+func SlowerHere() string {
+	engines.Lock()
+	_, opened := engines.byConfig[goConfig]
+	engines.Unlock()
+	if !opened {
+		return ""
+	}
+	return SlowerOn((&Backend{Name: Go, Device: goDevice()}).String())
 }
 
 // search is Found, with a line for each plugin that it saw and passed over.

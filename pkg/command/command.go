@@ -123,10 +123,8 @@ func New() *cobra.Command {
 					fmt.Fprintf(cmd.ErrOrStderr(), "molehill: waiting for another process to leave the ledger %s alone\n", where)
 				})
 			}))
-			if cli.IsComputing(cmd) {
-				for _, line := range backend.Slower() {
-					fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", line)
-				}
+			if slower := backend.Slower(); slower != "" && cli.IsComputing(cmd) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "molehill:", slower)
 			}
 		},
 	}, slices.Concat(

@@ -273,6 +273,104 @@ func TestWhatARunHasLeftIsCopied(t *testing.T) {
 	mustMolehill(t, synth...)
 }
 
+// Of two commands that write to one file at the same time one is refused before it pays, and
+// the other's table has the report that is its own.
+func TestTwoCommandsDoNotMixWhatTheyWrite(t *testing.T) {
+	data := confirmedTable(t, 60)
+	out := filepath.Join(filepath.Dir(data), "made.csv")
+	type ended struct {
+		epsilon string
+		err     error
+	}
+	both := make(chan ended)
+	for _, epsilon := range []string{"2", "3"} {
+		go func() {
+			_, err := everything(t, "synth", "--data", data, "--epsilon", epsilon, "--out", out, "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper")
+			both <- ended{epsilon, err}
+		}()
+	}
+	made := ""
+	for range 2 {
+		switch e := <-both; {
+		case e.err == nil:
+			made += e.epsilon
+		case !strings.Contains(e.err.Error(), "another `molehill synth` makes it") && !strings.Contains(e.err.Error(), "is there already"):
+			t.Error(e.err)
+		}
+	}
+	if report, err := os.ReadFile(filepath.Join(filepath.Dir(data), "made.report.md")); err != nil || len(made) != 1 || !strings.Contains(string(report), "ε = "+made) {
+		t.Errorf("made is that of ε = %s, %v:\n%.300s", made, err, report)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    1") {
+		t.Errorf("who was refused has paid:\n%s", status)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(data), ".made*")); left != nil {
+		t.Error("left over:", left)
+	}
+}
+
+// Who asks for such a run as for any other is told the same before it pays, and nothing that
+// most of the data disagree with is paid for.
+func TestARunOfOnesOwnDataIsPreviewedToo(t *testing.T) {
+	data := confirmedTable(t, 60)
+	schema := filepath.Join(filepath.Dir(data), "My People.schema.json")
+	run := []string{"run", "synth", "--epsilon", "2", "--set", "data=" + data, "--set", "schema=" + schema, "--set", "fit_rows=200", "--set", "sweeps=2"}
+	text, err := os.ReadFile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(old, new string) {
+		if err := os.WriteFile(schema, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`"no",
+        "yes"`, `"No",
+        "Yes"`)
+	for _, more := range []string{"--json", "--detach"} {
+		if said, err := molehill(t, append(run, more)...); err == nil || !strings.Contains(err.Error(), `column "rich": 60 of 60 values`) || !strings.Contains(said, "before anything is paid") {
+			t.Errorf("%s: %v in\n%s", more, err, said)
+		}
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a schema that knows nothing was paid for:\n%s", status)
+	}
+	write(`"high": 70`, `"high": 65`)
+	for _, first := range []bool{true, false} {
+		said := mustMolehill(t, run...)
+		if strings.Contains(said, "before anything is paid") != first || strings.Contains(said, "Booked under own/my-people") != first {
+			t.Errorf("asked for the first time %v:\n%s", first, said)
+		}
+	}
+	if said := mustMolehill(t, append(run, "--set", "rows=9")...); !strings.Contains(said, "differs in: rows. This is another release of them, and pays again") {
+		t.Errorf("it does not say that it pays again:\n%s", said)
+	}
+}
+
+// Of two rows it is said before they are paid for that little but noise will be seen, by either
+// command.
+func TestTooFewRowsAreToldOf(t *testing.T) {
+	data := confirmedTable(t, 60)
+	schema := filepath.Join(filepath.Dir(data), "My People.schema.json")
+	text, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfterN(string(text), "\n", 4)
+	if err := os.WriteFile(data, []byte(strings.Join(lines[:3], "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{
+		{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(filepath.Dir(data), "made.csv"), "--no-keeper"},
+		{"run", "synth", "--set", "data=" + data, "--set", "schema=" + schema, "--epsilon", "3"},
+	} {
+		said := mustMolehill(t, append(command, "--set", "fit_rows=200", "--set", "sweeps=2")...)
+		if before, _, _ := strings.Cut(said, "Booked under"); !strings.Contains(before, "With 2 rows and ε = ") {
+			t.Errorf("%v does not say it first:\n%s", command[:2], said)
+		}
+	}
+}
+
 // A schema that most of the data disagree with is told of, and nothing is paid; a few
 // values stop nothing.
 func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {

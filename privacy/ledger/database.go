@@ -16,10 +16,13 @@ type database struct{ store.Store }
 // no other.
 const Version = store.Version
 
-// head returns the number and the hash of the newest entry.
+// head returns the number and the hash of the newest entry. It is where writers of a server
+// wait for each other; those of a file have waited before their transaction began.
 func (d database) head(ctx context.Context, tx *sql.Tx, lock string) (seq int64, hash string, err error) {
 	var version int
+	stop := d.Waits(ctx)
 	err = tx.QueryRowContext(ctx, "SELECT version FROM molehill_ledger_head"+lock).Scan(&version)
+	stop()
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, "", &TamperedError{d.Where, 0, "the head is gone"}

@@ -119,9 +119,9 @@ func Default() (string, error) {
 	return filepath.Join(dir, "molehill", "ledger.db"), nil
 }
 
-// Waiting returns a context in which whoever waits two seconds for others to unlock the
-// file of a ledger says so, with where it is. Say may be called in a goroutine of its own,
-// and more than once.
+// Waiting returns a context in which whoever waits two seconds for others to unlock a
+// ledger says so, with where it is. Say may be called in a goroutine of its own, and more
+// than once.
 func Waiting(ctx context.Context, say func(where string)) context.Context {
 	return store.Waiting(ctx, say)
 }

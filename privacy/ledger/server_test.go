@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Clients that are the first to write to a new server, at the same time, all get through.
@@ -61,6 +63,48 @@ func TestAClientInTheWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustReserve(t, l, gaussian("a", 9))
+	}
+}
+
+// Who waits long for another client of a server is told so, for the tables to be made as for
+// the head; who only reads waits for nobody, and is told nothing.
+func TestWaitingForAClientIsTold(t *testing.T) {
+	for _, made := range []bool{false, true} {
+		where := newDatabase(t)
+		l, other := open(t, where), open(t, where)
+		lock := other.store.Once
+		if made {
+			mustCreate(t, l, ten)
+			lock = "SELECT seq FROM molehill_ledger_head" + other.store.Lock
+		}
+		tx, err := other.store.DB.BeginTx(t.Context(), nil)
+		if err == nil {
+			_, err = tx.ExecContext(t.Context(), lock)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := make(chan string, 9)
+		ctx := Waiting(t.Context(), func(where string) { told <- where })
+		if _, err := l.Status(ctx); err != nil || len(told) > 0 {
+			t.Errorf("reading: %v; %d words without a wait", err, len(told))
+		}
+		waited := make(chan error)
+		go func() { _, err := l.Reserve(ctx, gaussian("a", 9)); waited <- err }()
+		select {
+		case what := <-told:
+			if what != l.String() {
+				t.Errorf("it waits for %q, want %q", what, l)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("tables made %v: nothing is told", made)
+		}
+		if err := errors.Join(tx.Rollback(), <-waited); err != nil {
+			t.Error(err)
+		}
+		if len(told) > 0 {
+			t.Errorf("tables made %v: it is told once more", made)
+		}
 	}
 }
 

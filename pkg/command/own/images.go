@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"molehill/pkg/command/internal/cli"
+	"molehill/pkg/command/runs"
 	"molehill/pkg/dataset/pictures"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/images"
 	"molehill/pkg/run"
 	"molehill/viz"
@@ -79,32 +81,8 @@ func (k ofImages) describe(title string) viz.Table {
 
 func (ofImages) declared() string { return "" }
 
-func (k ofImages) look(ctx context.Context, data string) (seen, error) {
-	source, err := pictures.Open(data, k.Schema)
-	if err != nil {
-		return seen{}, err
-	}
-	const atOnce = 64
-	reading := cli.NewProgress("reading the images", source.Len())
-	defer reading.Done()
-	found, err := pictures.Each(ctx, followed{source, reading}, k.Images.Dim(), atOnce, func(int, []float32, []int) error { return nil })
-	s := seen{n: source.Len(), faults: each("%v", found)}
-	if changed := pictures.Changed(found); 2*changed > s.n {
-		s.most = fmt.Sprintf("%d of %d images do not agree with the schema", changed, s.n)
-	}
-	return s, errors.Join(err, source.Close())
-}
-
-// followed are images that tell of each that is read.
-type followed struct {
-	pictures.Source
-	by interface{ Step() }
-}
-
-// Picture implements pictures.Source.
-func (f followed) Picture(dst []float32, i int) (int, error) {
-	defer f.by.Step()
-	return f.Source.Picture(dst, i)
+func (k ofImages) look(ctx context.Context, data string) (synth.Seen, error) {
+	return images.Look(ctx, data, k.Schema, runs.Work)
 }
 
 func (ofImages) checkOut(s *synthesis) error {

@@ -11,6 +11,7 @@ import (
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/pictures"
 	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/run"
 	"molehill/viz"
 )
@@ -29,7 +30,7 @@ type kind interface {
 	describe(title string) viz.Table
 	declared() string // what is public and describe leaves out
 	// look reads data for their keeper.
-	look(ctx context.Context, data string) (seen, error)
+	look(ctx context.Context, data string) (synth.Seen, error)
 
 	// checkOut finds mistakes in where the synthetic data go, and checkTest in held-out
 	// ones, as far as that can be seen without reading them all.
@@ -44,13 +45,6 @@ type kind interface {
 type words struct {
 	experiment, count            string // which makes them, and its setting of how many
 	records, agreeing, differing string
-}
-
-// seen are data as their keeper sees them.
-type seen struct {
-	n      int
-	faults []string // what does not agree with the schema
-	most   string   // where hardly anything does, "" for nowhere
 }
 
 // readSchema reads a schema: of images, if it says so, or if these lie in a folder.

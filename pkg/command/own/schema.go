@@ -142,13 +142,13 @@ answer looks at the rows: it is for their keeper.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "\n%s has %d %s", args[1], found.n, k.words().records)
-			if len(found.faults) == 0 {
+			fmt.Fprintf(out, "\n%s has %d %s", args[1], found.Records, k.words().records)
+			if len(found.Faults) == 0 {
 				fmt.Fprintf(out, ", and %s with the schema.\n", k.words().agreeing)
 				return nil
 			}
 			fmt.Fprintf(out, ". %s not agree with the schema:\n", k.words().differing)
-			for _, fault := range found.faults {
+			for _, fault := range found.Faults {
 				fmt.Fprintln(out, " ", fault)
 			}
 			return nil

@@ -86,6 +86,14 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	release, err := s.claim()
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.vacant(); err != nil {
+		return err
+	}
 	spec, err := s.request.Spec()
 	if err != nil {
 		return err
@@ -94,7 +102,7 @@ func (s *synthesis) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := s.preview(cmd, store, spec); err != nil {
+	if s.again, err = runs.Preview(cmd, store, spec); err != nil {
 		return err
 	}
 	self, err := os.Executable()
@@ -150,13 +158,6 @@ func (s *synthesis) check() error {
 	if s.test != "" {
 		if err := s.kind.checkTest(s.test); err != nil {
 			return fmt.Errorf("--test: %w", err)
-		}
-	}
-	if !s.replace {
-		for _, path := range append([]string{s.out}, s.beside()...) {
-			if _, err := os.Lstat(path); err == nil {
-				return fmt.Errorf("%s is there already; --force replaces it, and --out with another name leaves it (the same release, at no further cost)", path)
-			}
 		}
 	}
 	if folder, err := os.Stat(filepath.Dir(s.out)); err != nil || !folder.IsDir() {

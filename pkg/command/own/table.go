@@ -10,6 +10,7 @@ import (
 
 	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/dataset/table"
+	"molehill/pkg/experiment/synth"
 	"molehill/pkg/experiment/synth/tables"
 	"molehill/pkg/run"
 	"molehill/viz"
@@ -88,18 +89,8 @@ func (k ofTable) declared() (text string) {
 	return text
 }
 
-func (k ofTable) look(ctx context.Context, data string) (seen, error) {
-	private, found, err := table.Read(ctx, data, k.Schema)
-	if err != nil {
-		return seen{}, err
-	}
-	s := seen{n: private.Len(), faults: each("%v", found)}
-	for _, d := range found {
-		if s.most == "" && 2*d.Count() > s.n {
-			s.most = fmt.Sprintf("column %q: %d of %d values do not agree with the schema", d.Column, d.Count(), s.n)
-		}
-	}
-	return s, nil
+func (k ofTable) look(ctx context.Context, data string) (synth.Seen, error) {
+	return tables.Look(ctx, data, k.Schema)
 }
 
 func (k ofTable) checkOut(s *synthesis) error { return k.CheckEnding(s.out) }

@@ -30,6 +30,7 @@ func working(sweeps []*run.Sweep) bool {
 type attention struct {
 	runs    []*run.Run
 	labels  []string
+	graphs  *graphs                // what tells of slow ones; may be nil
 	working func() bool            // whether somebody starts those that wait
 	why     func(r *run.Run) error // why one could not be made, nil if that is not known; may be nil
 }
@@ -59,6 +60,7 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 			if rested[i] {
 				continue
 			}
+			a.graphs.look(r)
 			state, err := r.State()
 			if err == nil && state != run.Finished && a.why != nil {
 				err = a.why(r)

@@ -14,6 +14,6 @@ func Commands() []*cobra.Command {
 		cli.Computes(start()), compute(), cli.Computes(resume()), watch(), cancel(), // one run
 		cli.Computes(sweepCommand()), computeSweep(), // many
 		list(), show(), compareCommand(), name(), remove(), // those that there are
-		cli.Computes(measure()), cli.Computes(auditCommand()), // what they do not say by themselves
+		cli.Computes(withGraphs(measure())), cli.Computes(withGraphs(auditCommand())), // what they do not say by themselves
 	}
 }

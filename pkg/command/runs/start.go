@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molehill/pkg/command/internal/cli"
 	"molehill/pkg/experiment"
 	"molehill/pkg/launch"
 	"molehill/pkg/run"
@@ -59,7 +60,7 @@ settings of one and what they mean, for --set.`,
 			if err != nil {
 				return err
 			}
-			if err := experiment.CheckNew(store, spec); err != nil {
+			if _, err := Preview(cmd, store, spec); err != nil {
 				return err
 			}
 			// Who is interrupted meanwhile has started a run, which Watch stops then.
@@ -88,6 +89,15 @@ settings of one and what they mean, for --set.`,
 	flags.BoolVar(&asJSON, "json", false, "print the run as JSON")
 	return cmd
 }
+
+// Preview tells what a run's keeper is told before it is paid for, and reports whether
+// asking for it costs nothing more (experiment.Preview).
+func Preview(cmd *cobra.Command, store run.Store, spec run.Spec) (again bool, err error) {
+	return experiment.Preview(cmd.Context(), experiment.Before{Store: store, Spec: spec, To: cmd.ErrOrStderr(), Work: Work})
+}
+
+// Work tells people on a terminal of work that takes long.
+func Work(title string, steps int) experiment.Work { return cli.NewProgress(title, steps) }
 
 // plainly is why a run failed, where it did before anybody could watch it, without what its
 // process printed of that; and any other error.

@@ -200,13 +200,14 @@ func sweepRuns(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.L
 		return nil, err
 	}
 	ctx, say := cmd.Context(), cmd.ErrOrStderr()
+	graphs := watchGraphs(say)
 	if cluster != nil {
 		submitted, err := cluster.Submit(ctx, w.ID, runs, jobs)
 		if err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(say, "%d of %d runs are given to Slurm\n", submitted, len(runs))
-		broken, err := attention{runs, compared.Labels, func() bool { return false }, nil}.pay(ctx, say)
+		broken, err := attention{runs, compared.Labels, graphs, func() bool { return false }, nil}.pay(ctx, say)
 		if ctx.Err() != nil {
 			later, stop := context.WithTimeout(context.Background(), 10*time.Second)
 			defer stop()
@@ -232,7 +233,7 @@ func sweepRuns(cmd *cobra.Command, w *run.Sweep, runs []*run.Run, local launch.L
 		ended.Store(true)
 		made <- err
 	}()
-	broken, err = attention{runs, compared.Labels,
+	broken, err = attention{runs, compared.Labels, graphs,
 		func() bool { return !ended.Load() || working([]*run.Sweep{w}) },
 		func(r *run.Run) error { err, _ := why.Load(r.ID); failed, _ := err.(error); return failed },
 	}.pay(ctx, say)

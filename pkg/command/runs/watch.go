@@ -67,7 +67,8 @@ func watch() *cobra.Command {
 // Watch shows a run's progress until it ends. When the command is interrupted,
 // it interrupts the run too: who wants to leave it running says --detach.
 func Watch(cmd *cobra.Command, r *run.Run) error {
-	if err := follow.Run(cmd.Context(), r, nil); err != nil && cmd.Context().Err() == nil {
+	graphs := watchGraphs(cmd.ErrOrStderr())
+	if err := follow.Run(cmd.Context(), r, func() { graphs.look(r) }); err != nil && cmd.Context().Err() == nil {
 		return err
 	}
 	if cmd.Context().Err() != nil {

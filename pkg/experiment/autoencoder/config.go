@@ -84,8 +84,11 @@ func (c *Config) Check() error {
 		return err
 	}
 	full := c.complete()
-	if full.Epochs < 1 || full.Batch < 1 || !(full.LearningRate > 0) {
-		return fmt.Errorf("epochs %d, batch %d, learning_rate %v; need at least 1, 1 and more than 0", full.Epochs, full.Batch, full.LearningRate)
+	if full.Epochs < 1 || full.Batch < 1 {
+		return fmt.Errorf("epochs %d, batch %d; need at least 1 and 1", full.Epochs, full.Batch)
+	}
+	if err := experiment.Rate("learning_rate", full.LearningRate); err != nil {
+		return err
 	}
 	return full.model(3).Check()
 }

@@ -111,7 +111,7 @@ func (c *Config) Check() error {
 		experiment.Positive("bound", c.Bound),
 		experiment.Within("bound", c.Bound, 0, farthest),
 		experiment.Positive("entropy", c.Entropy),
-		experiment.Positive("learning_rate", c.LearningRate),
+		experiment.Rate("learning_rate", c.LearningRate),
 		experiment.Within("noise", c.Noise, 0, 1e6),
 		experiment.Within("scale", c.Scale, 0, math.MaxFloat64),
 		experiment.OneOf("space", c.Space, Pixels, Latents),

@@ -99,7 +99,7 @@ func (c *SaddleConfig) Check() error {
 		return fmt.Errorf("alpha is %v; it weighs the penalty against the loss from 0 to 1", c.Alpha)
 	}
 	if err := cmp.Or(
-		experiment.Positive("dual_rate", c.DualRate),
+		experiment.Rate("dual_rate", c.DualRate),
 		experiment.Positive("dual_share", c.DualShare),
 	); err != nil {
 		return err

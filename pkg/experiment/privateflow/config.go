@@ -107,8 +107,10 @@ func (c *Config) Check() error {
 		return fmt.Errorf("step_size is %v and diffusion %v; the first must be above 0, the other at least 0, and both at most %g, for latents have norm 1", c.StepSize, c.Diffusion, float64(farthest))
 	}
 	switch {
-	case c.Learner == Generator && (c.Generated < 2 || experiment.Positive("learning_rate", c.LearningRate) != nil):
-		return fmt.Errorf("generated is %d and learning_rate %v; a generator takes at least 2 points a step and a finite rate above 0", c.Generated, c.LearningRate)
+	case c.Learner == Generator && c.Generated < 2:
+		return fmt.Errorf("generated is %d; a generator takes at least 2 points a step", c.Generated)
+	case c.Learner == Generator && experiment.Rate("learning_rate", c.LearningRate) != nil:
+		return experiment.Rate("learning_rate", c.LearningRate)
 	case c.Learner == Generator && c.Diffusion > 0:
 		return fmt.Errorf("diffusion is %v; it moves particles, and a generator has none, so set it to 0", c.Diffusion)
 	}

@@ -11,6 +11,6 @@ import (
 func TestGeneratorsThatDiverge(t *testing.T) {
 	for _, name := range []string{"dpswgen", "harmonic-generator"} {
 		experimenttest.Diverges(t, experiment.Request{Experiment: name, Research: true, Settings: map[string]string{
-			"dataset": "tiles", "weights": "corners", "batch": "100", "learning_rate": "1e30", "steps": "6"}})
+			"dataset": "tiles", "weights": "corners", "batch": "100", "learning_rate": "1e6", "steps": "6"}})
 	}
 }

@@ -129,7 +129,7 @@ func (c *Config) Check() error {
 		experiment.Positive("jacobian (L)", c.Jacobian),
 		experiment.Positive("loss (C)", c.Loss),
 		experiment.Positive("gain", c.Gain),
-		experiment.Positive("learning_rate", c.LearningRate),
+		experiment.Rate("learning_rate", c.LearningRate),
 	); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func Expect(cmd *cobra.Command, form string, args []string) error {
 // computing marks commands that start or make computations.
 const computing = "computing"
 
-// Computes marks a command as one that computes, which is told what makes it slow.
+// Computes marks a command as one that computes, whose caller is told what makes it slow.
 func Computes(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{computing: ""}
 	return cmd

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"molehill/pkg/report"
@@ -101,6 +102,17 @@ func (m *byHarmonics) Plan(n int) (plan privacy.Plan, err error) {
 		return plan, err
 	}
 	return m.config.Once(m.what.sensitivity, n, m.what.size)
+}
+
+// Loudness is that of the means of the degree with the least noise: of the harmonics of a
+// degree the squares add up to their number at every point, so that those of their means are
+// one at most on average, times their weight.
+func (m *byHarmonics) Loudness(p privacy.Plan) (times float64, of string) {
+	weights := harmonic.Weights(m.dim, m.what.degree)
+	if m.what.labelled() { // beginning with that of how often a class occurs
+		weights = harmonic.LabelledWeights(m.dim, m.what.degree)
+	}
+	return p.NoiseStd / slices.Max(weights), "the means of harmonics of each degree"
 }
 
 // directionsAtOnce is about how many directions a step of the flow takes.

@@ -39,6 +39,16 @@ func (m *byPairs) Plan(n int) (privacy.Plan, error) {
 	return m.config.Once(m.layout.Sensitivity(), n, m.layout.Size)
 }
 
+// Loudness is that of the counts with the least noise, of which none is above the number of
+// records.
+func (m *byPairs) Loudness(p privacy.Plan) (times float64, of string) {
+	var weight float64
+	for _, t := range m.layout.Tables {
+		weight = max(weight, t.Weight)
+	}
+	return p.NoiseStd / weight / float64(p.Records), "each count"
+}
+
 func (m *byPairs) Learn(_ context.Context, _ *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
 	counts, err := m.layout.Count(t.Codes)
 	if err != nil {

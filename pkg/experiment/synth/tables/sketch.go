@@ -133,6 +133,11 @@ func (m *bySketch) Plan(n int) (privacy.Plan, error) {
 	return m.config.Once(s, n, u.Count*m.config.Bins)
 }
 
+// Loudness is that of a mean along a direction, which is somewhere along the diameter.
+func (m *bySketch) Loudness(p privacy.Plan) (times float64, of string) {
+	return p.NoiseStd / m.diameter(), "each mean along a direction"
+}
+
 func (m *bySketch) Learn(_ context.Context, _ *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
 	sketch, err := sliced.NewSketch(m.encode(t), m.draw(directionsSeed), m.config.Bins)
 	if err != nil {

@@ -84,7 +84,7 @@ func (s Store) Write(ctx context.Context, f func(*sql.Tx) error) error {
 			return s.explain(err, notWritten)
 		}
 	}
-	stop := s.waits(ctx)
+	stop := s.Waits(ctx)
 	defer stop()
 	tx, err := s.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
@@ -136,7 +136,7 @@ func (s Store) Read(ctx context.Context, f func(*sql.Tx) error) (found bool, err
 		return false, nil
 	}
 	const outcome = "nothing was read"
-	stop := s.waits(ctx)
+	stop := s.Waits(ctx)
 	defer stop()
 	tx, err := s.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {

@@ -1,4 +1,4 @@
-package own
+package synth
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"molehill/pkg/experiment/synth"
+	"molehill/pkg/experiment"
 	"molehill/pkg/run"
 	"molehill/privacy/ledger"
 )
@@ -18,16 +18,15 @@ import (
 // tellBefore says, before a run pays, what was paid before: under the name that the run is
 // booked under, and for the same data, under whatever name. Who only wants more rows, or has
 // another copy of the data, may not mean to pay again.
-func (s *synthesis) tellBefore(ctx context.Context, out io.Writer, store run.Store, spec run.Spec) error {
-	name := synth.Own + s.kind.name()
-	if err := tellSpent(ctx, out, name); err != nil {
+func tellBefore(ctx context.Context, b experiment.Before, name string) error {
+	if err := tellSpent(ctx, b.To, name); err != nil {
 		return err
 	}
-	wanted := settingsOf(spec)
+	wanted := settingsOf(b.Spec)
 	if protects(wanted) {
-		return tellEarlier(out, store, name, wanted)
+		return tellEarlier(b.To, b.Store, name, wanted)
 	}
-	_, err := fmt.Fprintf(out, "This run protects nobody, and is booked there as ε = ∞: of budgets only one that counts from then on (`molehill budget create %s --from-now …`) leaves it out.\n", name)
+	_, err := fmt.Fprintf(b.To, "This run protects nobody, and is booked there as ε = ∞: of budgets only one that counts from then on (`molehill budget create %s --from-now …`) leaves it out.\n", name)
 	return err
 }
 
@@ -104,14 +103,14 @@ func tellEarlier(out io.Writer, store run.Store, name string, wanted map[string]
 func sameData(settings, wanted map[string]any) bool {
 	theirs, _ := settings["inputs"].(string)
 	ours, _ := wanted["inputs"].(string)
-	return synth.SameData(theirs, ours)
+	return SameData(theirs, ours)
 }
 
 // bookedAs is the name that a run's data have in the ledger, "" where it is not known.
 func bookedAs(r *run.Run) string {
 	stages, _ := r.Provenance()
 	for _, stage := range stages {
-		if strings.HasPrefix(stage.Data, synth.Own) {
+		if strings.HasPrefix(stage.Data, Own) {
 			return stage.Data
 		}
 	}
