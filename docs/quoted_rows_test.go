@@ -121,19 +121,19 @@ var tables = []table{
 		{"`dp-sinkhorn-latent`", of("dp-sinkhorn-latent", "fashion-mnist", nil), both},
 		{"`dp-sinkhorn`", of("dp-sinkhorn", "fashion-mnist", nil), both},
 	}},
-	{page: "dp-sinkhorn.md", header: "| one change, MNIST |", results: "sinkhorn-better-quick", columns: at(10, 1), percent: true, rows: []row{
-		{"`dp-sinkhorn`, on pixels", of("dp-sinkhorn", "mnist", settings{"start": "", "batch": 50, "multiplicity": 1}), both},
-		{"pixels, 200 records a step", of("dp-sinkhorn", "mnist", settings{"batch": 200, "generated": 50}), both},
-		{"pixels, 200 records beside", of("dp-sinkhorn", "mnist", settings{"batch": 200, "generated": 200}), both},
-		{"pixels, four looks", of("dp-sinkhorn", "mnist", settings{"multiplicity": 4}), both},
-		{"pixels, exact plans", of("dp-sinkhorn-exact", "mnist", nil), both},
-		{"pixels, after 1,000 steps", of("dp-sinkhorn", "mnist", afterOwn), both},
-		{"`dp-sinkhorn-latent`", of("dp-sinkhorn-latent", "mnist", settings{"start": "", "batch": 50, "bound": 0.05}), both},
-		{"latents, Δ = 0.5", of("dp-sinkhorn-latent", "mnist", settings{"bound": 0.5}), both},
-		{"latents, 20 records", of("dp-sinkhorn-latent", "mnist", settings{"batch": 20}), both},
-		{"latents, 200 records", of("dp-sinkhorn-latent", "mnist", settings{"batch": 200}), both},
-		{"latents, after 3,000 steps", of("dp-sinkhorn-latent", "mnist", afterOwn), both},
-		{"`sinkhorn-sketch`", of("sinkhorn-sketch", "mnist", nil), both},
+	{page: "dp-sinkhorn.md", header: "| one change |", results: "sinkhorn-better-quick", columns: images, percent: true, rows: []row{
+		{"`dp-sinkhorn`, on pixels", settings{"experiment": "dp-sinkhorn", "start": "", "batch": 50, "multiplicity": 1}, both},
+		{"pixels, 200 records a step", settings{"experiment": "dp-sinkhorn", "batch": 200, "generated": 50}, both},
+		{"pixels, 200 records beside", settings{"experiment": "dp-sinkhorn", "batch": 200, "generated": 200}, both},
+		{"pixels, four looks", settings{"experiment": "dp-sinkhorn", "multiplicity": 4}, both},
+		{"pixels, exact plans", settings{"experiment": "dp-sinkhorn-exact"}, both},
+		{"pixels, after 1,000 steps", settings{"experiment": "dp-sinkhorn", "start": "glyphs"}, both},
+		{"`dp-sinkhorn-latent`", settings{"experiment": "dp-sinkhorn-latent", "start": "", "batch": 50, "bound": 0.05}, both},
+		{"latents, Δ = 0.5", settings{"experiment": "dp-sinkhorn-latent", "bound": 0.5}, both},
+		{"latents, 20 records", settings{"experiment": "dp-sinkhorn-latent", "batch": 20}, both},
+		{"latents, 200 records", settings{"experiment": "dp-sinkhorn-latent", "batch": 200}, both},
+		{"latents, after 3,000 steps", settings{"experiment": "dp-sinkhorn-latent", "start": "glyphs"}, both},
+		{"`sinkhorn-sketch`", settings{"experiment": "sinkhorn-sketch"}, both},
 	}},
 	{page: "numbers.md", header: "| | without fairness | α = 0.5", results: "fair-classification-quick", columns: []settings{{"alpha": 0}, {"alpha": 0.5}, {"alpha": 0.75}, {"alpha": 0.9}}, rows: []row{
 		{"classification, parity, ε = 1", of("fair-classification", "biased", settings{"epsilon": 1, "criterion": "parity"}), []measure{accuracy, impact}},
@@ -222,7 +222,10 @@ func autoencoders(measures []measure) []row {
 }
 
 // autoencoded are the columns of the private autoencoder's table: the first has steps.
-var autoencoded = []settings{nil, {"dataset": "mnist", "epsilon": 10}, {"dataset": "mnist", "epsilon": 1}, {"dataset": "fashion-mnist", "epsilon": 10}, {"dataset": "fashion-mnist", "epsilon": 1}}
+var autoencoded = append([]settings{nil}, images...)
+
+// images are the columns of two data sets at two ε.
+var images = []settings{{"dataset": "mnist", "epsilon": 10}, {"dataset": "mnist", "epsilon": 1}, {"dataset": "fashion-mnist", "epsilon": 10}, {"dataset": "fashion-mnist", "epsilon": 1}}
 
 // mean is that over the seeds of stored runs that have some settings.
 func (m measure) mean(t *testing.T, runs []sweep.Row, with ...settings) float64 {
