@@ -309,21 +309,27 @@ func TestTwoCommandsDoNotMixWhatTheyWrite(t *testing.T) {
 	}
 }
 
+// rewriting returns what writes a file as it is now, but for one place.
+func rewriting(t *testing.T, path string) (write func(old, new string)) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(old, new string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Who asks for such a run as for any other is told the same before it pays, and nothing that
 // most of the data disagree with is paid for.
 func TestARunOfOnesOwnDataIsPreviewedToo(t *testing.T) {
 	data := confirmedTable(t, 60)
 	schema := filepath.Join(filepath.Dir(data), "My People.schema.json")
 	run := []string{"run", "synth", "--epsilon", "2", "--set", "data=" + data, "--set", "schema=" + schema, "--set", "fit_rows=200", "--set", "sweeps=2"}
-	text, err := os.ReadFile(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(old, new string) {
-		if err := os.WriteFile(schema, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := rewriting(t, schema)
 	write(`"no",
         "yes"`, `"No",
         "Yes"`)
@@ -379,16 +385,8 @@ func TestSynthDoesNotPayForWhatTheSchemaDoesNotKnow(t *testing.T) {
 	schema := filepath.Join(dir, "My People.schema.json")
 	mustMolehill(t, "schema", data)
 	mustMolehill(t, "schema", "confirm", schema, "--all")
-	text, err := os.ReadFile(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
 	synth := []string{"synth", "--data", data, "--epsilon", "2", "--out", filepath.Join(dir, "made.csv"), "--set", "fit_rows=200", "--set", "sweeps=2", "--no-keeper"}
-	write := func(old, new string) {
-		if err := os.WriteFile(schema, []byte(strings.Replace(string(text), old, new, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := rewriting(t, schema)
 	write(`"no",
         "yes"`, `"No",
         "Yes"`)

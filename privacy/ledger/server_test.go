@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -38,26 +39,34 @@ func TestTheFirstClientsOfAServer(t *testing.T) {
 	}
 }
 
+// held is a ledger that another client holds in a transaction: its head or, before its tables
+// are made, the lock under which they are.
+func held(t *testing.T, made bool) (*Ledger, *sql.Tx) {
+	t.Helper()
+	where := newDatabase(t)
+	l, other := open(t, where), open(t, where)
+	lock := other.store.Once
+	if made {
+		mustCreate(t, l, ten)
+		lock = "SELECT seq FROM molehill_ledger_head" + other.store.Lock
+	}
+	tx, err := other.store.DB.BeginTx(t.Context(), nil)
+	if err == nil {
+		_, err = tx.ExecContext(t.Context(), lock)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, tx
+}
+
 // Whom another client keeps waiting, for the tables to be made or for the head, is told who
 // is in the way.
 func TestAClientInTheWay(t *testing.T) {
 	for _, made := range []bool{false, true} {
-		where := newDatabase(t)
-		l, other := open(t, where), open(t, where)
-		lock := other.store.Once
-		if made {
-			mustCreate(t, l, ten)
-			lock = "SELECT seq FROM molehill_ledger_head" + other.store.Lock
-		}
-		tx, err := other.store.DB.BeginTx(t.Context(), nil)
-		if err == nil {
-			_, err = tx.ExecContext(t.Context(), lock)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, tx := held(t, made)
 		l.store.Begun += "; SET LOCAL lock_timeout = 50" // ms
-		_, err = l.Reserve(t.Context(), gaussian("a", 9))
+		_, err := l.Reserve(t.Context(), gaussian("a", 9))
 		wantError(t, err, "another client has kept it locked", "nothing was recorded")
 		if err := tx.Rollback(); err != nil {
 			t.Fatal(err)
@@ -70,20 +79,7 @@ func TestAClientInTheWay(t *testing.T) {
 // the head; who only reads waits for nobody, and is told nothing.
 func TestWaitingForAClientIsTold(t *testing.T) {
 	for _, made := range []bool{false, true} {
-		where := newDatabase(t)
-		l, other := open(t, where), open(t, where)
-		lock := other.store.Once
-		if made {
-			mustCreate(t, l, ten)
-			lock = "SELECT seq FROM molehill_ledger_head" + other.store.Lock
-		}
-		tx, err := other.store.DB.BeginTx(t.Context(), nil)
-		if err == nil {
-			_, err = tx.ExecContext(t.Context(), lock)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, tx := held(t, made)
 		told := make(chan string, 9)
 		ctx := Waiting(t.Context(), func(where string) { told <- where })
 		if _, err := l.Status(ctx); err != nil || len(told) > 0 {
