@@ -10,9 +10,9 @@ import (
 )
 
 // undisturbed calls f on a thread that takes no signals, and so do the threads that f makes
-// in C, for as long as they live. XLA's CPU plugin needs that: a signal on one of its
-// threads, whatever its handler does, overwrites memory that they still use, and the process
-// ends by "corrupted size vs. prev_size" within seconds of profiling.
+// in C, for as long as they live. XLA's CPU plugin needs that: signals on its threads,
+// whatever their handler does, corrupt its memory, so that a process that is profiled ends
+// by "corrupted size vs. prev_size" within seconds.
 func undisturbed(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
