@@ -52,6 +52,35 @@ func TestARunOfOnesOwnDataIsPreviewedToo(t *testing.T) {
 	}
 }
 
+// Before a grid of runs of one's own data, too: all of them are told of before the first is
+// paid for, and what is the same of several is said once.
+func TestAGridOfRunsOfOnesOwnDataIsPreviewedToo(t *testing.T) {
+	data := confirmedTable(t, 60)
+	schema := filepath.Join(filepath.Dir(data), "My People.schema.json")
+	sweep := []string{"sweep", "synth", "--set", "data=" + data, "--set", "schema=" + schema, "--set", "fit_rows=200", "--set", "sweeps=2",
+		"--grid", "epsilon=0.01,0.02", "--out", filepath.Join(filepath.Dir(data), "grid")}
+	write := rewriting(t, schema)
+	write(`"no",
+        "yes"`, `"No",
+        "Yes"`)
+	if said, err := molehill(t, sweep...); err == nil || !strings.Contains(err.Error(), `column "rich": 60 of 60 values`) {
+		t.Errorf("%v in\n%s", err, said)
+	}
+	if status := mustMolehill(t, "budget", "status", "own/my-people"); !strings.Contains(status, "runs    0") {
+		t.Errorf("a schema that knows nothing was paid for:\n%s", status)
+	}
+	write(`"high": 70`, `"high": 65`)
+	said := mustMolehill(t, sweep...)
+	for line, times := range map[string]int{"before anything is paid": 1, `column "age"`: 1, "Booked under own/my-people": 1, "With 60 rows and ε = ": 2} {
+		if strings.Count(said, line) != times {
+			t.Errorf("%q is there %d times, not %d, in\n%s", line, strings.Count(said, line), times, said)
+		}
+	}
+	if said := mustMolehill(t, sweep...); strings.Contains(said, "before anything is paid") {
+		t.Errorf("who has paid is told of it:\n%s", said)
+	}
+}
+
 // Of two rows it is said before they are paid for that little but noise will be seen, by either
 // command.
 func TestTooFewRowsAreToldOf(t *testing.T) {

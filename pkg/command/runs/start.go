@@ -93,7 +93,12 @@ settings of one and what they mean, for --set.`,
 // Preview tells what a run's keeper is told before it is paid for, and reports whether
 // asking for it costs nothing more (experiment.Preview).
 func Preview(cmd *cobra.Command, store run.Store, spec run.Spec) (again bool, err error) {
-	return experiment.Preview(cmd.Context(), experiment.Before{Store: store, Spec: spec, To: cmd.ErrOrStderr(), Work: Work})
+	return experiment.Preview(cmd.Context(), before(cmd.ErrOrStderr(), store, spec))
+}
+
+// before is a run that is asked for on a terminal.
+func before(to io.Writer, store run.Store, spec run.Spec) experiment.Before {
+	return experiment.Before{Store: store, Spec: spec, To: to, Work: Work}
 }
 
 // Work tells people on a terminal of work that takes long.

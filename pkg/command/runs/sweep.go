@@ -145,7 +145,7 @@ func (s *sweeping) make(cmd *cobra.Command, p *sweepPlan) error {
 			return err
 		}
 	}
-	w, runs, err := p.create(store)
+	w, runs, err := p.create(cmd, store)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package runs
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -165,21 +166,50 @@ func requestsOf(q experiment.Request, axes []axis, seeds int) (requests []experi
 }
 
 // create finds every mistake in the requests before anything is made, and then
-// makes the runs' directories and the sweep's.
-func (p *sweepPlan) create(store run.Store) (*run.Sweep, []*run.Run, error) {
-	specs := make([]run.Spec, len(p.requests))
+// makes the runs' directories and the sweep's. The keeper of private records is told of them
+// as before one run, of all runs together no line twice.
+func (p *sweepPlan) create(cmd *cobra.Command, store run.Store) (*run.Sweep, []*run.Run, error) {
+	specs, told := make([]run.Spec, len(p.requests)), &news{to: cmd.ErrOrStderr()}
 	for i, q := range p.requests {
 		var err error
 		if specs[i], err = q.Spec(); err != nil {
 			return nil, nil, err
 		}
 		if p.table == nil {
-			if err := experiment.CheckNew(store, specs[i]); err != nil {
+			if _, err := experiment.Preview(cmd.Context(), before(told, store, specs[i])); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
 	return store.CreateSweep(p.name, p.title, p.varied, specs)
+}
+
+// news writes lines, but those that it has written before.
+type news struct {
+	to   io.Writer
+	told map[string]bool
+	rest string // the beginning of a line
+}
+
+func (n *news) Write(text []byte) (int, error) {
+	n.rest += string(text)
+	for {
+		line, rest, whole := strings.Cut(n.rest, "\n")
+		if !whole {
+			return len(text), nil
+		}
+		n.rest = rest
+		if n.told[line] {
+			continue
+		}
+		if n.told == nil {
+			n.told = map[string]bool{}
+		}
+		n.told[line] = true
+		if _, err := fmt.Fprintln(n.to, line); err != nil {
+			return 0, err
+		}
+	}
 }
 
 // folder is the name of the results' folder: a grid's is its own, and so is that of some
