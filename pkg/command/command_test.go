@@ -66,32 +66,44 @@ func mustMolehill(t *testing.T, arguments ...string) string {
 	return out
 }
 
-// A learning rate that leads nowhere is refused when it is asked for, by every experiment that
-// has one: later it would have been paid for.
-func TestLearningRatesAreRefusedBeforeTheyArePaid(t *testing.T) {
-	rates := 0
+// A number that leads nowhere is refused when it is asked for, by every setting of every
+// experiment, and by its name: later it would have been paid for.
+func TestNumbersThatLeadNowhereAreRefusedBeforeTheyArePaid(t *testing.T) {
+	numbers := 0
 	for _, e := range experiment.Registry.All() {
 		name := e.Describe().Name
 		for _, preset := range []experiment.Preset{experiment.Quick, experiment.Paper} {
-			c := e.Config(preset)
-			if fields, err := experiment.Fields(c); err != nil || fields["learning_rate"] == nil || slices.Contains(experiment.Unread(name), "learning_rate") {
+			fields, err := experiment.Fields(e.Config(preset))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fields["epsilon"] == nil { // nothing is paid for
 				continue
 			}
-			rates++
-			settings := map[string]string{"learning_rate": "1e300"}
-			if strings.HasPrefix(name, "synth") { // whose settings are asked for once there are data
-				settings["data"], settings["schema"] = "people.csv", "people.schema.json"
-			}
-			if err := experiment.Apply(c, settings); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if err := c.Check(); err == nil || !strings.Contains(err.Error(), "learning_rate is 1e+300; it is") {
-				t.Errorf("%s: %v", name, err)
+			for setting, usual := range fields {
+				if setting == "epsilon" || json.Unmarshal(usual, new(float64)) != nil || slices.Contains(experiment.Unread(name), setting) {
+					continue
+				}
+				for _, value := range []string{"1e30", "1e300", "-1e30"} {
+					numbers++
+					settings := map[string]string{setting: value}
+					if strings.HasPrefix(name, "synth") { // whose settings are asked for once there are data
+						settings["data"], settings["schema"] = "people.csv", "people.schema.json"
+					}
+					c := e.Config(preset)
+					err := experiment.Apply(c, settings)
+					if err == nil {
+						err = c.Check()
+					}
+					if err == nil || !strings.Contains(err.Error(), setting) && setting != "delta" { // which is δ
+						t.Errorf("%s, %s = %s: %v", name, setting, value, err)
+					}
+				}
 			}
 		}
 	}
-	if rates < 40 {
-		t.Errorf("%d presets of experiments have a learning rate", rates)
+	if numbers < 2400 {
+		t.Errorf("%d numbers were tried", numbers)
 	}
 }
 

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -16,24 +15,20 @@ func Within[T int | float64](name string, value, least, most T) error {
 	return nil
 }
 
-// Positive is Within for a number that has to be finite and above 0.
-func Positive(name string, value float64) error {
-	if !(value > 0) || math.IsInf(value, 0) {
-		return fmt.Errorf("%s is %v; it must be finite and above 0", name, value)
-	}
-	return nil
-}
+// Fastest is the largest learning rate that Positive is asked of where an experiment knows no
+// lower one. Weights begin below 1, and Adam moves each by the rate in a step, SGD by the rate
+// times a gradient that is clipped, to a thousandth say. What goes farther comes to no number,
+// and only after it has paid.
+const Fastest = 1e6
 
-// fastest is the largest learning rate of all. Weights begin below 1, and Adam moves each by
-// the rate in a step, SGD by the rate times a gradient that is clipped, to a thousandth say.
-// What goes farther comes to no number, and only after it has paid.
-const fastest = 1e6
+// Farthest is the largest number of other settings, likewise: of what clips, weighs and blurs.
+// Its square times what a network has numbers is still one of single precision.
+const Farthest = 1e9
 
-// Rate is Positive for a learning rate, which has a largest value, too. Experiments that know
-// more of theirs have a lower one.
-func Rate(name string, value float64) error {
-	if !(value > 0 && value <= fastest) {
-		return fmt.Errorf("%s is %v; it is above 0 and at most %g", name, value, float64(fastest))
+// Positive is Within for a number that has to be above 0.
+func Positive(name string, value, most float64) error {
+	if !(value > 0 && value <= most) {
+		return fmt.Errorf("%s is %v; it is above 0 and at most %v", name, value, most)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package autoencoder
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -87,7 +88,10 @@ func (c *Config) Check() error {
 	if full.Epochs < 1 || full.Batch < 1 {
 		return fmt.Errorf("epochs %d, batch %d; need at least 1 and 1", full.Epochs, full.Batch)
 	}
-	if err := experiment.Rate("learning_rate", full.LearningRate); err != nil {
+	if err := cmp.Or(
+		experiment.Positive("learning_rate", full.LearningRate, experiment.Fastest),
+		experiment.Within("decay", full.Decay, 0, 1),
+	); err != nil {
 		return err
 	}
 	return full.model(3).Check()

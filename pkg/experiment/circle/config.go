@@ -64,9 +64,9 @@ func (c *Config) Check() error {
 		return fmt.Errorf("frames is %d and steps %d; there is one before the first step and at most one after each", c.Frames, c.Steps)
 	}
 	if err := cmp.Or(
-		experiment.Rate("learning_rate", c.LearningRate),
-		experiment.Positive("output_limit", c.Limit),
-		experiment.Positive("jacobian", c.Jacobian),
+		experiment.Positive("learning_rate", c.LearningRate, experiment.Fastest),
+		experiment.Positive("output_limit", c.Limit, experiment.Farthest),
+		experiment.Positive("jacobian", c.Jacobian, experiment.Farthest),
 	); err != nil {
 		return err
 	}

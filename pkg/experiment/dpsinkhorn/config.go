@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"math"
 
 	"molehill/models/generator"
 	"molehill/models/semidebiased"
@@ -91,9 +90,6 @@ const mostCosts = 1 << 28
 // mostFeatures is how many features of rows a step may have: 4 GB, and some times that.
 const mostFeatures = 1 << 30
 
-// farthest is the largest bound of a gradient, as no learning rate would follow more.
-const farthest = 1e9
-
 // Check implements experiment.Config.
 func (c *Config) Check() error {
 	if err := c.budget().Check(); err != nil {
@@ -108,12 +104,15 @@ func (c *Config) Check() error {
 		experiment.Within("iterations", c.Iterations, 1, 1_000_000),
 		experiment.Within("samples", c.Samples, 100, 10_000_000),
 		experiment.Within("features", c.Features, 0, 10_000_000),
-		experiment.Positive("bound", c.Bound),
-		experiment.Within("bound", c.Bound, 0, farthest),
-		experiment.Positive("entropy", c.Entropy),
-		experiment.Rate("learning_rate", c.LearningRate),
+		experiment.Within("absolute", c.Absolute, 0, experiment.Farthest),
+		experiment.Within("label_scale", c.LabelScale, 0, experiment.Farthest),
+		experiment.Positive("entropy", c.Entropy, experiment.Farthest),
+		experiment.Within("tolerance", c.Tolerance, 0, 1),
+		experiment.Positive("bound", c.Bound, experiment.Farthest),
+		experiment.Positive("learning_rate", c.LearningRate, experiment.Fastest),
+		experiment.Within("weight_decay", c.WeightDecay, 0, 1),
 		experiment.Within("noise", c.Noise, 0, 1e6),
-		experiment.Within("scale", c.Scale, 0, math.MaxFloat64),
+		experiment.Within("scale", c.Scale, 0, experiment.Farthest),
 		experiment.OneOf("space", c.Space, Pixels, Latents),
 		experiment.OneOf("clipping", c.Clipping, semidebiased.Whole, semidebiased.PerImage),
 		experiment.OneOf("perturbed", c.Perturbed, ByImages, ByParameters),

@@ -113,7 +113,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"dp-sinkhorn", "batch", "0", "batch is 0"},
 		{"dp-sinkhorn-exact", "generated", "2001", "up to 2000 rows"},
 		{"dp-sinkhorn", "bound", "0", "bound is 0"},
-		{"dp-sinkhorn", "bound", "1e38", "from 0 to 1e+09"},
+		{"dp-sinkhorn", "bound", "1e38", "at most 1e+09"},
 		{"dp-sinkhorn", "generated", "1000000", "costs of all pairs"},
 		{"dp-sinkhorn", "noise", "-1", "noise is -1"},
 		{"dp-sinkhorn", "clipping", "none", `"whole" or "per-image"`},

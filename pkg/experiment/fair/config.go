@@ -91,11 +91,10 @@ func (c *Config) Check() error {
 		return fmt.Errorf("share is %v; a step looks at some of each group, above 0 and at most 1", c.Share)
 	}
 	if err := cmp.Or(
-		experiment.Positive("learning_rate", c.LearningRate),
-		experiment.Within("learning_rate", c.LearningRate, 0, fastest),
-		experiment.Positive("loss_limit", c.LossLimit),
-		experiment.Positive("output_limit", c.Limit),
-		experiment.Positive("jacobian", c.Jacobian),
+		experiment.Positive("learning_rate", c.LearningRate, fastest),
+		experiment.Positive("loss_limit", c.LossLimit, experiment.Farthest),
+		experiment.Positive("output_limit", c.Limit, experiment.Farthest),
+		experiment.Positive("jacobian", c.Jacobian, experiment.Farthest),
 	); err != nil {
 		return err
 	}

@@ -89,8 +89,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"fair-classification", "steps", "0", []string{"steps is 0"}},
 		{"fair-classification", "dataset", "people", []string{"dataset", "biased"}},
 		{"fair-classification", "delta", "0", []string{"δ"}},
-		{"fair-classification", "learning_rate", "1e38", []string{"learning_rate is 1e+38", "to 100"}},
-		{"fair-adult-ermi", "learning_rate", "1e38", []string{"learning_rate is 1e+38", "to 100"}},
+		{"fair-classification", "learning_rate", "1e38", []string{"learning_rate is 1e+38", "at most 100"}},
+		{"fair-adult-ermi", "learning_rate", "1e38", []string{"learning_rate is 1e+38", "at most 100"}},
 		{"fair-regression", "criterion", Odds, []string{"fair-regression predicts no label", Parity}},
 		{"fair-regression", "hidden", "0", []string{"hidden is 0"}},
 	} {

@@ -99,8 +99,8 @@ func (c *SaddleConfig) Check() error {
 		return fmt.Errorf("alpha is %v; it weighs the penalty against the loss from 0 to 1", c.Alpha)
 	}
 	if err := cmp.Or(
-		experiment.Rate("dual_rate", c.DualRate),
-		experiment.Positive("dual_share", c.DualShare),
+		experiment.Positive("dual_rate", c.DualRate, experiment.Fastest),
+		experiment.Positive("dual_share", c.DualShare, experiment.Farthest),
 	); err != nil {
 		return err
 	}

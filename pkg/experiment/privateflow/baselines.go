@@ -69,8 +69,8 @@ func (embedded) Config(preset experiment.Preset) *Config {
 
 // Check implements Checker.
 func (embedded) Check(c *Config) error {
-	if c.Features < 1 || !(c.Scale > 0) {
-		return fmt.Errorf("features is %d and scale %v; take at least 1 feature, and a scale above 0", c.Features, c.Scale)
+	if c.Features < 1 || !(c.Scale > 0 && c.Scale <= experiment.Farthest) {
+		return fmt.Errorf("features is %d and scale %v; take at least 1 feature, and a scale above 0 and at most %g", c.Features, c.Scale, experiment.Farthest)
 	}
 	return nil
 }

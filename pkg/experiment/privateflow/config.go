@@ -109,8 +109,8 @@ func (c *Config) Check() error {
 	switch {
 	case c.Learner == Generator && c.Generated < 2:
 		return fmt.Errorf("generated is %d; a generator takes at least 2 points a step", c.Generated)
-	case c.Learner == Generator && experiment.Rate("learning_rate", c.LearningRate) != nil:
-		return experiment.Rate("learning_rate", c.LearningRate)
+	case c.Learner == Generator && experiment.Positive("learning_rate", c.LearningRate, experiment.Fastest) != nil:
+		return experiment.Positive("learning_rate", c.LearningRate, experiment.Fastest)
 	case c.Learner == Generator && c.Diffusion > 0:
 		return fmt.Errorf("diffusion is %v; it moves particles, and a generator has none, so set it to 0", c.Diffusion)
 	}

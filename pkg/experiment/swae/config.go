@@ -125,11 +125,11 @@ func (c *Config) Check() error {
 		return err
 	}
 	if err := cmp.Or(
-		experiment.Positive("output (M)", c.Output),
-		experiment.Positive("jacobian (L)", c.Jacobian),
-		experiment.Positive("loss (C)", c.Loss),
-		experiment.Positive("gain", c.Gain),
-		experiment.Rate("learning_rate", c.LearningRate),
+		experiment.Positive("output (M)", c.Output, experiment.Farthest),
+		experiment.Positive("jacobian (L)", c.Jacobian, experiment.Farthest),
+		experiment.Positive("loss (C)", c.Loss, experiment.Farthest),
+		experiment.Positive("gain", c.Gain, 100),
+		experiment.Positive("learning_rate", c.LearningRate, experiment.Fastest),
 	); err != nil {
 		return err
 	}

@@ -98,8 +98,7 @@ func (c *Config) Check() error {
 		experiment.Within("coefficients", c.Coefficients, 2, mostCoefficients),
 		experiment.Within("degree", c.Degree, 0, 12),
 		experiment.Within("steps", c.Steps, 0, 10_000_000),
-		experiment.Positive("step_size", c.StepSize),
-		experiment.Within("step_size", c.StepSize, 0, 2),
+		experiment.Positive("step_size", c.StepSize, 2),
 		c.Settings.Check(),
 		experiment.Within("label_scale", c.LabelScale, 0, 1000),
 	), c.suits)

@@ -48,9 +48,9 @@ func (s Settings) Check() error {
 		experiment.Within("generated", s.Generated, 1, mostRows),
 		experiment.Within("latent", s.Latent, 1, 1000),
 		experiment.Within("width", s.Width, 1, widest),
-		experiment.Positive("entropy", s.Entropy), experiment.Within("entropy", s.Entropy, 0, most),
-		experiment.Positive("bound", s.Bound), experiment.Within("bound", s.Bound, 0, most),
-		experiment.Positive("learning_rate", s.LearningRate), experiment.Within("learning_rate", s.LearningRate, 0, most),
+		experiment.Positive("entropy", s.Entropy, most),
+		experiment.Positive("bound", s.Bound, most),
+		experiment.Positive("learning_rate", s.LearningRate, most),
 		experiment.Within("debiasing", s.Debiasing, 0, 1),
 		experiment.Within("noise", s.Noise, 0, 1e6), // 0 for the least that proves ε
 	)
