@@ -23,7 +23,7 @@ const root = ".."
 // from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	paths := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "models/autoencoder/weights/README.md"}
+	paths := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results/README.md", "models/autoencoder/weights/README.md"}
 	own, err := filepath.Glob("*.md")
 	if err != nil || len(own) == 0 {
 		t.Fatalf("expected pages in docs, found %d (%v)", len(own), err)

@@ -15,7 +15,7 @@ import (
 )
 
 // settings are what runs have, by the names of their configuration. The experiment's name
-// may be among them.
+// and the seed may be among them.
 type settings map[string]any
 
 // measure is a metric of runs, or of generated rows that were looked at afterwards.
@@ -42,14 +42,19 @@ type row struct {
 }
 
 var (
-	logistic = measure{"logistic accuracy", 0}
-	mlp      = measure{"mlp accuracy", 10_000}
-	cnn      = measure{"cnn accuracy", 5_000}
+	logistic  = measure{"logistic accuracy", 0}
+	mlp       = measure{"mlp accuracy", 10_000}
+	cnn       = measure{"cnn accuracy", 5_000}
+	inception = []measure{{"fid-768", 1_000}, {"fid-768 below zero cut", 1_000}}
 
 	accuracy = measure{"accuracy", 0}
 	impact   = measure{"disparate impact", 0}
 	gap      = measure{"parity gap", 0}
 	wrong    = measure{"1 − accuracy", 0}
+
+	reconstructed = []measure{{"reconstruction loss", 0}, {"sliced W₂", 0}}
+
+	neighbours = []measure{{"mlp accuracy, labels by private neighbours", 20_000}, {"mlp accuracy through the autoencoder, labels by private neighbours", 20_000}}
 
 	generated = measure{"mlp accuracy", 0}
 	through   = measure{"mlp accuracy through the autoencoder", 0}
@@ -59,6 +64,14 @@ var (
 func at(budgets ...any) (columns []settings) {
 	for _, epsilon := range budgets {
 		columns = append(columns, settings{"epsilon": epsilon})
+	}
+	return columns
+}
+
+// scaled are the columns of some values of one setting.
+func scaled(setting string, values ...any) (columns []settings) {
+	for _, value := range values {
+		columns = append(columns, settings{setting: value})
 	}
 	return columns
 }
@@ -121,6 +134,12 @@ var tables = []table{
 		{"`dp-sinkhorn-latent`", of("dp-sinkhorn-latent", "fashion-mnist", nil), both},
 		{"`dp-sinkhorn`", of("dp-sinkhorn", "fashion-mnist", nil), both},
 	}},
+	{page: "dp-sinkhorn.md", header: "| fid-768, one seed |", results: "sinkhorn-table1-quick", columns: images, rows: []row{
+		{"`sinkhorn-sketch`", settings{"experiment": "sinkhorn-sketch", "seed": 1}, inception},
+		{"`dp-sinkhorn-latent`", settings{"experiment": "dp-sinkhorn-latent", "seed": 2}, inception},
+		{"`dp-merf-images`", settings{"experiment": "dp-merf-images", "seed": 2}, inception},
+		{"`dp-sinkhorn`", settings{"experiment": "dp-sinkhorn", "seed": 2}, inception},
+	}},
 	{page: "dp-sinkhorn.md", header: "| one change |", results: "sinkhorn-better-quick", columns: images, percent: true, rows: []row{
 		{"`dp-sinkhorn`, on pixels", settings{"experiment": "dp-sinkhorn", "start": "", "batch": 50, "multiplicity": 1}, both},
 		{"pixels, 200 records a step", settings{"experiment": "dp-sinkhorn", "batch": 200, "generated": 50}, both},
@@ -135,6 +154,8 @@ var tables = []table{
 		{"latents, after 3,000 steps", settings{"experiment": "dp-sinkhorn-latent", "start": "glyphs"}, both},
 		{"`sinkhorn-sketch`", settings{"experiment": "sinkhorn-sketch"}, both},
 	}},
+	{page: "dp-sinkhorn.md", header: "| steps | 500 |", results: "sinkhorn-steps-quick", columns: scaled("steps", 500, 1000, 2000, 4000, 8000), percent: true, rows: []row{{"logistic accuracy", nil, []measure{logistic}}}},
+	{page: "dp-sinkhorn.md", header: "| steps | 500 |", results: "sinkhorn-steps-quick", columns: scaled("steps", 500, 1000, 2000, 4000, 8000), rows: []row{{"sliced W₂", nil, []measure{{"sliced W₂", 0}}}}},
 	{page: "numbers.md", header: "| | without fairness | α = 0.5", results: "fair-classification-quick", columns: []settings{{"alpha": 0}, {"alpha": 0.5}, {"alpha": 0.75}, {"alpha": 0.9}}, rows: []row{
 		{"classification, parity, ε = 1", of("fair-classification", "biased", settings{"epsilon": 1, "criterion": "parity"}), []measure{accuracy, impact}},
 		{"the same without privacy", of("fair-classification", "biased", settings{"epsilon": "inf", "criterion": "parity"}), []measure{accuracy, impact}},
@@ -166,9 +187,19 @@ var tables = []table{
 	{page: "private-gradients.md", header: "| | private steps", results: "swae-better-quick", columns: []settings{nil, nil, atTen, nil, nil, nil}, rows: autoencoders([]measure{{"reconstruction loss", 0}})},
 	{page: "private-gradients.md", header: "| | private steps", results: "swae-table1-paper", columns: []settings{nil, nil, nil, nil, atTen, nil}, rows: []row{{"**paper preset**", nil, []measure{generated}}}},
 	{page: "private-gradients.md", header: "| | private steps", results: "swae-table1-paper", columns: []settings{nil, nil, nil, nil, nil, atTen}, rows: []row{{"**paper preset**", nil, []measure{through}}}},
+	{page: "private-gradients.md", header: "| setting, as it is |", results: "swae-ablation-quick", columns: scaled("steps", 63, 125, 500, 1000), rows: []row{{"250 steps", nil, reconstructed}}},
+	{page: "private-gradients.md", header: "| setting, as it is |", results: "swae-ablation-quick", columns: scaled("batch", 150, 300, 1200, 2400), rows: []row{{"batches of 600", nil, reconstructed}}},
+	{page: "private-gradients.md", header: "| setting, as it is |", results: "swae-ablation-quick", columns: scaled("jacobian", 0.6123724356957945, 1.224744871391589, 4.898979485566356, 9.797958971132712), rows: []row{{"Jacobians to L", nil, reconstructed}}},
+	{page: "private-gradients.md", header: "| setting, as it is |", results: "swae-ablation-quick", columns: scaled("output", 0.375, 0.75, 3, 6), rows: []row{{"outputs to M", nil, reconstructed}}},
+	{page: "private-gradients.md", header: "| setting, as it is |", results: "swae-ablation-quick", columns: scaled("loss", 0.25, 0.5, 2, 4), rows: []row{{"gradients of losses to C", nil, reconstructed}}},
+	{page: "private-gradients.md", header: "| setting, as it is |", results: "swae-ablation-quick", columns: scaled("projections", 25, 50, 200, 400), rows: []row{{"100 projections", nil, reconstructed}}},
 	{page: "private-gradients.md", header: "| | ε = ∞ | 10 | 5 | 1 |", results: "swae-table1-paper", columns: at("inf", 10, 5, 1), rows: []row{
 		{"MNIST", settings{"dataset": "mnist"}, digits},
 		{"Fashion-MNIST", settings{"dataset": "fashion-mnist"}, digits},
+	}},
+	{page: "private-gradients.md", header: "| labels by private codes |", results: "swae-table1-paper", columns: []settings{{"epsilon": 10, "seed": 1}, {"epsilon": 10, "seed": 3}, {"epsilon": 10, "seed": 5}, {"epsilon": 5, "seed": 3}, {"epsilon": 1, "seed": 3}}, rows: []row{
+		{"MNIST", settings{"dataset": "mnist"}, neighbours},
+		{"Fashion-MNIST", settings{"dataset": "fashion-mnist"}, neighbours},
 	}},
 	{page: "private-gradients.md", header: "| | steps | ε = 10 | ε = 1 |", results: "swae-better-quick", columns: append([]settings{nil}, at(10, 1)...), rows: []row{
 		{"MNIST | 700", settings{"dataset": "mnist", "steps": 700, "law": 100}, digits},
@@ -238,7 +269,7 @@ func (m measure) mean(t *testing.T, runs []sweep.Row, with ...settings) float64 
 		if err := json.Unmarshal(r.Config, &config); err != nil {
 			t.Fatal(err)
 		}
-		config["experiment"] = r.Experiment
+		config["experiment"], config["seed"] = r.Experiment, r.Seed
 		same := true
 		for _, wanted := range with {
 			for name, value := range wanted {
@@ -335,7 +366,7 @@ func TestQuotedRowsAreTheStoredOnes(t *testing.T) {
 			}
 		}
 	}
-	if checked < 271 {
+	if checked < 379 {
 		t.Errorf("only %d numbers were found", checked)
 	}
 }

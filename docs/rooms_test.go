@@ -3,6 +3,7 @@ package docs_test
 import (
 	"go/build"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +28,26 @@ func TestDependenciesPointOneWay(t *testing.T) {
 				if !within(of, room) && !slices.ContainsFunc(allowed, func(a string) bool { return within(of, a) }) {
 					t.Errorf("%s imports molehill/%s; %s may import of other rooms %q", path, of, room, allowed)
 				}
+			}
+		}
+	}
+}
+
+// TestTheReadmeListsTheRooms looks for the packages right below the rooms whose packages
+// the README's table has one by one.
+func TestTheReadmeListsTheRooms(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range []string{"privacy", "pkg"} {
+		inside, err := os.ReadDir(filepath.Join(root, room))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range inside {
+			if name := "`" + room + "/" + d.Name() + "`"; d.IsDir() && !strings.Contains(string(readme), name) {
+				t.Errorf("README.md has no %s in its table of rooms", name)
 			}
 		}
 	}

@@ -88,6 +88,19 @@ func TestTablesAreComplete(t *testing.T) {
 	}
 }
 
+// The page of all tables has each of them.
+func TestThePageListsEveryTable(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Names() {
+		if !strings.Contains(string(page), "]("+name+"/report.md)") {
+			t.Errorf("README.md has no link to the report of %s", name)
+		}
+	}
+}
+
 // Figures that are made from rows alone are what rows and program say now. (Those of what
 // runs have generated need the runs.)
 func TestFiguresAreOfTheirRows(t *testing.T) {
