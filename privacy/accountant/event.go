@@ -65,6 +65,7 @@ type Pure struct {
 // Under replace-one it stands for the noisy sum of one vector a record, each of
 // norm at most half of the sensitivity, such as a clipped one: what a record
 // adds by being in the batch matters, not only what replacing it changes.
+// Under zero-out a null record in the batch has to be as none, for the same reason.
 type PoissonSampled struct {
 	Rate  float64 // in [0, 1]
 	Event Event

@@ -42,6 +42,36 @@ func TestZeroOutIsAddRemoveForPoissonSamples(t *testing.T) {
 	}
 }
 
+// What zero-out costs on Poisson samples is said of queries to which a null record is none.
+// One that answers 0 to an empty batch, 100 to a record and 99 to a null one moves by 1
+// between neighbours, and by far more when the record is drawn: what is drawn shows, and the
+// δ of that is the rate times the whole of a Gaussian's.
+func TestZeroOutSaysOfWhichQueriesItIs(t *testing.T) {
+	const rate, delta = 0.01, 1e-3
+	e := PoissonSampled{rate, Gaussian{1}}
+	for _, a := range []Accountant{PLD{}, RDP{}, Tightest{}} {
+		for _, event := range []Event{e, Composed{[]Event{Gaussian{3}, SelfComposed{e, 10}}}} {
+			zero, err := a.Epsilon(event, ZeroOut, delta)
+			if err != nil || !strings.Contains(zero.Note, "a null record in the batch is none") {
+				t.Errorf("%s: %v under zero-out is said with %q, %v", a.Name(), event, zero.Note, err)
+			}
+			if other, err := a.Epsilon(event, AddRemove, delta); err != nil || other.Note != "" {
+				t.Errorf("%s: %v under add-remove is said with %q, %v", a.Name(), event, other.Note, err)
+			}
+		}
+	}
+	if r, err := (RDP{}).Epsilon(RepeatAndSelect{e, 10, 1}, ZeroOut, delta); err != nil || r.Note == "" {
+		t.Errorf("a selection under zero-out is said with %q, %v", r.Note, err)
+	}
+	if r, err := (RDP{}).Epsilon(Gaussian{1}, ZeroOut, delta); err != nil || r.Note != "" {
+		t.Errorf("all records under zero-out are said with %q, %v", r.Note, err)
+	}
+	whole, err := GaussianDelta(1, epsilon(t, PLD{}, e, ZeroOut, delta))
+	if err != nil || !(rate*whole > 3*delta) {
+		t.Errorf("such a query has δ = %v, %v; it should be far more than %v, or nothing need be said", rate*whole, err, delta)
+	}
+}
+
 func TestNonPrivateIsInfinite(t *testing.T) {
 	for _, a := range []Accountant{RDP{}, Moments{}, AnalyticGaussian{}, Classic{}} {
 		if got := epsilon(t, a, Composed{[]Event{Gaussian{1}, NonPrivate{}}}, AddRemove, 1e-5); !math.IsInf(got, 1) {

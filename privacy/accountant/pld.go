@@ -39,7 +39,7 @@ func (a PLD) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Epsilon: c.Epsilon(delta), Delta: delta, Accountant: a.Name(), Note: p.condition()}, nil
+	return Result{Epsilon: c.Epsilon(delta), Delta: delta, Accountant: a.Name(), Note: p.condition(rel)}, nil
 }
 
 // Delta returns a δ such that e is (epsilon, δ)-differentially private under rel,
@@ -98,11 +98,19 @@ func (a PLD) composition(p plan, e Event, rel Relation) (pld.Composition, error)
 	return c, nil
 }
 
-// condition says what a plan's bound rests on beyond its event.
-func (p plan) condition() string {
+// condition says what a plan's bound under a relation rests on beyond its event.
+func (p plan) condition(rel Relation) string {
 	for _, c := range p.steps {
-		if c.sampler == poissonReplace {
+		switch {
+		case c.sampler == poissonReplace:
 			return "for sums of one vector a record, each of norm at most half of the sensitivity"
+		case c.sampler == poisson && rel == ZeroOut:
+			return "for queries to which a null record in the batch is none, such as sums of one vector a record"
+		}
+	}
+	for _, s := range p.selections {
+		if of := s.plan.condition(rel); of != "" {
+			return of
 		}
 	}
 	return ""

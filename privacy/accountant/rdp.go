@@ -41,7 +41,7 @@ func (a RDP) Epsilon(e Event, rel Relation, delta float64) (Result, error) {
 	if p.nonPrivate {
 		return nonPrivate(a, delta), nil
 	}
-	best := Result{Epsilon: math.Inf(1), Delta: delta, Accountant: a.Name()}
+	best := Result{Epsilon: math.Inf(1), Delta: delta, Accountant: a.Name(), Note: p.condition(rel)}
 	if len(p.steps) == 0 && len(p.selections) == 0 {
 		best.Epsilon = 0
 		return best, nil

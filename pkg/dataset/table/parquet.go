@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,21 +75,38 @@ func openParquet(path string) (s Source, err error) {
 	return p, nil
 }
 
-// decoded says which column is compressed in a way that is not read back as it was written.
-// Of LZ4 the library leaves what an earlier page had in place of a page's values, without an
-// error (parquet-go issue 608, v0.32.0): of other columns and records, so that what one
-// person's row says would count for another's too.
+// decoded says which column is written in a way that is not read back as it was. What one
+// person's row says would count for others' too, and the library (parquet-go v0.32.0) tells
+// of no error:
+//
+//   - of pages compressed by LZ4 it leaves what an earlier page had, of other columns and
+//     records (issue 608);
+//   - of truth values in runs, RLE, as files of Parquet's second version have them, it rounds
+//     a run up to whole bytes, which moves all that follow it, and fills it with one true
+//     value in eight.
 func decoded(file *format.FileMetaData) error {
 	for _, group := range file.RowGroups {
 		for _, column := range group.Columns {
+			name := strings.Join(column.MetaData.PathInSchema, ".")
 			switch codec := column.MetaData.Codec; codec {
 			case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
 			default:
-				return fmt.Errorf("column %q is compressed by %v, which is not read here; save the file with snappy, gzip, brotli, zstd or no compression", strings.Join(column.MetaData.PathInSchema, "."), codec)
+				return fmt.Errorf("column %q is compressed by %v, which is not read here; save the file with snappy, gzip, brotli, zstd or no compression", name, codec)
+			}
+			if column.MetaData.Type == format.Boolean && !plain(&column.MetaData) {
+				return fmt.Errorf("column %q has truth values in runs (RLE), which are not read here; save the file with plain ones, as Parquet's version 1 pages have them, or the column as texts", name)
 			}
 		}
 	}
 	return nil
+}
+
+// plain reports whether the values of a column are plain, whatever its levels are: which
+// rows have one is told in runs.
+func plain(column *format.ColumnMetaData) bool {
+	return slices.Contains(column.Encoding, format.Plain) && !slices.ContainsFunc(column.EncodingStats, func(s format.PageEncodingStats) bool {
+		return (s.PageType == format.DataPage || s.PageType == format.DataPageV2) && s.Encoding != format.Plain
+	})
 }
 
 // damaged turns a panic of the Parquet library on a damaged file into an error.

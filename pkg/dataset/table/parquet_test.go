@@ -15,14 +15,14 @@ import (
 )
 
 // parquetOf writes rows into a file, compressed, in groups of 500.
-func parquetOf[R any](t *testing.T, rows []R, codec compress.Codec) (path string) {
+func parquetOf[R any](t *testing.T, rows []R, codec compress.Codec, more ...parquet.WriterOption) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "table.parquet")
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := parquet.NewGenericWriter[R](file, parquet.Compression(codec), parquet.MaxRowsPerRowGroup(500))
+	w := parquet.NewGenericWriter[R](file, append(more, parquet.Compression(codec), parquet.MaxRowsPerRowGroup(500))...)
 	if _, err := w.Write(rows); err != nil {
 		t.Fatal(err)
 	}
@@ -83,5 +83,34 @@ func TestCompressionGivesBackWhatItWasGiven(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Truth values in runs are refused: of those that others write the library reads other
+// people's in their place. Plain ones are read, with missing ones among them.
+func TestTruthValuesInRunsAreRefused(t *testing.T) {
+	yes := true
+	type record struct {
+		B *bool `parquet:"b"`
+	}
+	inRuns := parquet.Encoded(parquet.Leaf(parquet.BooleanType), &parquet.RLE)
+	for name, node := range map[string]parquet.Node{"all there": inRuns, "some missing": parquet.Optional(inRuns)} {
+		path := parquetOf(t, []record{{&yes}, {new(bool)}, {&yes}}, &parquet.Snappy, parquet.NewSchema("people", parquet.Group{"b": node}))
+		if _, err := openParquet(path); err == nil || !strings.Contains(err.Error(), `column "b" has truth values in runs`) || !strings.Contains(err.Error(), "save the file with plain ones") {
+			t.Errorf("%s: error %v, want one about runs", name, err)
+		}
+	}
+	type plain struct {
+		B *bool `parquet:"b,optional"`
+	}
+	source, err := openParquet(parquetOf(t, []plain{{&yes}, {nil}, {new(bool)}}, &parquet.Snappy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	for i, want := range []string{"true", "", "false"} {
+		if row, err := source.Read(); err != nil || row[0] != want {
+			t.Errorf("row %d is %q, %v; want %q", i, row, err, want)
+		}
 	}
 }

@@ -166,15 +166,18 @@ func Panels(title string, pictures []Frame) viz.Panels {
 	return f
 }
 
-// short writes ε with two digits.
+// short writes ε with two digits, or all before the point, rounded up as privacy.Epsilon
+// does: what is proved is not less.
 func short(e privacy.Epsilon) string {
-	if math.IsInf(float64(e), 1) {
+	v := float64(e)
+	if math.IsInf(v, 1) || v == 0 {
 		return e.String()
 	}
-	if e >= 10 {
-		return strconv.FormatFloat(float64(e), 'f', 0, 64)
+	unit := math.Pow10(min(0, int(math.Floor(math.Log10(v)))-1))
+	if v = math.Ceil(v/unit*(1-1e-9)) * unit; v >= 10 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(float64(e), 'g', 2, 64)
+	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
 // inside returns the points of a picture, [n, 2], that do not lie beyond it.

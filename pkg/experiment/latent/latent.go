@@ -154,6 +154,9 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	d.Private.OnSphere()
 	d.HeldOut = d.images(SampleImages).X
 	d.NotCovered = []string{learned, fmt.Sprintf("the held-out images of %s, which measure the result and count as public", name)}
+	if model.Learned.Dataset != name { // else it has been said that the half is public
+		d.NotCovered = append(d.NotCovered, fmt.Sprintf("the public half of %s, which stands for real images in what is measured and counts as public", name))
+	}
 	if registered(o.Weights) {
 		d.NotCovered = append(d.NotCovered, fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises, but for the rounding of its place in a batch", model.Name))
 	}

@@ -46,10 +46,12 @@ func TestRunsOfAProcessShareTheirLatents(t *testing.T) {
 		read = 0
 	}
 	first := load(ctx, "dots", false)
-	if !slices.ContainsFunc(first.NotCovered, func(line string) bool {
-		return strings.Contains(line, "the code which plainly gives an image depends on that image alone")
-	}) {
-		t.Errorf("what rests on the model's author is not among %q", first.NotCovered)
+	// The model has learned from no rows of dots, and the half that is not private is
+	// measured by all the same.
+	for _, want := range []string{"the code which plainly gives an image depends on that image alone", "the public half of dots, which stands for real images"} {
+		if !slices.ContainsFunc(first.NotCovered, func(line string) bool { return strings.Contains(line, want) }) {
+			t.Errorf("%q is not among %q", want, first.NotCovered)
+		}
 	}
 	kept := slices.Clone(first.Private.Data)
 	distance, err := first.Distance(first.Public, 2, 1)
