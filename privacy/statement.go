@@ -24,6 +24,15 @@ func (e Epsilon) String() string {
 	return bound(float64(e))
 }
 
+// Up is ε as people get it, a number: who prints it with four digits understates nothing.
+func (e Epsilon) Up() float64 {
+	if math.IsInf(float64(e), 1) {
+		return math.Inf(1)
+	}
+	v, _ := strconv.ParseFloat(bound(float64(e)), 64) // a number it is
+	return v
+}
+
 // DeltaText is a δ for people, with four digits.
 func DeltaText(delta float64) string { return bound(delta) }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -208,6 +209,9 @@ func TestEpsilonIsRoundedUp(t *testing.T) {
 	} {
 		if got := e.String(); got != want {
 			t.Errorf("%v is printed as %s, want %s", float64(e), got, want)
+		}
+		if up := e.Up(); strconv.FormatFloat(up, 'g', 4, 64) != want || !(up >= float64(e)*(1-1e-9)) {
+			t.Errorf("%v as a number people get is %v, want %s", float64(e), up, want)
 		}
 	}
 }

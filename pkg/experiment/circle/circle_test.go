@@ -15,6 +15,7 @@ import (
 	"molehill/pkg/experiment/experimenttest"
 	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
+	"molehill/privacy"
 	"molehill/privacy/noise"
 )
 
@@ -120,6 +121,11 @@ func TestReport(t *testing.T) {
 		row, err := sweep.Finished(r)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for name, proved := range map[string]privacy.Epsilon{"ε of X": last.EpsilonX, "ε of Z": last.EpsilonZ} {
+			if said := row.Metrics[name]; said != proved.Up() { // what metrics print is rounded to the nearest
+				t.Errorf("%s: %s is said to be %v, where %v is proved", k.Name, name, said, float64(proved))
+			}
 		}
 		other := row
 		other.Seed = 2

@@ -148,7 +148,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	end := t.pictures[len(t.pictures)-1]
-	result.Metrics = run.Values{"steps": float64(c.Steps), "distance": end.Distance, "ε of X": float64(end.EpsilonX), "ε of Z": float64(end.EpsilonZ)}
+	result.Metrics = run.Values{"steps": float64(c.Steps), "distance": end.Distance, "ε of X": end.EpsilonX.Up(), "ε of Z": end.EpsilonZ.Up()}
 	told, err := w.tell(result.Metrics)
 	if err != nil {
 		return result, err
@@ -219,7 +219,7 @@ func (t *training) picture(done int) (run.Values, error) {
 	}
 	f := Frame{Step: done, Distance: d.Power, EpsilonX: spent[ofX], EpsilonZ: spent[ofZ], Points: slices.Clone(made.Data[:2*shown])}
 	t.pictures = append(t.pictures, f)
-	return run.Values{"squared sliced W₂": d.Power, "ε of X": float64(f.EpsilonX), "ε of Z": float64(f.EpsilonZ)}, nil
+	return run.Values{"squared sliced W₂": d.Power, "ε of X": f.EpsilonX.Up(), "ε of Z": f.EpsilonZ.Up()}, nil
 }
 
 // keep writes pictures as a line of JSON, and the network after it.
