@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"molehill/pkg/dataset/schema"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -53,7 +55,7 @@ func openParquet(path string) (s Source, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("expected a whole Parquet file: %w", err)
 	}
-	if err := decoded(opened.Metadata()); err != nil {
+	if err := decoded(file, opened.Metadata()); err != nil {
 		return nil, err
 	}
 	p := &parquetSource{file: file, groups: opened.RowGroups(), buffer: make([]parquet.Row, 256)}
@@ -84,8 +86,8 @@ func openParquet(path string) (s Source, err error) {
 //   - of truth values in runs, RLE, as files of Parquet's second version have them, it rounds
 //     a run up to whole bytes, which moves all that follow it, and fills it with one true
 //     value in eight.
-func decoded(file *format.FileMetaData) error {
-	for _, group := range file.RowGroups {
+func decoded(file io.ReaderAt, of *format.FileMetaData) error {
+	for _, group := range of.RowGroups {
 		for _, column := range group.Columns {
 			name := strings.Join(column.MetaData.PathInSchema, ".")
 			switch codec := column.MetaData.Codec; codec {
@@ -93,7 +95,13 @@ func decoded(file *format.FileMetaData) error {
 			default:
 				return fmt.Errorf("column %q is compressed by %v, which is not read here; save the file with snappy, gzip, brotli, zstd or no compression", name, codec)
 			}
-			if column.MetaData.Type == format.Boolean && !plain(&column.MetaData) {
+			if column.MetaData.Type != format.Boolean {
+				continue
+			}
+			switch encoding, err := encodings(file, &column.MetaData); {
+			case err != nil:
+				return fmt.Errorf("column %q: the Parquet file is damaged: %w", name, err)
+			case slices.ContainsFunc(encoding, func(e format.Encoding) bool { return e != format.Plain }):
 				return fmt.Errorf("column %q has truth values in runs (RLE), which are not read here; save the file with plain ones, as Parquet's version 1 pages have them, or the column as texts", name)
 			}
 		}
@@ -101,12 +109,36 @@ func decoded(file *format.FileMetaData) error {
 	return nil
 }
 
-// plain reports whether the values of a column are plain, whatever its levels are: which
-// rows have one is told in runs.
-func plain(column *format.ColumnMetaData) bool {
-	return slices.Contains(column.Encoding, format.Plain) && !slices.ContainsFunc(column.EncodingStats, func(s format.PageEncodingStats) bool {
-		return (s.PageType == format.DataPage || s.PageType == format.DataPageV2) && s.Encoding != format.Plain
-	})
+// encodings returns the encoding of the values of each page of a column, as the pages say
+// themselves: what the file says of a column names the encoding of its levels, too, and not
+// every writer says it page by page.
+func encodings(file io.ReaderAt, column *format.ColumnMetaData) (each []format.Encoding, err error) {
+	start := column.DataPageOffset
+	if column.DictionaryPageOffset != 0 {
+		start = column.DictionaryPageOffset
+	}
+	pages := bufio.NewReader(io.NewSectionReader(file, start, column.TotalCompressedSize))
+	headers := thrift.NewDecoder(new(thrift.CompactProtocol).NewReader(pages))
+	for {
+		var page format.PageHeader
+		if err := headers.Decode(&page); errors.Is(err, io.EOF) {
+			return each, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if page.DataPageHeader.Valid {
+			each = append(each, page.DataPageHeader.V.Encoding)
+		}
+		if page.DataPageHeaderV2.Valid {
+			each = append(each, page.DataPageHeaderV2.V.Encoding)
+		}
+		if page.DictionaryPageHeader.Valid {
+			each = append(each, page.DictionaryPageHeader.V.Encoding)
+		}
+		if _, err := pages.Discard(int(page.CompressedPageSize)); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // damaged turns a panic of the Parquet library on a damaged file into an error.

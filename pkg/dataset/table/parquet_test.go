@@ -1,6 +1,8 @@
 package table
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // parquetOf writes rows into a file, compressed, in groups of 500.
@@ -86,6 +90,37 @@ func TestCompressionGivesBackWhatItWasGiven(t *testing.T) {
 	}
 }
 
+// unsaid has a file say of its columns, beside which some writers do not say more, that
+// plain values are among them.
+func unsaid(t *testing.T, path string) {
+	t.Helper()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := parquet.OpenFile(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := opened.Metadata()
+	for _, group := range said.RowGroups {
+		for i := range group.Columns {
+			group.Columns[i].MetaData.Encoding = []format.Encoding{format.Plain, format.RLE}
+			group.Columns[i].MetaData.EncodingStats = nil
+		}
+	}
+	footer, err := thrift.Marshal(new(thrift.CompactProtocol), said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tail = 8 // the footer's length, and PAR1
+	pages := whole[:len(whole)-tail-int(binary.LittleEndian.Uint32(whole[len(whole)-tail:]))]
+	written := append(binary.LittleEndian.AppendUint32(append(pages, footer...), uint32(len(footer))), "PAR1"...)
+	if err := os.WriteFile(path, written, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Truth values in runs are refused: of those that others write the library reads other
 // people's in their place. Plain ones are read, with missing ones among them.
 func TestTruthValuesInRunsAreRefused(t *testing.T) {
@@ -98,6 +133,10 @@ func TestTruthValuesInRunsAreRefused(t *testing.T) {
 		path := parquetOf(t, []record{{&yes}, {new(bool)}, {&yes}}, &parquet.Snappy, parquet.NewSchema("people", parquet.Group{"b": node}))
 		if _, err := openParquet(path); err == nil || !strings.Contains(err.Error(), `column "b" has truth values in runs`) || !strings.Contains(err.Error(), "save the file with plain ones") {
 			t.Errorf("%s: error %v, want one about runs", name, err)
+		}
+		unsaid(t, path)
+		if _, err := openParquet(path); err == nil || !strings.Contains(err.Error(), `column "b" has truth values in runs`) {
+			t.Errorf("%s, which the pages alone say: error %v, want one about runs", name, err)
 		}
 	}
 	type plain struct {
