@@ -145,7 +145,7 @@ func testBudgets(t *testing.T, flag, where string) {
 		t.Errorf("status %+v", s)
 	}
 	out = mustMolehill(t, "budget", "status", flag, where)
-	for _, want := range []string{"pebbles", "house rule", "spent", "remaining", "more runs like the last", "no earlier result has led to"} {
+	for _, want := range []string{"pebbles", "house rule", "spent", "remaining", "more runs like the last", "no earlier result has led to", "records that each of the runs protects"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("status lacks %q:\n%s", want, out)
 		}

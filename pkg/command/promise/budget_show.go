@@ -76,6 +76,9 @@ func printStatus(out io.Writer, s ledger.Status) error {
 	case s.Runs > 1:
 		line("proved for", "runs whose noise, steps and samples no earlier result has led to; whatever led to them, of Gaussian noise on all records")
 	}
+	if s.Runs > 0 {
+		line("protects", "records that each of the runs protects; `molehill show RUN` says which a run takes for public")
+	}
 	if s.Earlier > 0 {
 		line("not counted", "%s: the budget counts from its creation", cli.Count(s.Earlier, "earlier run", "earlier runs"))
 	}
