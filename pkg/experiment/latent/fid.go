@@ -13,6 +13,10 @@ import (
 // computed is on what latents are measured.
 func (d *Data) computed() run.Provenance { return run.Provenance{Backend: d.Backend.String()} }
 
+// FewerReal follows the name of a measure of images that were compared with fewer real ones,
+// all that there are: how many.
+const FewerReal = ", real images"
+
 // FID measures images decoded from latents against as many held-out ones, or all where
 // there are fewer. The real ones' value is that of reconstructions of the held-out images themselves,
 // which no flow of latents can be expected to be below.
@@ -48,5 +52,8 @@ func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func
 		return measured, err
 	}
 	measured.Values[name], measured.Values[name+" of reconstructions"], measured.Note = value.Value, floor.Value, value.Note
+	if test.Len() < x.Len() {
+		measured.Values[name+FewerReal] = float64(test.Len())
+	}
 	return measured, nil
 }

@@ -108,11 +108,15 @@ func about(f sweep.Metric, cells []cell) string {
 	var text []string
 	say := func(format string, values ...any) { text = append(text, fmt.Sprintf(format, values...)) }
 	if strings.HasPrefix(f.Name, "fid") {
-		biased := ""
-		if f.Rows < usualImages {
+		beside, biased := "as many held-out ones, the first of the file", ""
+		real, fewer := besides(f, cells, latent.FewerReal)
+		if fewer {
+			beside = fmt.Sprintf("all %g held-out ones", real)
+		}
+		if fewer || f.Rows < usualImages {
 			biased = ", and biased upwards, as that of few images is, for all lines alike"
 		}
-		say("of %d images, beside as many held-out ones, the first of the file%s.", f.Rows, biased)
+		say("of %d images, beside %s%s.", f.Rows, beside, biased)
 	}
 	if f.Name == latent.NearerPrivate {
 		say("the share of points that are nearer to a private row than to any held-out one. It is no release: private rows were looked at, outside of ε.")

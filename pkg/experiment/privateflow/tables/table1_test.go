@@ -296,6 +296,7 @@ func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
 		{[]sweep.Row{few}, []string{looked, "| 0.125 | 0.375 |"}, []string{counted, "seeds at least"}},
 		{[]sweep.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768": 0.5}})}, []string{"fid-768 (500): of 500 images, beside as many held-out ones", "biased upwards"}, []string{looked, counted, "Classes", "Without copying"}},
 		{[]sweep.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5}})}, []string{"beside as many held-out ones"}, []string{"biased upwards"}},
+		{[]sweep.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5, "fid-768" + latent.FewerReal: 400}})}, []string{"of 10000 images, beside all 400 held-out ones, and biased upwards"}, []string{"beside as many"}},
 	} {
 		r, err := (flows{}).Report(c.rows, nil)
 		if err != nil {
