@@ -2,11 +2,13 @@ package results
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"image"
 	"image/draw"
 	"image/png"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +22,7 @@ import (
 	_ "molehill/pkg/experiment/privateflow/tables"
 	_ "molehill/pkg/experiment/swae/tables"
 	"molehill/pkg/experiment/sweep"
+	"molehill/pkg/kernel"
 )
 
 var write = flag.Bool("write", false, "write what tables say now")
@@ -204,6 +207,48 @@ func TestNoRunIsForgotten(t *testing.T) {
 				t.Errorf("%s: %d runs like %s have no part in it", name, len(same), same[0].Run)
 			}
 		}
+	}
+}
+
+// Lessons show stored pictures as they are kept, not as they once were.
+func TestLessonsShowTheStoredPictures(t *testing.T) {
+	kept := map[string]bool{}
+	pictures, err := fs.Glob(files, "*/*samples.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range pictures {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept[string(text)] = true
+	}
+	lessons, err := filepath.Glob(filepath.Join("..", "..", "notebooks", "*.ipynb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, path := range lessons {
+		nb, err := kernel.ReadNotebook(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range nb.Cells {
+			for _, output := range cell.Outputs {
+				var title kernel.Lines
+				var shown []byte // encoded as JSON encodes bytes
+				if json.Unmarshal(output.Data["text/plain"], &title) != nil || !strings.HasPrefix(string(title), "Decoded, ") || json.Unmarshal(output.Data["image/png"], &shown) != nil {
+					continue
+				}
+				if compared++; !kept[string(shown)] {
+					t.Errorf("%s: %q is no picture that is kept in docs/results; execute that cell again", filepath.Base(path), title)
+				}
+			}
+		}
+	}
+	if compared < 12 {
+		t.Errorf("only %d pictures of stored runs in lessons", compared)
 	}
 }
 

@@ -46,38 +46,58 @@ func colours(n int) []float32 {
 	return images
 }
 
-// The parameters of the papers' network for CelebA, by C.2: (channels, kernel)
-// of each convolution, and what joins them.
-func TestFacesNetworkIsThePapers(t *testing.T) {
-	a, err := autoencoder.New(autoencoder.FacesConfig, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file bytes.Buffer
-	if err := a.Save(&file); err != nil {
-		t.Fatal(err)
-	}
-	shapes := shapesOf(t, file.Bytes())
-	for name, want := range map[string][]int{
-		"encoder.conv1.weight":  {3, 3, 3, 64},
-		"encoder.conv2.weight":  {4, 4, 64, 128},
-		"encoder.conv3.weight":  {4, 4, 128, 256},
-		"encoder.conv4.weight":  {4, 4, 256, 512},
-		"encoder.latent.weight": {8 * 8 * 512, 48},
-		"decoder.up1.weight":    {48, 4, 4, 512},
-		"decoder.up2.weight":    {512, 4, 4, 256},
-		"decoder.up3.weight":    {256, 4, 4, 128},
-		"decoder.up4.weight":    {128, 4, 4, 64},
-		"decoder.pixels.weight": {64, 4, 4, 3},
-		"decoder.norm1.mean":    {512},
-		"decoder.norm4.scale":   {64},
+// The parameters of the papers' networks by C.2, for MNIST and Fashion-MNIST and
+// for CelebA: (channels, kernel) of each convolution, and what joins them.
+func TestNetworksAreThePapers(t *testing.T) {
+	for _, c := range []struct {
+		config autoencoder.Config
+		arrays int
+		shapes map[string][]int
+	}{
+		{autoencoder.DefaultConfig, 2 * (5 + 5), map[string][]int{
+			"encoder.conv1.weight":  {3, 3, 1, 3},
+			"encoder.conv2.weight":  {4, 4, 3, 32},
+			"encoder.conv3.weight":  {3, 3, 32, 32},
+			"encoder.conv4.weight":  {3, 3, 32, 32},
+			"encoder.latent.weight": {15 * 15 * 32, 8}, // 15 is (32 − 4)/2 + 1, without padding
+			"decoder.latent.weight": {8, 8192},
+			"decoder.conv1.weight":  {3, 3, 32, 32},
+			"decoder.conv2.weight":  {3, 3, 32, 32},
+			"decoder.up.weight":     {32, 2, 2, 32},
+			"decoder.pixels.weight": {3, 3, 32, 1},
+		}},
+		{autoencoder.FacesConfig, 2*(5+5) + 4*4, map[string][]int{
+			"encoder.conv1.weight":  {3, 3, 3, 64},
+			"encoder.conv2.weight":  {4, 4, 64, 128},
+			"encoder.conv3.weight":  {4, 4, 128, 256},
+			"encoder.conv4.weight":  {4, 4, 256, 512},
+			"encoder.latent.weight": {8 * 8 * 512, 48},
+			"decoder.up1.weight":    {48, 4, 4, 512},
+			"decoder.up2.weight":    {512, 4, 4, 256},
+			"decoder.up3.weight":    {256, 4, 4, 128},
+			"decoder.up4.weight":    {128, 4, 4, 64},
+			"decoder.pixels.weight": {64, 4, 4, 3},
+			"decoder.norm1.mean":    {512},
+			"decoder.norm4.scale":   {64},
+		}},
 	} {
-		if !slices.Equal(shapes[name], want) {
-			t.Errorf("%s has shape %v, expected %v", name, shapes[name], want)
+		a, err := autoencoder.New(c.config, 1)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(shapes) != 2*(5+5)+4*4 {
-		t.Errorf("%d parameters", len(shapes))
+		var file bytes.Buffer
+		if err := a.Save(&file); err != nil {
+			t.Fatal(err)
+		}
+		shapes := shapesOf(t, file.Bytes())
+		for name, want := range c.shapes {
+			if !slices.Equal(shapes[name], want) {
+				t.Errorf("%s: %s has shape %v, expected %v", c.config.Architecture, name, shapes[name], want)
+			}
+		}
+		if len(shapes) != c.arrays {
+			t.Errorf("%s has %d arrays, expected %d", c.config.Architecture, len(shapes), c.arrays)
+		}
 	}
 }
 

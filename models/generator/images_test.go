@@ -22,12 +22,18 @@ var small = []Images{
 	{Architecture: BigGAN, Classes: 2, Latent: 3, Embedding: 2, Side: 16, Channels: 1, Width: 1},
 }
 
-// Numbers of parameters, from what 001 says of the layers.
+// Numbers of parameters, from what 001 says of the layers of images' generators
+// and 003 (C.5) of the latents'.
 func TestPapersNumbersOfParameters(t *testing.T) {
 	for _, c := range []struct {
-		images           Images
+		design           Design
 		learned, tracked int
 	}{
+		{Config{Noise: 8, Output: 8}, 8*256 + 256 +
+			256*512 + 512 + 2*512 + // normalised: scales and offsets
+			512*256 + 256 +
+			256*8 + 8,
+			2 * 512}, // means and variances
 		{MNISTText, 10*4 + // embedding of 10 classes in 4 dimensions
 			(12+4)*7*7*256 + 256 + // to 256 × 7 × 7
 			256*4*4*128 + 128 + // to 128 × 14 × 14
@@ -49,7 +55,7 @@ func TestPapersNumbersOfParameters(t *testing.T) {
 				2*(4*2+1)*256}, // means and variances
 	} {
 		learned, tracked := 0, 0
-		for _, spec := range c.images.Network().Params() {
+		for _, spec := range c.design.Network().Params() {
 			if spec.Tracked {
 				tracked += spec.Size()
 			} else {
@@ -57,9 +63,9 @@ func TestPapersNumbersOfParameters(t *testing.T) {
 			}
 		}
 		if learned != c.learned || tracked != c.tracked {
-			t.Errorf("%+v learns %d numbers and tracks %d; expected %d and %d", c.images, learned, tracked, c.learned, c.tracked)
+			t.Errorf("%+v learns %d numbers and tracks %d; expected %d and %d", c.design, learned, tracked, c.learned, c.tracked)
 		}
-		if err := c.images.Check(); err != nil {
+		if err := c.design.Check(); err != nil {
 			t.Error(err)
 		}
 	}
