@@ -102,19 +102,6 @@ func (s *Score) Distance(ctx context.Context, r *run.Run, images, held *dataset.
 	return s.Between(made, real)
 }
 
-// Floor is the distance to held-out images of what a model makes of them themselves.
-func (s *Score) Floor(ctx context.Context, rebuilt, held *dataset.Dataset) (metric.Value, error) {
-	real, err := s.Cached(ctx, held, "held-out images")
-	if err != nil {
-		return metric.Value{}, err
-	}
-	again, err := s.Cached(ctx, rebuilt, "reconstructed images")
-	if err != nil {
-		return metric.Value{}, err
-	}
-	return s.Between(again, real)
-}
-
 // Between is the distance of two samples, with a note on what biases it.
 func (s *Score) Between(a, b *metric.Statistics) (metric.Value, error) {
 	return metric.Frechet{Features: s.network.Dim()}.Between(a, b)

@@ -6,6 +6,7 @@ import (
 	"molehill/pkg/dataset"
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/fid"
+	"molehill/pkg/metric"
 	"molehill/pkg/run"
 	"molehill/transport"
 )
@@ -13,13 +14,18 @@ import (
 // computed is on what latents are measured.
 func (d *Data) computed() run.Provenance { return run.Provenance{Backend: d.Backend.String()} }
 
-// FewerReal follows the name of a measure of images that were compared with fewer real ones,
-// all that there are: how many.
-const FewerReal = ", real images"
+// What follows the name of a measure of images: FewerReal where they were compared with
+// fewer real ones, all that there are, for how many; ToDecoded for the distance to what the
+// autoencoder makes of the held-out images.
+const (
+	FewerReal = ", real images"
+	ToDecoded = " to decoded"
+)
 
 // FID measures images decoded from latents against as many held-out ones, or all where
-// there are fewer. The real ones' value is that of reconstructions of the held-out images themselves,
-// which no flow of latents can be expected to be below.
+// there are fewer. The real ones' value is that of reconstructions of the held-out images
+// themselves, which no flow of latents can be expected to be below: an autoencoder blurs.
+// The distance to these reconstructions has no blur in it, only what latents are.
 func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func(run.Event)) (experiment.Measured, error) {
 	score, err := fid.Open(ctx, d.Backend, say)
 	if err != nil {
@@ -43,15 +49,28 @@ func (d *Data) FID(ctx context.Context, r *run.Run, x transport.Points, say func
 	if err != nil {
 		return measured, err
 	}
-	value, err := score.Distance(ctx, r, generated, held, "")
+	real, err := score.Cached(ctx, held, "held-out images")
 	if err != nil {
 		return measured, err
 	}
-	floor, err := score.Floor(ctx, rebuilt, held)
+	again, err := score.Cached(ctx, rebuilt, "reconstructed images")
 	if err != nil {
 		return measured, err
 	}
-	measured.Values[name], measured.Values[name+" of reconstructions"], measured.Note = value.Value, floor.Value, value.Note
+	made, err := score.Generated(ctx, r, generated, "")
+	if err != nil {
+		return measured, err
+	}
+	for suffix, pair := range map[string][2]*metric.Statistics{"": {made, real}, ToDecoded: {made, again}, " of reconstructions": {again, real}} {
+		value, err := score.Between(pair[0], pair[1])
+		if err != nil {
+			return measured, err
+		}
+		measured.Values[name+suffix] = value.Value
+		if suffix == "" {
+			measured.Note = value.Note
+		}
+	}
 	if test.Len() < x.Len() {
 		measured.Values[name+FewerReal] = float64(test.Len())
 	}

@@ -16,6 +16,7 @@ import (
 
 	"molehill/models/inception"
 	"molehill/pkg/experiment"
+	"molehill/pkg/experiment/latent"
 	"molehill/pkg/experiment/sweep"
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -297,6 +298,9 @@ func TestARunIsMeasuredOnce(t *testing.T) {
 		value := found.Values[network.Metric()]
 		if floor := found.Values[network.Metric()+" of reconstructions"]; !(value > floor && floor > 0) {
 			t.Errorf("%s is %v, of reconstructions %v", network.Metric(), value, floor)
+		}
+		if decoded := found.Values[network.Metric()+latent.ToDecoded]; !(decoded > 0 && decoded < value) {
+			t.Errorf("%s is %v, and %v without the autoencoder's blur", network.Metric(), value, decoded)
 		}
 	} else {
 		t.Log("no FID: ", err)

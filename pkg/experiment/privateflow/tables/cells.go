@@ -66,7 +66,11 @@ func cells(rows []sweep.Row) ([]cell, error) {
 }
 
 // distances are what runs may have been measured by, in the order of their columns.
-var distances = []string{metric.FID.Describe().Name, metric.FID768.Describe().Name, latent.PixelW2, latent.NearerPrivate}
+var distances = []string{
+	metric.FID.Describe().Name, metric.FID.Describe().Name + latent.ToDecoded,
+	metric.FID768.Describe().Name, metric.FID768.Describe().Name + latent.ToDecoded,
+	latent.PixelW2, latent.NearerPrivate,
+}
 
 // measured returns those that any of the runs was measured by, in order.
 func measured(cells []cell) []sweep.Metric {

@@ -107,7 +107,9 @@ func tableOf(name string, cells []cell) viz.Table {
 func about(f sweep.Metric, cells []cell) string {
 	var text []string
 	say := func(format string, values ...any) { text = append(text, fmt.Sprintf(format, values...)) }
-	if strings.HasPrefix(f.Name, "fid") {
+	if score, ok := strings.CutSuffix(f.Name, latent.ToDecoded); ok {
+		say("the %s beside what the autoencoder makes of these held-out images, which has its blur, too: how far latents are apart.", score)
+	} else if strings.HasPrefix(f.Name, "fid") {
 		beside, biased := "as many held-out ones, the first of the file", ""
 		real, fewer := besides(f, cells, latent.FewerReal)
 		if fewer {
