@@ -12,6 +12,14 @@ func Parallel[State any](n int, state func() State, work func(s State, i int)) {
 	ParallelOn(runtime.GOMAXPROCS(0), n, state, work)
 }
 
+// InParallel calls work for 0 … n−1 on all cores.
+func InParallel(n int, work func(i int)) { InParallelOn(runtime.GOMAXPROCS(0), n, work) }
+
+// InParallelOn is InParallel on a number of workers; on one it is a loop.
+func InParallelOn(workers, n int, work func(i int)) {
+	ParallelOn(workers, n, func() struct{} { return struct{}{} }, func(_ struct{}, i int) { work(i) })
+}
+
 // ParallelOn is Parallel on a number of workers; on one it is a loop.
 func ParallelOn[State any](workers, n int, state func() State, work func(s State, i int)) {
 	if workers = min(workers, n); workers <= 1 {

@@ -64,7 +64,7 @@ func NewEmbedding(records transport.Points, features int, scale float64, public 
 func (e *Embedding) mean(dst []float64, x transport.Points) {
 	size := e.Frequencies.Len()
 	weight := 1 / math.Sqrt(float64(size)) / float64(x.Len())
-	transport.Parallel(size, func() struct{} { return struct{}{} }, func(_ struct{}, k int) {
+	transport.InParallel(size, func(k int) {
 		var c, s transport.Sum
 		for i := range x.Len() {
 			sin, cos := math.Sincos(e.phase(k, x.Row(i)))

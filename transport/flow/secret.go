@@ -3,7 +3,6 @@ package flow
 import (
 	"fmt"
 	"math"
-	"runtime"
 
 	"molehill/privacy/noise"
 	"molehill/transport"
@@ -67,7 +66,7 @@ func (f Flow) exactDrift(x transport.Points, u sliced.Directions, quantiles []tr
 		}
 	}, func(part sliced.Directions, _ []float32) {
 		const some = 512 // particles, whose velocities stay in a core's cache
-		transport.ParallelOn(runtime.GOMAXPROCS(0), (n+some-1)/some, func() struct{} { return struct{}{} }, func(_ struct{}, k int) {
+		transport.InParallel((n+some-1)/some, func(k int) {
 			for j := range part.Count {
 				theta := part.Data[j*dim : (j+1)*dim]
 				for i := k * some; i < min(n, (k+1)*some); i++ {

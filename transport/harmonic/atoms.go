@@ -202,7 +202,7 @@ func (a *atoms) load(v []float64) {
 func (a *atoms) times(dst, v []float64) {
 	const rowsAtOnce = 250
 	k, vector := mat.NewDense(a.n, a.n, a.kernel), mat.NewVecDense(a.n, v)
-	transport.Parallel((a.n+rowsAtOnce-1)/rowsAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, block int) {
+	transport.InParallel((a.n+rowsAtOnce-1)/rowsAtOnce, func(block int) {
 		from, to := block*rowsAtOnce, min((block+1)*rowsAtOnce, a.n)
 		mat.NewVecDense(to-from, dst[from:to]).MulVec(k.Slice(from, to, 0, a.n), vector)
 	})

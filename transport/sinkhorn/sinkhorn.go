@@ -127,7 +127,7 @@ func (s Solver) SolveAll(problems []Problem) ([]*Result, error) {
 		}
 	}
 	results, errs := make([]*Result, len(problems)), make([]error, len(problems))
-	transport.Parallel(len(problems), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+	transport.InParallel(len(problems), func(i int) {
 		results[i], errs[i] = s.solve(problems[i], 1)
 	})
 	for i, err := range errs {

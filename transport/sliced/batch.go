@@ -20,7 +20,7 @@ type Gradient struct {
 // smaller they are. An error names the first problem that has one.
 func SWGradients(problems []Problem, p float64, u Directions) ([]Gradient, error) {
 	gradients, errs := make([]Gradient, len(problems)), make([]error, len(problems))
-	transport.Parallel(len(problems), none, func(_ struct{}, i int) {
+	transport.InParallel(len(problems), func(i int) {
 		g := &gradients[i]
 		g.Distance, g.ByX, g.ByY, errs[i] = swGradient(problems[i].X, problems[i].Y, p, u, 1)
 	})

@@ -141,7 +141,7 @@ func OutputGradients(x, z []float64, u Directions) (power float64, byX, byZ []fl
 	lines := make([]onLine, min(u.Count, linesAtOnce))
 	for first := 0; first < u.Count; first += len(lines) {
 		lines = lines[:min(len(lines), u.Count-first)]
-		transport.Parallel(len(lines), none, func(_ struct{}, l int) { lines[l].solve(x, z, u.Row(first+l)) })
+		transport.InParallel(len(lines), func(l int) { lines[l].solve(x, z, u.Row(first+l)) })
 		for l := range lines { // one after the other, the same on any number of cores
 			on := &lines[l]
 			if on.err != nil {

@@ -131,8 +131,6 @@ func checkMeasure(m transport.Measure, u Directions) error {
 	return u.Check(m.Dim)
 }
 
-func none() struct{} { return struct{}{} }
-
 // run returns W_p on every direction, and leaves the gradients of W_p^p if pull
 // says so.
 func (s *pairing) run(u Directions, pull bool) []float64 {
@@ -152,7 +150,7 @@ func (s *pairing) run(u Directions, pull bool) []float64 {
 		for _, side := range sides {
 			side.points.Each(s.workers, func(t int) { side.points.Project(t, there, side.table) })
 		}
-		transport.ParallelOn(s.workers, part.Count, none, func(_ struct{}, j int) {
+		transport.InParallelOn(s.workers, part.Count, func(j int) {
 			if s.smoothing > 0 {
 				rng := rand.New(rand.NewPCG(s.seeds[from+j], 0))
 				addNoise(s.x.row(j), s.smoothing, rng)

@@ -45,7 +45,7 @@ func Project(x transport.Points, u Directions) ([][]float32, error) {
 		return nil, err
 	}
 	table := NewTable(u.Count, x.Len())
-	transport.Parallel(u.Count, func() struct{} { return struct{}{} }, func(_ struct{}, j int) {
+	transport.InParallel(u.Count, func(j int) {
 		ProjectOn(table[j], x, u.Row(j))
 	})
 	return table, nil

@@ -2,13 +2,10 @@ package utility
 
 import (
 	"math"
-	"runtime"
 	"slices"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"molehill/pkg/dataset"
+	"molehill/transport"
 )
 
 // objective is what Logistic minimises, and its gradient, at one place at a
@@ -96,20 +93,7 @@ func (o *objective) at(theta []float64) {
 	}
 	clear(o.gradient[split:])
 	o.loss = o.penalty * squares / 2
-	var next atomic.Int64
-	var workers errgroup.Group
-	for range min(runtime.GOMAXPROCS(0), len(o.parts)) {
-		workers.Go(func() error {
-			for {
-				s := int(next.Add(1)) - 1
-				if s >= len(o.parts) {
-					return nil
-				}
-				o.sum(&o.parts[s], theta[split:])
-			}
-		})
-	}
-	workers.Wait()
+	transport.InParallel(len(o.parts), func(i int) { o.sum(&o.parts[i], theta[split:]) })
 	for _, p := range o.parts {
 		o.loss += p.loss / float64(o.n)
 		for i, g := range p.gradient {

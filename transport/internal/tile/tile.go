@@ -39,8 +39,7 @@ func up(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 // Each calls work for every tile, on so many goroutines.
 func (p Points) Each(workers int, work func(t int)) {
 	const atOnce = 16 // enough to occupy a core
-	none := func() struct{} { return struct{}{} }
-	transport.ParallelOn(workers, (p.Tiles()+atOnce-1)/atOnce, none, func(_ struct{}, chunk int) {
+	transport.InParallelOn(workers, (p.Tiles()+atOnce-1)/atOnce, func(chunk int) {
 		for t := chunk * atOnce; t < min((chunk+1)*atOnce, p.Tiles()); t++ {
 			work(t)
 		}

@@ -29,7 +29,7 @@ type code interface {
 func (c *cosines) encode(_ context.Context, images []float32) (transport.Points, error) {
 	size := c.shape.Dim()
 	x := transport.NewPoints(len(images)/size, c.dim())
-	transport.Parallel(x.Len(), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+	transport.InParallel(x.Len(), func(i int) {
 		c.toPoint(x.Row(i), images[i*size:(i+1)*size])
 	})
 	x.OnSphere()
@@ -40,7 +40,7 @@ func (c *cosines) encode(_ context.Context, images []float32) (transport.Points,
 func (c *cosines) decode(_ context.Context, x transport.Points) ([]float32, error) {
 	size := c.shape.Dim()
 	images := make([]float32, x.Len()*size)
-	transport.Parallel(x.Len(), func() struct{} { return struct{}{} }, func(_ struct{}, i int) {
+	transport.InParallel(x.Len(), func(i int) {
 		c.toImage(images[i*size:(i+1)*size], x.Row(i))
 	})
 	return images, nil

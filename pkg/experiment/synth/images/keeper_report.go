@@ -75,7 +75,7 @@ func (k *keeper) rowsMade() (*dataset.Dataset, error) {
 func (k *keeper) images(source pictures.Source, rows []int) []float32 {
 	size := k.schema.Images.Dim()
 	x := make([]float32, len(rows)*size)
-	transport.Parallel(len(rows), func() struct{} { return struct{}{} }, func(_ struct{}, j int) {
+	transport.InParallel(len(rows), func(j int) {
 		at := x[j*size : (j+1)*size : (j+1)*size]
 		if rows[j] < 0 {
 			blank(at)

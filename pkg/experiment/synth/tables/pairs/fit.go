@@ -147,7 +147,7 @@ func (m *Model) tally(rows [][]uint16) [][]int32 {
 	l := m.target.Layout
 	d := len(l.Columns)
 	counts := make([][]int32, len(m.target.Pairs))
-	transport.Parallel(len(counts), func() struct{} { return struct{}{} }, func(_ struct{}, p int) {
+	transport.InParallel(len(counts), func(p int) {
 		t := l.Tables[d+p]
 		counts[p] = make([]int32, t.Rows*t.Cols)
 		tally(counts[p], rows[t.A], rows[t.B], t.Cols)
@@ -161,7 +161,7 @@ func (m *Model) distance(counts [][]int32, n int) float64 {
 		return 0
 	}
 	each := make([]float64, len(counts))
-	transport.Parallel(len(counts), func() struct{} { return struct{}{} }, func(_ struct{}, p int) {
+	transport.InParallel(len(counts), func(p int) {
 		for i, count := range counts[p] {
 			each[p] += math.Abs(float64(count)/float64(n)-m.target.Pairs[p][i]) / 2
 		}
@@ -182,7 +182,7 @@ const (
 // step moves the law towards the tables wanted.
 func (m *Model) step(counts [][]int32, n int, rate float64) {
 	l := m.target.Layout
-	transport.Parallel(len(counts), func() struct{} { return struct{}{} }, func(_ struct{}, p int) {
+	transport.InParallel(len(counts), func(p int) {
 		now := make([]float64, len(counts[p]))
 		for i, count := range counts[p] {
 			now[i] = float64(count) / float64(n)

@@ -133,7 +133,7 @@ func (l *Layout) Count(codes [][]uint16) ([]float64, error) {
 		return nil, err
 	}
 	values := make([]float64, l.Size)
-	transport.Parallel(len(l.Tables), func() []int32 { return nil }, func(_ []int32, i int) {
+	transport.InParallel(len(l.Tables), func(i int) {
 		t := l.Tables[i]
 		counts := make([]int32, t.Rows*t.Cols)
 		if t.B < 0 {

@@ -30,7 +30,7 @@ func (l *Layout) Repair(released []float64, n int, std float64) *Repaired {
 		}
 		return values
 	}
-	transport.Parallel(len(r.Pairs), func() struct{} { return struct{}{} }, func(_ struct{}, p int) {
+	transport.InParallel(len(r.Pairs), func(p int) {
 		t := l.Tables[d+p]
 		r.Pairs[p], r.Noise[p] = shares(t), std/(t.Weight*float64(n))
 	})
@@ -40,7 +40,7 @@ func (l *Layout) Repair(released []float64, n int, std float64) *Repaired {
 		toShares(r.Groups[j], c.Impossible)
 		r.refine(j)
 	}
-	transport.Parallel(len(r.Pairs), func() struct{} { return struct{}{} }, func(_ struct{}, p int) {
+	transport.InParallel(len(r.Pairs), func(p int) {
 		t := l.Tables[d+p]
 		agree(r.Pairs[p], r.Groups[t.A], r.Groups[t.B], l.Columns[t.A].Impossible, l.Columns[t.B].Impossible)
 	})
