@@ -36,7 +36,7 @@ func twoClassData() *Data {
 	d.Test, d.Labels.Test = twoClasses(rng, 600)
 	d.Public, d.Labels.Public = twoClasses(rng, 600)
 	d.Private, d.Labels.Private = twoClasses(rng, 600)
-	d.known = newKnown(d.Test)
+	d.known = &known{test: d.Test}
 	return d
 }
 

@@ -148,7 +148,7 @@ func load(ctx context.Context, name string, o Options, say func(run.Event)) (*Da
 	if d.Test, err = encode(d.test, nil); err != nil {
 		return nil, err
 	}
-	d.known = newKnown(d.Test)
+	d.known = &known{test: d.Test}
 	// A latent is on the sphere already; this bounds the ones that are not
 	// (soundness does not rest on what a network returns).
 	d.Private.OnSphere()

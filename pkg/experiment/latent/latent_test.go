@@ -54,7 +54,7 @@ func TestRunsOfAProcessShareTheirLatents(t *testing.T) {
 		}
 	}
 	kept := slices.Clone(first.Private.Data)
-	distance, err := first.Distance(first.Public, 2, 1)
+	distance, err := first.Distance(first.Public, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,15 +66,15 @@ func TestRunsOfAProcessShareTheirLatents(t *testing.T) {
 	if !slices.Equal(second.Private.Data, kept) {
 		t.Error("a run sees what another has done to its records")
 	}
-	if again, err := second.Distance(second.Public, 2, 1); err != nil || again != distance {
+	if again, err := second.Distance(second.Public, 1); err != nil || again != distance {
 		t.Errorf("the distance was %v, it is %v (%v)", distance, again, err)
 	}
-	if other, err := second.Distance(second.Public, 2, 2); err != nil || other == distance {
+	if other, err := second.Distance(second.Public, 2); err != nil || other == distance {
 		t.Errorf("another seed measures along the same directions (%v)", err)
 	}
 	defer func(most int) { mostKept = most }(mostKept)
 	mostKept = 0
-	if again, err := second.Distance(second.Public, 2, 1); err != nil || !(math.Abs(again.Value/distance.Value-1) <= 1e-5) {
+	if again, err := second.Distance(second.Public, 1); err != nil || !(math.Abs(again.Value/distance.Value-1) <= 1e-5) {
 		t.Errorf("without what is kept the distance is %v, it was %v (%v)", again, distance, err)
 	}
 	if load(ctx, "dots", true).PublicHalf.Len() != 20 {

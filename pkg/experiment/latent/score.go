@@ -14,10 +14,10 @@ import (
 // for. Of what depends on a seed the last one's is kept.
 type known struct {
 	sync.Mutex
-	test       transport.Points  // the held-out latents, which nobody changes
-	references map[int]reference // by stacks
-	classes    []int             // of held-out latents, as public ones around them say
-	real       realLabels
+	test      transport.Points // the held-out latents, which nobody changes
+	reference reference
+	classes   []int // of held-out latents, as public ones around them say
+	real      realLabels
 }
 
 type realLabels struct {
@@ -26,30 +26,25 @@ type realLabels struct {
 	values run.Values
 }
 
-func newKnown(test transport.Points) *known {
-	return &known{test: test, references: map[int]reference{}}
-}
-
 type reference struct {
-	seed uint64
-	*sliced.Reference
+	seed              uint64
+	*sliced.Reference // nil before the first
 }
 
-func bases(dim, stacks int, seed uint64) sliced.Directions {
-	return sliced.Orthonormal(dim, stacks, rand.New(rand.NewPCG(seed, 0x736c6963)))
+func bases(dim int, seed uint64) sliced.Directions {
+	return sliced.Orthonormal(dim, metric.DefaultStacks, rand.New(rand.NewPCG(seed, 0x736c6963)))
 }
 
-// reference returns the held-out latents on stacks orthonormal bases; of each number of
-// stacks the last seed's are kept.
-func (d *Data) reference(stacks int, seed uint64) (*sliced.Reference, error) {
+// reference returns the held-out latents on orthonormal bases.
+func (d *Data) reference(seed uint64) (*sliced.Reference, error) {
 	d.known.Lock()
 	defer d.known.Unlock()
-	if last, ok := d.known.references[stacks]; ok && last.seed == seed {
+	if last := d.known.reference; last.Reference != nil && last.seed == seed {
 		return last.Reference, nil
 	}
-	made, err := sliced.NewReference(d.known.test, bases(d.known.test.Dim, stacks, seed))
+	made, err := sliced.NewReference(d.known.test, bases(d.known.test.Dim, seed))
 	if err == nil {
-		d.known.references[stacks] = reference{seed, made}
+		d.known.reference = reference{seed, made}
 	}
 	return made, err
 }
@@ -57,14 +52,14 @@ func (d *Data) reference(stacks int, seed uint64) (*sliced.Reference, error) {
 // mostKept bounds the projections of held-out latents that are kept, in bytes.
 var mostKept = 512 << 20
 
-// Distance is the sliced W₂ to the held-out latents over stacks orthonormal
+// Distance is the sliced W₂ to the held-out latents over metric.DefaultStacks orthonormal
 // bases; the same seed measures along the same directions.
-func (d *Data) Distance(x transport.Points, stacks int, seed uint64) (sliced.Distance, error) {
+func (d *Data) Distance(x transport.Points, seed uint64) (sliced.Distance, error) {
 	test := d.known.test
-	if 4*test.Len()*test.Dim*stacks > mostKept {
-		return sliced.SW2(x, test, bases(test.Dim, stacks, seed))
+	if 4*test.Len()*test.Dim*metric.DefaultStacks > mostKept {
+		return sliced.SW2(x, test, bases(test.Dim, seed))
 	}
-	r, err := d.reference(stacks, seed)
+	r, err := d.reference(seed)
 	if err != nil {
 		return sliced.Distance{}, err
 	}
@@ -83,5 +78,5 @@ func (d *Data) Told(x transport.Points, seed uint64) (metric.Value, error) {
 func (d *Data) Floor(n int, seed uint64) (sliced.Distance, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x666c6f6f))
 	chosen := rng.Perm(d.Public.Len())[:min(n, d.Public.Len())]
-	return d.Distance(d.Public.Subset(chosen), metric.DefaultStacks, seed)
+	return d.Distance(d.Public.Subset(chosen), seed)
 }

@@ -211,7 +211,7 @@ func (e Experiment) move(ctx context.Context, r *run.Run, c *Config, f flow.Flow
 		if err != nil {
 			return nil, err
 		}
-		d, err := data.Distance(c.place(x), metric.DefaultStacks, r.Spec.Seed) // as at the end, so that a curve ends there
+		d, err := data.Distance(c.place(x), r.Spec.Seed) // as at the end, so that a curve ends there
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +258,7 @@ func preview(r *run.Run, data *latent.Data, placed transport.Points, labels []in
 // finish measures, decodes and writes what the run leaves.
 func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transport.Points, labels []int, data *latent.Data) (result run.Result, err error) {
 	placed := c.place(x)
-	d, err := data.Distance(placed, metric.DefaultStacks, r.Spec.Seed)
+	d, err := data.Distance(placed, r.Spec.Seed)
 	if err != nil {
 		return result, err
 	}
@@ -266,7 +266,7 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	if !c.OnSphere {
 		sphere := x.Clone()
 		sphere.OnSphere()
-		if onSphere, err = data.Distance(sphere, metric.DefaultStacks, r.Spec.Seed); err != nil {
+		if onSphere, err = data.Distance(sphere, r.Spec.Seed); err != nil {
 			return result, err
 		}
 	}
@@ -276,7 +276,7 @@ func (e Experiment) finish(ctx context.Context, r *run.Run, c *Config, x transpo
 	}
 	nothing := flow.Flow{Random: noise.Seeded(r.Spec.Seed)}.Start(placed.Len(), placed.Dim)
 	nothing.OnSphere()
-	uniform, err := data.Distance(nothing, metric.DefaultStacks, r.Spec.Seed)
+	uniform, err := data.Distance(nothing, r.Spec.Seed)
 	if err != nil {
 		return result, err
 	}
