@@ -113,7 +113,7 @@ func (p Promise) asked(r *run.Run, s privacy.Statement) error {
 	if !slices.ContainsFunc(p.Published, func(c privacy.Claim) bool { return c.Epsilon <= s.Asked*(1+1e-6) }) {
 		return fmt.Errorf("the noise proves ε = %v, and ε = %v was asked for, which no paper claims of it either: ask for what it proves, or take more noise, such as the least that proves ε, which a run has with noise=0 and published=false", s.Epsilon(), s.Asked)
 	}
-	_ = r.Emit(run.Event{Message: fmt.Sprintf("the noise is as a paper has it: it proves ε = %v, and not ε = %v, which was asked for", s.Epsilon(), s.Asked)}) // and the statement says it too
+	r.Say(run.Event{Message: fmt.Sprintf("the noise is as a paper has it: it proves ε = %v, and not ε = %v, which was asked for", s.Epsilon(), s.Asked)}) // and the statement says it too
 	return nil
 }
 

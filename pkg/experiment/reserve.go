@@ -53,7 +53,7 @@ func Reserve(ctx context.Context, r *run.Run, name string, plan privacy.Plan, fu
 		Event: event, Relation: plan.Sensitivity.Relation, Research: r.Spec.Research, Note: plan.Sensitivity.Query,
 	}}
 	ctx = ledger.Waiting(ctx, func(where string) {
-		_ = r.Emit(run.Event{Message: "waiting for another process to leave the ledger " + where + " alone"}) // what cannot be told is no reason to stop
+		r.Say(run.Event{Message: "waiting for another process to leave the ledger " + where + " alone"})
 	})
 	var entry ledger.Entry
 	err = p.open(func(l *ledger.Ledger) error {

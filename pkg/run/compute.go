@@ -153,6 +153,9 @@ func (r *Run) Emit(e Event) error {
 	return r.holding.events.add(e)
 }
 
+// Say is Emit of what may go unsaid: progress that cannot be told is no reason to stop.
+func (r *Run) Say(e Event) { _ = r.Emit(e) }
+
 // Checkpoint saves the state after step steps, to go on from if this process
 // does not live to finish. When it returns nil the state is on the disk, and so
 // are the events emitted before; emit those of a step before its checkpoint.

@@ -131,15 +131,11 @@ func load(ctx context.Context, r *run.Run, c *Config) (images, error) {
 	if err != nil {
 		return images{}, err
 	}
-	options := dataset.Options{Seed: experiment.SplitSeed, Progress: func(what string, done, total int) {
-		// No steps of the training, which an interrupted run goes back to. What
-		// cannot be told is done all the same.
-		_ = r.Emit(run.Event{Message: fmt.Sprintf("%s: %d of %d", what, done, total)})
-	}}
+	var options dataset.Options
 	if source.Public() {
 		options.N = publicRows
 	}
-	splits, err := dataset.Load(ctx, c.Dataset, options)
+	splits, err := experiment.Load(ctx, c.Dataset, options, r.Say)
 	if err != nil {
 		return images{}, err
 	}
@@ -156,10 +152,8 @@ func load(ctx context.Context, r *run.Run, c *Config) (images, error) {
 	}
 	shown := *splits.Test // its first images
 	shown.X = shown.X[:min(heldOutImages, shown.Len())*shown.Dim()]
+	all.heldOut = &shown
 	for _, d := range []**dataset.Dataset{&all.public, &all.heldOut} {
-		if d == &all.heldOut {
-			*d = &shown
-		}
 		if (*d).Height > c.Side || (*d).Width > c.Side {
 			return images{}, fmt.Errorf("images of %s have %d×%d pixels, side is %d; add --set side=%[2]d", c.Dataset, (*d).Height, (*d).Width, c.Side)
 		}

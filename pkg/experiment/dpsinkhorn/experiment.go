@@ -37,11 +37,10 @@ func (e Experiment) Config(preset experiment.Preset) experiment.Config {
 // nobody also "marginal error, non-private" of the plans.
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	say := func(e run.Event) { _ = r.Emit(e) } // progress that cannot be told is no reason to stop
 	if err := c.unchanged(ctx); err != nil {
 		return result, err
 	}
-	rows, err := load(ctx, c, say)
+	rows, err := load(ctx, c, r.Say)
 	if err != nil {
 		return result, err
 	}
@@ -58,7 +57,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		return result, err
 	}
 	defer func() { t.generator.Close() }() // another one after a restart
-	start, err := t.startBatch(ctx, say)
+	start, err := t.startBatch(ctx, r.Say)
 	if err != nil {
 		return result, err
 	}
@@ -79,7 +78,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 		if err != nil {
 			return nil, err
 		}
-		return open(ctx, paid.Releaser, say)
+		return open(ctx, paid.Releaser, r.Say)
 	}}
 	if err := learn(ctx, r, t, t.startStage(start), private); err != nil {
 		return result, err

@@ -39,9 +39,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*Rows, error) {
 	if c.Space == Latents {
 		return loadLatents(ctx, c, say)
 	}
-	splits, err := dataset.Load(ctx, c.Dataset, dataset.Options{Seed: experiment.SplitSeed, Label: c.Label, Progress: func(what string, done, total int) {
-		say(run.Event{Message: fmt.Sprintf("%s: %d of %d", what, done, total)})
-	}})
+	splits, err := experiment.Load(ctx, c.Dataset, dataset.Options{Label: c.Label}, say)
 	if err != nil {
 		return nil, err
 	}

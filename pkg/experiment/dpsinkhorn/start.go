@@ -22,9 +22,7 @@ func (t *training) startBatch(ctx context.Context, say func(run.Event)) (b semid
 	if _, err := t.loss(); err != nil { // which a mean embedding has no other use for
 		return b, err
 	}
-	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed, N: startRows, Progress: func(what string, done, total int) {
-		say(run.Event{Message: fmt.Sprintf("%s: %d of %d", what, done, total)})
-	}})
+	splits, err := experiment.Load(ctx, name, dataset.Options{N: startRows}, say)
 	if err != nil {
 		return b, err
 	}

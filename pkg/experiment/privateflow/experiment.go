@@ -50,9 +50,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err := latent.Unchanged(ctx, c.Dataset, c.Label, c.Weights, c.Inputs); err != nil {
 		return result, err
 	}
-	data, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label, PublicHalf: needsPublic(e.Estimator), Inputs: c.Inputs}, func(e run.Event) {
-		_ = r.Emit(e) // progress that cannot be told is no reason to stop
-	})
+	data, err := latent.LoadWith(ctx, c.Dataset, latent.Options{Weights: c.Weights, Label: c.Label, PublicHalf: needsPublic(e.Estimator), Inputs: c.Inputs}, r.Say)
 	if err != nil {
 		return result, err
 	}

@@ -44,9 +44,7 @@ func load(ctx context.Context, c *Config, say func(run.Event)) (*data, error) {
 // images reads a data set of labelled images that the network is for, n of them for
 // training, or all if n is 0.
 func images(ctx context.Context, name string, n int, say func(run.Event)) (*dataset.Splits, error) {
-	splits, err := dataset.Load(ctx, name, dataset.Options{Seed: experiment.SplitSeed, N: n, Progress: func(what string, done, total int) {
-		say(run.Event{Message: fmt.Sprintf("%s: %d of %d", what, done, total)})
-	}})
+	splits, err := experiment.Load(ctx, name, dataset.Options{N: n}, say)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,6 @@ const (
 // prior, of held-out images.
 func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Config) (result run.Result, err error) {
 	c := config.(*Config)
-	say := func(e run.Event) { _ = r.Emit(e) } // progress that cannot be told is no reason to stop
 	now, err := c.digest(ctx)
 	if err == nil {
 		err = experiment.Unchanged(c.Dataset, c.Inputs, now)
@@ -49,7 +48,7 @@ func (e Experiment) Run(ctx context.Context, r *run.Run, config experiment.Confi
 	if err != nil {
 		return result, err
 	}
-	d, err := load(ctx, c, say)
+	d, err := load(ctx, c, r.Say)
 	if err != nil {
 		return result, err
 	}

@@ -134,7 +134,7 @@ func (t *training) run(ctx context.Context, r *run.Run, pay func() (experiment.P
 		}
 	}()
 	begin := func() (err error) {
-		start, err = newPretraining(ctx, t, func(e run.Event) { _ = r.Emit(e) })
+		start, err = newPretraining(ctx, t, r.Say)
 		return err
 	}
 	done, found, err := r.Restore(func(done int, from io.Reader) error {

@@ -73,8 +73,8 @@ func (k known) Read(ctx context.Context, r *run.Run) (encoded, error) {
 	if err != nil {
 		return encoded{}, err
 	}
-	_ = r.Emit(run.Event{Message: "reading the images"}) // progress that cannot be told is no reason to stop
-	private, err := encode(ctx, source, k.schema, k.code, source.Len(), func(done, all int) { _ = r.Emit(run.Event{Message: fmt.Sprintf("%d of %d images read", done, all)}) })
+	r.Say(run.Event{Message: "reading the images"})
+	private, err := encode(ctx, source, k.schema, k.code, source.Len(), func(done, all int) { r.Say(run.Event{Message: fmt.Sprintf("%d of %d images read", done, all)}) })
 	return private, errors.Join(err, source.Close())
 }
 

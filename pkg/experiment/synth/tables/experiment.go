@@ -47,7 +47,7 @@ type known struct {
 func (k known) Name() string { return k.schema.Name }
 
 func (k known) Read(ctx context.Context, r *run.Run) (*table.Table, error) {
-	_ = r.Emit(run.Event{Message: "reading the table"})         // progress that cannot be told is no reason to stop
+	r.Say(run.Event{Message: "reading the table"})
 	private, _, err := table.Read(ctx, k.config.Data, k.schema) // its keeper is told by Diagnose what disagrees
 	return private, err
 }
