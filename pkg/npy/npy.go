@@ -42,12 +42,7 @@ func WriteOf[T Number](w io.Writer, shape []int, value []T) error {
 	if size != len(value) {
 		return fmt.Errorf("npy: shape %v has %d values, found %d", shape, size, len(value))
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr[T](), strings.TrimSuffix(axes, " "))
-	// NumPy aligns the data to 64 bytes.
-	padding := 63 - (len(magic)+4+len(text))%64
-	text += strings.Repeat(" ", padding) + "\n"
-	out := append([]byte(magic), 1, 0, byte(len(text)), byte(len(text)>>8)) // version 1.0
-	out, err := binary.Append(append(out, text...), binary.LittleEndian, value)
+	out, err := binary.Append(Header(descr[T](), strings.TrimSuffix(axes, " ")), binary.LittleEndian, value)
 	if err != nil {
 		return err
 	}
@@ -56,6 +51,15 @@ func WriteOf[T Number](w io.Writer, shape []int, value []T) error {
 }
 
 const magic = "\x93NUMPY"
+
+// Header is what stands before the values of an array, in version 1.0: its type as NumPy
+// calls it, "<f4" for example, and its shape as Python writes it, "3, 4".
+func Header(descr, shape string) []byte {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape)
+	// NumPy aligns the data to 64 bytes.
+	text += strings.Repeat(" ", 63-(len(magic)+4+len(text))%64) + "\n"
+	return append(append([]byte(magic), 1, 0, byte(len(text)), byte(len(text)>>8)), text...)
+}
 
 // Read reads an array of float32, as Write writes it. It allocates what data holds,
 // not what its header says.

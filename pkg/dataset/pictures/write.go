@@ -9,9 +9,9 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"molehill/pkg/npy"
 	"path"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -146,9 +146,6 @@ func createArray(archive *zip.Writer, name, kind, shape string) (io.Writer, erro
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", kind, shape)
-	// NumPy aligns the data to 64 bytes.
-	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
-	_, err = entry.Write(append([]byte("\x93NUMPY\x01\x00"), append([]byte{byte(len(text)), byte(len(text) >> 8)}, text...)...))
+	_, err = entry.Write(npy.Header(kind, shape))
 	return entry, err
 }
