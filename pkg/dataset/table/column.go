@@ -133,8 +133,8 @@ func (c Column) checkNumeric() error {
 	}
 	// Beyond this the logarithm of a place, or its inverse, is no number, and the code
 	// of a value would be left to chance.
-	if units := (*c.High - *c.Low) / c.unit(); c.Scale == "log" && !(units >= leastUnits && units <= mostUnits) {
-		return fmt.Errorf("unit is %v and the range %v long: %.3g units; a log scale takes %v to %v of them", c.unit(), *c.High-*c.Low, units, leastUnits, mostUnits)
+	if units := (*c.High - *c.Low) / c.LogUnit(); c.Scale == "log" && !(units >= leastUnits && units <= mostUnits) {
+		return fmt.Errorf("unit is %v and the range %v long: %.3g units; a log scale takes %v to %v of them", c.LogUnit(), *c.High-*c.Low, units, leastUnits, mostUnits)
 	}
 	return c.onlyFor(Numeric)
 }

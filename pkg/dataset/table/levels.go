@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -89,7 +90,7 @@ func (c Column) Group(code Code) Code {
 func (c Column) place(v float64) float64 {
 	low, high := c.span()
 	if c.Scale == "log" {
-		return math.Log1p((v-low)/c.unit()) / math.Log1p((high-low)/c.unit())
+		return math.Log1p((v-low)/c.LogUnit()) / math.Log1p((high-low)/c.LogUnit())
 	}
 	return (v - low) / (high - low)
 }
@@ -98,16 +99,9 @@ func (c Column) place(v float64) float64 {
 func (c Column) unplace(t float64) float64 {
 	low, high := c.span()
 	if c.Scale == "log" {
-		return low + c.unit()*math.Expm1(t*math.Log1p((high-low)/c.unit()))
+		return low + c.LogUnit()*math.Expm1(t*math.Log1p((high-low)/c.LogUnit()))
 	}
 	return low + t*(high-low)
-}
-
-func (c Column) unit() float64 {
-	if c.Unit == 0 {
-		return 1
-	}
-	return c.Unit
 }
 
 // level returns the code of a number, which is moved into the range.
@@ -192,4 +186,4 @@ func (c Column) Edge(g int) float64 {
 }
 
 // LogUnit is the unit of a log scale.
-func (c Column) LogUnit() float64 { return c.unit() }
+func (c Column) LogUnit() float64 { return cmp.Or(c.Unit, 1) }
