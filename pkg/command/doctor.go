@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,16 +127,9 @@ func installation() []finding {
 		python = "`make lab` installs JupyterLab beside the sources, with the Python that is there"
 	}
 	return []finding{
-		{Subject: "python", OK: python == "", Found: "python " + or(found.PythonVersion, "not found") + ", JupyterLab " + or(found.JupyterLab, "not installed"), Advice: python},
-		{Subject: "kernel", OK: len(found.Problems) == 0, Found: "GoNB " + or(found.GoNB, "not built") + ", kernel " + map[bool]string{true: "installed", false: "not installed"}[found.Kernel], Advice: advice},
+		{Subject: "python", OK: python == "", Found: "python " + cmp.Or(found.PythonVersion, "not found") + ", JupyterLab " + cmp.Or(found.JupyterLab, "not installed"), Advice: python},
+		{Subject: "kernel", OK: len(found.Problems) == 0, Found: "GoNB " + cmp.Or(found.GoNB, "not built") + ", kernel " + map[bool]string{true: "installed", false: "not installed"}[found.Kernel], Advice: advice},
 	}
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // graphs looks at the backend and times a small graph on it.

@@ -151,14 +151,8 @@ func labels(runs []*run.Run, names map[string][]string) []string {
 	for n := 1; n <= min(most, len(differ)); n++ {
 		out = nil
 		for i := range runs {
-			var parts []string
 			alone := group{settings[i], runs[i : i+1]}
-			for _, name := range differ[:n] {
-				if _, ok := settings[i][name]; ok {
-					parts = append(parts, alone.spoken(name))
-				}
-			}
-			out = append(out, strings.Join(parts, ", "))
+			out = append(out, alone.called(differ[:n], alone.spoken))
 		}
 		if !slices.Contains(out, "") && distinct(out) {
 			break

@@ -147,10 +147,10 @@ func (s *synthesis) tryAgain() string {
 	return "with --force the same command tries again"
 }
 
-// each writes what disagrees in a format.
-func each[F fmt.Stringer](format string, found []F) (lines []string) {
+// each writes what disagrees.
+func each[F fmt.Stringer](found []F) (lines []string) {
 	for _, fault := range found {
-		lines = append(lines, fmt.Sprintf(format, fault))
+		lines = append(lines, fmt.Sprint("! ", fault))
 	}
 	return lines
 }

@@ -122,7 +122,7 @@ func (ofImages) compare(ctx context.Context, r *run.Run, test string) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	lines := append(each("! %v", d.Disagreement), fmt.Sprintf("sliced W₂ of points of the code, to one half of the private ones %.4f, as many of the other half %.4f", d.Distance, d.Floor))
+	lines := append(each(d.Disagreement), fmt.Sprintf("sliced W₂ of points of the code, to one half of the private ones %.4f, as many of the other half %.4f", d.Distance, d.Floor))
 	return append(lines, learned(d.On, d.Unlearned, "images", d.Accuracies)...), nil
 }
 

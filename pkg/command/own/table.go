@@ -106,6 +106,6 @@ func (ofTable) compare(ctx context.Context, r *run.Run, test string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	lines := append(each("! %v", d.Disagreement), fmt.Sprintf("total variation, mean over columns %.4f, over pairs of columns %.4f", d.Columns, d.Pairs))
+	lines := append(each(d.Disagreement), fmt.Sprintf("total variation, mean over columns %.4f, over pairs of columns %.4f", d.Columns, d.Pairs))
 	return append(lines, learned(d.On, d.Unlearned, "rows", d.Accuracies)...), nil
 }
