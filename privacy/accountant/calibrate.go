@@ -22,7 +22,7 @@ func CalibrateNoise(epsilon, delta float64, build func(noiseMultiplier float64) 
 	}
 	// Between the two powers of two that have the target between them.
 	const smallest, largest = 0x1p-20, 0x1p40
-	enough, most, err := ladder(of, epsilon, 1, 2, largest)
+	enough, most, err := ladder(of, epsilon, 1, largest)
 	if err != nil {
 		return 0, err
 	}
@@ -38,7 +38,7 @@ func CalibrateNoise(epsilon, delta float64, build func(noiseMultiplier float64) 
 			return 0, err
 		}
 	}
-	return between(of, epsilon, short, least, enough, most, 1e-6)
+	return between(of, epsilon, short, least, enough, most)
 }
 
 // CalibrateSteps returns the largest number of steps for which the event built by
@@ -107,7 +107,7 @@ func CalibrateRate(epsilon, delta float64, build func(rate float64) Event, rel R
 	if err != nil || all <= epsilon {
 		return 1, err
 	}
-	enough, most, err := ladder(of, epsilon, 2, 2, largest)
+	enough, most, err := ladder(of, epsilon, 2, largest)
 	if err != nil {
 		return 0, err
 	}
@@ -119,7 +119,7 @@ func CalibrateRate(epsilon, delta float64, build func(rate float64) Event, rel R
 	if err != nil {
 		return 0, err
 	}
-	inverse, err := between(of, epsilon, short, least, enough, most, 1e-6)
+	inverse, err := between(of, epsilon, short, least, enough, most)
 	return 1 / inverse, err
 }
 
@@ -130,17 +130,17 @@ func checkTarget(epsilon float64) error {
 	return nil
 }
 
-// ladder multiplies x by a ratio until f(x) ≤ goal or x passes the end.
-func ladder(f func(x float64) (float64, error), goal, x, ratio, end float64) (at, value float64, err error) {
+// ladder doubles x until f(x) ≤ goal or x passes the end.
+func ladder(f func(x float64) (float64, error), goal, x, end float64) (at, value float64, err error) {
 	for {
-		if value, err = f(x); err != nil || value <= goal || x*ratio > end {
+		if value, err = f(x); err != nil || value <= goal || 2*x > end {
 			return x, value, err
 		}
-		x *= ratio
+		x *= 2
 	}
 }
 
-// between returns an x with f(x) ≤ goal, at most a relative tolerance above the
+// between returns an x with f(x) ≤ goal, at most a relative 10⁻⁶ above the
 // least, for an f that falls from flo > goal at lo to fhi ≤ goal at hi.
 //
 // log f is all but straight over log x on short ways, so it goes by secants
@@ -151,13 +151,13 @@ func ladder(f func(x float64) (float64, error), goal, x, ratio, end float64) (at
 // It looks at numbers of nine digits only. The last bits of an f are not the same on all
 // processors, nor for ever, and what is calibrated with them is part of a release: a run
 // that another machine goes on with must find the same.
-func between(f func(x float64) (float64, error), goal, lo, flo, hi, fhi, tolerance float64) (float64, error) {
+func between(f func(x float64) (float64, error), goal, lo, flo, hi, fhi float64) (float64, error) {
 	// In logarithms, y relative to the goal.
 	type point struct{ x, y float64 }
 	at := func(x, fx float64) point { return point{math.Log(x), math.Log(fx) - math.Log(goal)} }
 	left, right := at(lo, flo), at(hi, fhi)
 	before, last := left, right
-	tolerance = math.Log1p(tolerance)
+	tolerance := math.Log1p(1e-6)
 	for step, width := 1, right.x-left.x; right.x-left.x > tolerance; step++ {
 		x := (left.x + right.x) / 2
 		if step%3 == 0 && right.x-left.x > width/2 {

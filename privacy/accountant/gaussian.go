@@ -94,7 +94,7 @@ func GaussianEpsilon(noiseMultiplier, delta float64) (float64, error) {
 	if private(0) {
 		return 0, nil
 	}
-	return least(0, 1, private), nil
+	return least(private), nil
 }
 
 // GaussianSigma returns the least noise multiplier for which a Gaussian is
@@ -107,15 +107,16 @@ func GaussianSigma(epsilon, delta float64) (float64, error) {
 		return 0, err
 	}
 	logDelta := math.Log(delta) - roundOff
-	return least(0, 1, func(sigma float64) bool { return logGaussianDelta(sigma, epsilon) <= logDelta }), nil
+	return least(func(sigma float64) bool { return logGaussianDelta(sigma, epsilon) <= logDelta }), nil
 }
 
 // roundOff is more than the error of logGaussianDelta.
 const roundOff = 1e-11
 
-// least returns the least x > lo with ok(x), rounded up by a relative 2·10⁻¹², for an
-// ok that stays true once it is, or +Inf. The search starts at hi.
-func least(lo, hi float64, ok func(x float64) bool) float64 {
+// least returns the least x > 0 with ok(x), rounded up by a relative 2·10⁻¹², for an
+// ok that stays true once it is, or +Inf.
+func least(ok func(x float64) bool) float64 {
+	lo, hi := 0., 1.
 	for !ok(hi) {
 		if math.IsInf(hi, 1) {
 			return hi

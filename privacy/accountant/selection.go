@@ -70,5 +70,5 @@ func negativeBinomialLog(mean, shape float64) float64 {
 	}
 	// More runs cost more: a γ below the true one is on the safe side.
 	logMean := math.Log(mean) + 1e-13 // which is more than at is off by
-	return least(0, 1, func(x float64) bool { return at(x) >= logMean })
+	return least(func(x float64) bool { return at(x) >= logMean })
 }

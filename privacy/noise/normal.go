@@ -17,21 +17,21 @@ const chunkLength = 8192
 // result depends on (key, label, step) and the position only. Sigma 0 gives
 // zeros.
 func (s Source) Normal(dst []float32, sigma float64, label string, step int) error {
-	return fill(s, "normal", dst, sigma, label, step)
+	return fill(s, dst, sigma, label, step)
 }
 
 // Normal64 is Normal in double precision; the same (label, step) gives the
 // values that Normal rounds.
 func (s Source) Normal64(dst []float64, sigma float64, label string, step int) error {
-	return fill(s, "normal", dst, sigma, label, step)
+	return fill(s, dst, sigma, label, step)
 }
 
-func fill[F float32 | float64](s Source, use string, dst []F, sigma float64, label string, step int) error {
+func fill[F float32 | float64](s Source, dst []F, sigma float64, label string, step int) error {
 	if !(sigma >= 0 && sigma <= math.MaxFloat64) {
 		return fmt.Errorf("noise: want a finite standard deviation of at least 0, found %v", sigma)
 	}
 	forChunks(len(dst), func(chunk, from, to int) {
-		src := s.chacha(use, label, step, chunk)
+		src := s.chacha("normal", label, step, chunk)
 		for i := range dst[from:to] {
 			dst[from+i] = F(sigma * normal(src))
 		}
