@@ -77,11 +77,7 @@ func (c Config) check() error {
 	case c.Latent < 2 || c.Latent > 1024:
 		return fmt.Errorf("autoencoder: a latent space of %d dimensions; choose from 2 to 1024 (the papers take 8 for MNIST, 48 for CelebA)", c.Latent)
 	}
-	parameters := 0
-	for _, spec := range c.network().Params() {
-		parameters += spec.Size()
-	}
-	if parameters > mostParameters {
+	if parameters := layer.Size(c.network()); parameters > mostParameters {
 		return fmt.Errorf("autoencoder: the network would have %d million parameters; take a smaller width than %d, or a smaller side or latent space (at most %d million)",
 			parameters/1_000_000, c.Width, mostParameters/1_000_000)
 	}

@@ -67,11 +67,7 @@ func (c Images) Check() error {
 	if c.Side%multiple != 0 {
 		return fmt.Errorf("a side of %d pixels; %s makes multiples of %d", c.Side, c.Architecture, multiple)
 	}
-	values := 0
-	for _, spec := range c.Network().Params() {
-		values += spec.Size()
-	}
-	if values > largest {
+	if values := layer.Size(c.Network()); values > largest {
 		return fmt.Errorf("%+v has %d parameters; take at most %d, by a smaller width", c, values, largest)
 	}
 	return nil

@@ -62,6 +62,14 @@ func (s Spec) Size() int {
 	return size
 }
 
+// Size is the number of values in all parameters of l.
+func Size(l Layer) (size int) {
+	for _, spec := range l.Params() {
+		size += spec.Size()
+	}
+	return size
+}
+
 // Param is a parameter with its value, row-major.
 type Param struct {
 	Spec

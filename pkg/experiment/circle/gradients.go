@@ -80,12 +80,8 @@ func gradients(c *Config, on *backend.Backend, x, z transport.Points, public noi
 		}
 	}
 	protected := c.protected()
-	parameters := 0
-	for _, spec := range layers().Params() {
-		parameters += spec.Size()
-	}
 	w.plan, err = privacy.Calibrate(privacy.Plan{Sensitivity: w.sides[protected], Sampler: sampler, Records: 2 * c.Records, Steps: c.Steps,
-		Budget: c.budget(), Coordinates: parameters})
+		Budget: c.budget(), Coordinates: layer.Size(layers())})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,11 +42,7 @@ func newTraining(c *Config, on *backend.Backend, r *Records, secret, public nois
 	if t.target, err = c.kind.target(r); err != nil {
 		return nil, err
 	}
-	parameters := 0
-	for _, spec := range t.model.Network().Params() {
-		parameters += spec.Size()
-	}
-	if t.promise, err = c.promise(r, parameters, t.model.Outputs); err != nil {
+	if t.promise, err = c.promise(r, layer.Size(t.model.Network()), t.model.Outputs); err != nil {
 		return nil, err
 	}
 	start := layer.Init(t.model.Network(), public.Stream("parameters", 0).Uint64())

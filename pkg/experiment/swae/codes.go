@@ -125,8 +125,3 @@ func lines(x []float32) viz.Images {
 	}
 	return f
 }
-
-// tellClasses leaves the names of classes.
-func (t *training) tellClasses(r *run.Run) error {
-	return r.WriteJSON(classesFile, t.data.held.Classes)
-}

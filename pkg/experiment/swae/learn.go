@@ -43,9 +43,7 @@ func (t *training) prepare(plan privacy.Plan) error {
 func (t *training) coordinates() int {
 	labeller := 0
 	if t.classes == 0 && t.config.Labels > 0 {
-		for _, p := range Classifier(t.config.Latent, len(t.data.private.Classes)).Params() {
-			labeller += p.Size()
-		}
+		labeller = layer.Size(Classifier(t.config.Latent, len(t.data.private.Classes)))
 	}
 	return max(t.learner.Parameters(), labeller)
 }

@@ -61,7 +61,7 @@ func (t *training) picture(ctx context.Context, r *run.Run, codes []float32) err
 	if err := save(r, InterpolationsName, along, pixels, lines(along)); err != nil {
 		return err
 	}
-	if err := t.tellClasses(r); err != nil {
+	if err := r.WriteJSON(classesFile, t.data.held.Classes); err != nil {
 		return err
 	}
 	return t.scatter(r, codes, drawn.Data)
