@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -219,17 +221,8 @@ func (p *Progress) summary(now time.Time) string {
 }
 
 // join puts dots between the parts that are not empty.
-func join(parts ...string) (joined string) {
-	for _, part := range parts {
-		if part == "" {
-			continue
-		}
-		if joined != "" {
-			joined += " · "
-		}
-		joined += part
-	}
-	return joined
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
 }
 
 // significantly writes a rate with two digits or more.

@@ -106,13 +106,16 @@ func (c *Config) Check() error {
 	if !(c.StepSize > 0 && c.StepSize <= farthest) || !(c.Diffusion >= 0 && c.Diffusion <= farthest) {
 		return fmt.Errorf("step_size is %v and diffusion %v; the first must be above 0, the other at least 0, and both at most %g, for latents have norm 1", c.StepSize, c.Diffusion, float64(farthest))
 	}
-	switch {
-	case c.Learner == Generator && c.Generated < 2:
-		return fmt.Errorf("generated is %d; a generator takes at least 2 points a step", c.Generated)
-	case c.Learner == Generator && experiment.Positive("learning_rate", c.LearningRate, experiment.Fastest) != nil:
-		return experiment.Positive("learning_rate", c.LearningRate, experiment.Fastest)
-	case c.Learner == Generator && c.Diffusion > 0:
-		return fmt.Errorf("diffusion is %v; it moves particles, and a generator has none, so set it to 0", c.Diffusion)
+	if c.Learner == Generator {
+		if c.Generated < 2 {
+			return fmt.Errorf("generated is %d; a generator takes at least 2 points a step", c.Generated)
+		}
+		if err := experiment.Positive("learning_rate", c.LearningRate, experiment.Fastest); err != nil {
+			return err
+		}
+		if c.Diffusion > 0 {
+			return fmt.Errorf("diffusion is %v; it moves particles, and a generator has none, so set it to 0", c.Diffusion)
+		}
 	}
 	source, err := dataset.Registry.Lookup(c.Dataset)
 	if err != nil {

@@ -339,12 +339,7 @@ func (sketched) Plan(c *Config, n, dim int, public noise.Source) (privacy.Plan, 
 		return privacy.Plan{}, nil, err
 	}
 	s, err := sliced.SketchSensitivity(u, n, c.Bins, latentDiameter)
-	if err != nil {
-		return privacy.Plan{}, nil, err
-	}
-	plan, err := privacy.Calibrate(privacy.Plan{Sensitivity: s, Records: n, Steps: 1,
-		Budget: c.budget(), Coordinates: c.Directions * c.Bins})
-	return plan, nil, err
+	return once(c, n, c.Directions*c.Bins, s, err)
 }
 
 func (sketched) Guide(c *Config, records Records, release *privacy.Releaser, public noise.Source) (flow.Guide, error) {

@@ -139,9 +139,8 @@ func (m *modelled) says() string {
 
 // notCovered implements code.
 func (m *modelled) notCovered() []string {
-	out := []string{fmt.Sprintf("what the model %s has learned from, which is public: if some of your images were among it, the promise does not hold for them", m.model.Name),
+	return []string{fmt.Sprintf("what the model %s has learned from, which is public: if some of your images were among it, the promise does not hold for them", m.model.Name),
 		fmt.Sprintf("that the code which %s gives an image depends on that image alone, as the model's author promises, but for the rounding of its place in a batch", m.model.Name)}
-	return out
 }
 
 // encodedAtOnce is how many images are in memory when they are encoded, at most so

@@ -113,19 +113,17 @@ func (m *bySketch) decode(x transport.Points) [][]table.Code {
 	return codes
 }
 
-// draw draws the directions, which are public, when they are first needed.
-func (m *bySketch) draw(seed uint64) sliced.Directions {
+// draw draws the directions when they are first needed: they are public, look at nothing,
+// and are the same in all runs.
+func (m *bySketch) draw() sliced.Directions {
 	if m.directions.Count == 0 {
-		m.directions = sliced.Orthonormal(m.dim, m.config.Stacks, rand.New(rand.NewPCG(seed, 0x6c696e6573)))
+		m.directions = sliced.Orthonormal(m.dim, m.config.Stacks, rand.New(rand.NewPCG(1, 0x6c696e6573)))
 	}
 	return m.directions
 }
 
-// directionsSeed is that of all runs: directions look at nothing.
-const directionsSeed = 1
-
 func (m *bySketch) Plan(n int) (privacy.Plan, error) {
-	u := m.draw(directionsSeed)
+	u := m.draw()
 	s, err := sliced.SketchSensitivity(u, n, m.config.Bins, m.diameter())
 	if err != nil {
 		return privacy.Plan{}, err
@@ -139,7 +137,7 @@ func (m *bySketch) Loudness(p privacy.Plan) (times float64, of string) {
 }
 
 func (m *bySketch) Learn(_ context.Context, _ *run.Run, t *table.Table, release *privacy.Releaser, _ int) error {
-	sketch, err := sliced.NewSketch(m.encode(t), m.draw(directionsSeed), m.config.Bins)
+	sketch, err := sliced.NewSketch(m.encode(t), m.draw(), m.config.Bins)
 	if err != nil {
 		return err
 	}
@@ -163,7 +161,7 @@ const defaultFlow = 150
 const mostParticles = 20_000
 
 func (m *bySketch) Make(ctx context.Context, r *run.Run, n, rows int) ([][]table.Code, error) {
-	u := m.draw(directionsSeed)
+	u := m.draw()
 	sketch := sliced.Sketch{Directions: u, Records: n, Means: make([][]float64, u.Count)}
 	bins := m.config.Bins
 	for j := range sketch.Means {
