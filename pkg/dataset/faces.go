@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"molehill/pkg/cache"
 	"molehill/pkg/dataset/celeba"
 	"molehill/pkg/plugin"
 )
@@ -155,13 +156,13 @@ func (faces) pixels(ctx context.Context, s *celeba.Set, o Options, all bool) ([]
 		return nil, err
 	}
 	path := filepath.Join(folder, "celeba.pixels", digest)
-	pixels, err := celeba.ReadCache(path, len(names))
+	pixels, err := cache.Read(path, len(names)*celeba.Dim)
 	if err == nil {
 		return pixels, nil
 	}
 	if pixels, err = read(); err != nil {
 		return nil, err
 	}
-	_ = celeba.WriteCache(path, pixels) // without it the next time is only slow
+	_ = cache.Write(path, pixels) // without it the next time is only slow
 	return pixels, nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"molehill/pkg/cache"
 	"molehill/pkg/dataset/celeba"
 )
 
@@ -76,7 +77,7 @@ func TestFaces(t *testing.T) {
 	if err != nil || len(cached) != 1 {
 		t.Fatalf("in the cache are %v, %v", cached, err)
 	}
-	if err := celeba.WriteCache(cached[0], bytes.Repeat([]byte{51}, 10*celeba.Dim)); err != nil {
+	if err := cache.Write(cached[0], bytes.Repeat([]byte{51}, 10*celeba.Dim)); err != nil {
 		t.Fatal(err)
 	}
 	if other, err := Load(ctx, "celeba", Options{Dir: dir}); err != nil || other.Train.X[0] != 0.2 || other.Test.X[0] != 0.2 {

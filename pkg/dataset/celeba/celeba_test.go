@@ -251,32 +251,6 @@ func TestDigestTellsContentsApart(t *testing.T) {
 	}
 }
 
-func TestCacheIsWholeOrRefused(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "cache", "pixels")
-	pixels := make([]byte, 2*Dim)
-	for i := range pixels {
-		pixels[i] = byte(i)
-	}
-	if err := WriteCache(path, pixels); err != nil {
-		t.Fatal(err)
-	}
-	if back, err := ReadCache(path, 2); err != nil || !bytes.Equal(back, pixels) {
-		t.Errorf("read back: %v", err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
-		t.Errorf("others may read it: %v, %v", info.Mode(), err)
-	}
-	if _, err := ReadCache(path, 3); err == nil {
-		t.Error("two images were read as three")
-	}
-	content, _ := os.ReadFile(path)
-	content[100] ^= 1
-	os.WriteFile(path, content, 0o600)
-	if _, err := ReadCache(path, 2); err == nil || !strings.Contains(err.Error(), "checksum") {
-		t.Errorf("a damaged cache: %v", err)
-	}
-}
-
 func FuzzTables(f *testing.F) {
 	f.Add("2\nBald Smiling\n000001.jpg -1 1\n")
 	f.Add("000001.jpg 0\n000002.jpg 2\n")

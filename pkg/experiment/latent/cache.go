@@ -4,14 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 
 	"molehill/models/backend"
-	"molehill/pkg/atomicfile"
+	"molehill/pkg/cache"
 )
 
 func cachePath(b *backend.Backend, model *network, images gallery) string {
@@ -38,30 +37,14 @@ func (g gallery) fingerprint() []byte {
 	return h.Sum(nil)
 }
 
-// A cache file is the values, little endian, and the SHA-256 of them.
 func readLatents(path string, count int) ([]float32, error) {
-	text, err := os.ReadFile(path)
+	text, err := cache.Read(path, 4*count)
 	if err != nil {
 		return nil, err
-	}
-	if len(text) != 4*count+sha256.Size || sha256.Sum256(text[:4*count]) != [32]byte(text[4*count:]) {
-		return nil, errors.New("damaged")
 	}
 	latents := make([]float32, count)
 	_, err = binary.Decode(text, binary.LittleEndian, latents)
 	return latents, err
-}
-
-func writeLatents(path string, latents []float32) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	text, err := binary.Append(nil, binary.LittleEndian, latents)
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(text)
-	return atomicfile.Write(path, 0o600, atomicfile.Content(append(text, sum[:]...)))
 }
 
 // bytesOf appends values to text, little endian.

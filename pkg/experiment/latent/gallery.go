@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"molehill/models/backend"
+	"molehill/pkg/cache"
 	"molehill/pkg/dataset"
 	"molehill/pkg/run"
 )
@@ -77,7 +78,7 @@ func (g gallery) latents(ctx context.Context, b *backend.Backend, model *network
 		runtime.GC()
 	}
 	tell(g.count())
-	if err := writeLatents(path, latents); err != nil && model.save != nil {
+	if err := cache.Write(path, bytesOf(nil, latents)); err != nil && model.save != nil {
 		say(run.Event{Message: "the latents are not cached: " + err.Error()})
 	}
 	return latents, nil

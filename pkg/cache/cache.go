@@ -1,4 +1,6 @@
-package celeba
+// Package cache keeps what takes long to make in files: the content, and the SHA-256 of it.
+// Only the user can read them, as it may show people.
+package cache
 
 import (
 	"crypto/sha256"
@@ -10,11 +12,8 @@ import (
 	"molehill/pkg/atomicfile"
 )
 
-// A cache file is the pixels and the SHA-256 of them. Only the user can read it:
-// it shows people.
-
-// ReadCache returns the pixels of n images that WriteCache has put into a file.
-func ReadCache(path string, n int) ([]byte, error) {
+// Read returns the n bytes that Write has put into a file, which no others will do for.
+func Read(path string, n int) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -24,29 +23,29 @@ func ReadCache(path string, n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if want := int64(n)*Dim + sha256.Size; info.Size() != want {
+	if want := int64(n) + sha256.Size; info.Size() != want {
 		return nil, fmt.Errorf("%s: expected %d bytes, found %d; remove it", path, want, info.Size())
 	}
-	pixels, sum := make([]byte, n*Dim), make([]byte, sha256.Size)
-	for _, part := range [][]byte{pixels, sum} {
+	content, sum := make([]byte, n), make([]byte, sha256.Size)
+	for _, part := range [][]byte{content, sum} {
 		if _, err := io.ReadFull(file, part); err != nil {
 			return nil, err
 		}
 	}
-	if sha256.Sum256(pixels) != [sha256.Size]byte(sum) {
+	if sha256.Sum256(content) != [sha256.Size]byte(sum) {
 		return nil, fmt.Errorf("%s: expected the checksum at its end, found another; remove it", path)
 	}
-	return pixels, nil
+	return content, nil
 }
 
-// WriteCache puts pixels into a file, whole or not at all.
-func WriteCache(path string, pixels []byte) error {
+// Write puts content into a file, whole or not at all.
+func Write(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	sum := sha256.Sum256(pixels)
+	sum := sha256.Sum256(content)
 	return atomicfile.Write(path, 0o600, func(w io.Writer) error {
-		if _, err := w.Write(pixels); err != nil {
+		if _, err := w.Write(content); err != nil {
 			return err
 		}
 		_, err := w.Write(sum[:])
