@@ -10,16 +10,10 @@ import (
 
 // Histograms compares how often classes occur among generated and real points.
 type Histograms struct {
-	Generated, Real []float64 // [classes], shares
-
 	// TotalVariation is ½ Σ |p − q|: the share of points that would have to
 	// change class. Floor is its expectation where both sides have the same
 	// law, in the normal approximation.
 	TotalVariation, Floor float64
-
-	// ChiSquared is ½ Σ (p − q)²/(p + q), the symmetric χ² distance, from 0 to
-	// 1 (Le Cam 1986; also called triangular discrimination).
-	ChiSquared float64
 }
 
 // CompareHistograms compares the labels of generated and real points, numbers
@@ -33,14 +27,10 @@ func CompareHistograms(generated, real []int, classes int) (Histograms, error) {
 	if err != nil {
 		return Histograms{}, fmt.Errorf("metric: real points: %w", err)
 	}
-	h := Histograms{Generated: p, Real: q}
+	var h Histograms
 	n, m := float64(len(generated)), float64(len(real))
 	for c := range classes {
-		d := p[c] - q[c]
-		h.TotalVariation += math.Abs(d) / 2
-		if d != 0 {
-			h.ChiSquared += d * d / (p[c] + q[c]) / 2
-		}
+		h.TotalVariation += math.Abs(p[c]-q[c]) / 2
 		// Under one law the difference is about normal, of mean absolute value
 		// √(2/π) standard deviations.
 		pooled := (n*p[c] + m*q[c]) / (n + m)
