@@ -37,8 +37,7 @@ func (t *Trainer) InferenceOfAverage() (*Program, error) {
 	if err := t.averages(); err != nil {
 		return nil, err
 	}
-	p := &Program{trainer: t}
-	return p, p.compile(averagePrefix, t.apply)
+	return t.compile(averagePrefix, t.apply)
 }
 
 func (t *Trainer) averages() error {

@@ -20,8 +20,7 @@ func (t *Trainer) Learned() (n int) {
 // Inspect compiles a graph over the network's parameters, [Shape] each in their order,
 // that moves none of them.
 func (t *Trainer) Inspect(build func(weights, inputs []*graph.Node) []*graph.Node) (*Program, error) {
-	p := &Program{trainer: t}
-	return p, p.compile("", func(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
+	return t.compile("", func(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
 		return build(weights, inputs)
 	})
 }
@@ -49,9 +48,9 @@ type Follow struct {
 }
 
 // Follow compiles a step along a gradient, when it first runs.
-func (t *Trainer) Follow() (*Follow, error) {
-	f := &Follow{trainer: t, update: &Program{trainer: t}}
-	return f, f.update.compile("", func(scope *model.Scope, rate *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
+func (t *Trainer) Follow() (f *Follow, err error) {
+	f = &Follow{trainer: t}
+	f.update, err = t.compile("", func(scope *model.Scope, rate *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
 		var gradients []*graph.Node
 		first := 0
 		for _, spec := range learned(t, t.specs) {
@@ -66,6 +65,7 @@ func (t *Trainer) Follow() (*Follow, error) {
 		t.move(scope, rate, weights, gradients, after)
 		return nil
 	})
+	return f, err
 }
 
 // Run makes a step with a learning rate along a gradient, [Learned], which must be

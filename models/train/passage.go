@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,11 +38,7 @@ func (t *Trainer) Passage() (*Passage, error) {
 // PassageTo is Passage with a head behind the network, whose results a Forward returns in
 // place of the network's output. That need not leave the backend then.
 func (t *Trainer) PassageTo(head Head) (*Passage, error) {
-	follow, err := t.Follow()
-	p := &Passage{trainer: t, follow: follow}
-	for _, program := range []**Program{&p.forward, &p.step, &p.next, &p.gradient} {
-		*program = &Program{trainer: t}
-	}
+	p := &Passage{trainer: t}
 	ahead := func(weights, in []*graph.Node) []*graph.Node {
 		y, between := layer.Forward(t.network, in[0], weights)
 		results := head(y, in[1:])
@@ -52,42 +49,34 @@ func (t *Trainer) PassageTo(head Head) (*Passage, error) {
 		gradients, after := layer.Backward(t.network, in[1:], weights, in[0])
 		t.move(scope, rate, weights, learned(t, gradients), after)
 	}
-	if err == nil {
-		err = p.forward.compile("", func(_ *model.Scope, _ *graph.Node, weights, in []*graph.Node) []*graph.Node {
-			return ahead(weights, in)
-		})
-	}
-	if err == nil {
-		err = p.step.compile("", func(scope *model.Scope, rate *graph.Node, weights, in []*graph.Node) []*graph.Node {
-			back(scope, rate, weights, in)
-			return nil
-		})
-	}
-	if err == nil {
-		err = p.next.compile("", func(scope *model.Scope, rate *graph.Node, weights, in []*graph.Node) []*graph.Node {
-			before := 1 + len(p.inputs)
-			back(scope, rate, weights, in[:before])
-			for i, spec := range t.specs { // as the step leaves them
-				weights[i] = t.variable(spec.Name).NodeValue(rate.Graph())
+	var errs [5]error
+	p.forward, errs[0] = t.Inspect(ahead)
+	p.step, errs[1] = t.compile("", func(scope *model.Scope, rate *graph.Node, weights, in []*graph.Node) []*graph.Node {
+		back(scope, rate, weights, in)
+		return nil
+	})
+	p.next, errs[2] = t.compile("", func(scope *model.Scope, rate *graph.Node, weights, in []*graph.Node) []*graph.Node {
+		before := 1 + len(p.inputs)
+		back(scope, rate, weights, in[:before])
+		for i, spec := range t.specs { // as the step leaves them
+			weights[i] = t.variable(spec.Name).NodeValue(rate.Graph())
+		}
+		return ahead(weights, in[before:])
+	})
+	p.gradient, errs[3] = t.Inspect(func(weights, in []*graph.Node) []*graph.Node {
+		gradients, after := layer.Backward(t.network, in[1:], weights, in[0])
+		outputs := []*graph.Node{vector(learned(t, gradients))}
+		p.follow.tracked = nil
+		for i, spec := range t.specs {
+			if spec.Tracked && after[i] != nil {
+				p.follow.tracked, outputs = append(p.follow.tracked, i), append(outputs, after[i])
 			}
-			return ahead(weights, in[before:])
-		})
-	}
-	if err == nil {
-		err = p.gradient.compile("", func(_ *model.Scope, _ *graph.Node, weights, in []*graph.Node) []*graph.Node {
-			gradients, after := layer.Backward(t.network, in[1:], weights, in[0])
-			outputs := []*graph.Node{vector(learned(t, gradients))}
-			follow.tracked = nil
-			for i, spec := range t.specs {
-				if spec.Tracked && after[i] != nil {
-					follow.tracked, outputs = append(follow.tracked, i), append(outputs, after[i])
-				}
-			}
-			return outputs
-		})
-	}
+		}
+		return outputs
+	})
+	p.follow, errs[4] = t.Follow()
 	t.passages = append(t.passages, p)
-	return p, err
+	return p, cmp.Or(errs[:]...)
 }
 
 // Forward runs the network in training on x, which it takes, and returns what the head

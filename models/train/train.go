@@ -100,9 +100,8 @@ type Program struct {
 // nil running it makes a step: the optimiser moves the parameters down the loss, and
 // statistics that layers track get their new values. Build applies the network at
 // most once.
-func (t *Trainer) Program(build func(network Apply, inputs []*graph.Node) (outputs []*graph.Node, loss *graph.Node)) (*Program, error) {
-	p := &Program{trainer: t}
-	return p, p.compile("", func(scope *model.Scope, rate *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
+func (t *Trainer) Program(build func(network Apply, inputs []*graph.Node) (outputs []*graph.Node, loss *graph.Node)) (p *Program, err error) {
+	p, err = t.compile("", func(scope *model.Scope, rate *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
 		network, after := t.training(weights)
 		outputs, loss := build(network, inputs)
 		if p.scored = loss != nil; !p.scored {
@@ -111,6 +110,7 @@ func (t *Trainer) Program(build func(network Apply, inputs []*graph.Node) (outpu
 		t.move(scope, rate, weights, graph.Gradient(loss, learned(t, weights)...), *after)
 		return append([]*graph.Node{loss}, outputs...)
 	})
+	return p, err
 }
 
 // training returns the network in training on weights, and where to find what tracked
@@ -125,10 +125,7 @@ func (t *Trainer) training(weights []*graph.Node) (network Apply, after *[]*grap
 
 // Inference compiles the network as it is applied after training (layer.Apply),
 // with the parameters that it has when the program runs.
-func (t *Trainer) Inference() (*Program, error) {
-	p := &Program{trainer: t}
-	return p, p.compile("", t.apply)
-}
+func (t *Trainer) Inference() (*Program, error) { return t.compile("", t.apply) }
 
 // apply builds the network as it is applied after training.
 func (t *Trainer) apply(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.Node) []*graph.Node {
@@ -137,9 +134,8 @@ func (t *Trainer) apply(_ *model.Scope, _ *graph.Node, weights, inputs []*graph.
 
 // compile prepares a graph; weights are the variables called as the parameters are,
 // behind a prefix.
-func (p *Program) compile(prefix string, build func(scope *model.Scope, rate *graph.Node, weights, inputs []*graph.Node) []*graph.Node) (err error) {
-	t := p.trainer
-	p.exec, err = model.NewExec(t.on.Engine, t.store, func(scope *model.Scope, inputs []*graph.Node) []*graph.Node {
+func (t *Trainer) compile(prefix string, build func(scope *model.Scope, rate *graph.Node, weights, inputs []*graph.Node) []*graph.Node) (*Program, error) {
+	exec, err := model.NewExec(t.on.Engine, t.store, func(scope *model.Scope, inputs []*graph.Node) []*graph.Node {
 		rate := inputs[0]
 		weights := make([]*graph.Node, len(t.specs))
 		for i, spec := range t.specs {
@@ -148,10 +144,11 @@ func (p *Program) compile(prefix string, build func(scope *model.Scope, rate *gr
 		return build(scope, rate, weights, inputs[1:])
 	})
 	if err != nil {
-		return fmt.Errorf("train: on %s: %w", t.on, err)
+		return nil, fmt.Errorf("train: on %s: %w", t.on, err)
 	}
+	p := &Program{trainer: t, exec: exec}
 	t.programs = append(t.programs, p)
-	return nil
+	return p, nil
 }
 
 // Run runs the program on inputs, which it releases, with a learning rate. It
