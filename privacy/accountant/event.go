@@ -132,14 +132,11 @@ func (e FixedSizeSampled) String() string {
 	return fmt.Sprintf("FixedSizeSampled(%d of %d, %v)", e.Size, e.Population, e.Event)
 }
 func (e Composed) String() string {
-	var s strings.Builder
+	parts := make([]string, len(e.Events))
 	for i, part := range e.Events {
-		if i > 0 {
-			s.WriteString(" + ")
-		}
-		fmt.Fprint(&s, part)
+		parts[i] = fmt.Sprint(part)
 	}
-	return "Composed(" + s.String() + ")"
+	return "Composed(" + strings.Join(parts, " + ") + ")"
 }
 func (e SelfComposed) String() string  { return fmt.Sprintf("%d × %v", e.Count, e.Event) }
 func (e PostProcessed) String() string { return fmt.Sprintf("PostProcessed(%v)", e.Event) }

@@ -26,8 +26,7 @@ func (a AnalyticGaussian) Epsilon(e Event, rel Relation, delta float64) (Result,
 	case len(p.steps) == 0:
 		return r, nil
 	}
-	sigma := min(max(1/p.mu(), math.SmallestNonzeroFloat64), math.MaxFloat64) // where 1/x over- or underflows
-	r.Epsilon, err = GaussianEpsilon(sigma, delta)
+	r.Epsilon, err = GaussianEpsilon(clampSigma(1/p.mu()), delta)
 	return r, err
 }
 

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -111,15 +112,7 @@ func test(trials []trial, threshold float64) Errors {
 func split(trials []trial, bound func(Errors) float64) Errors {
 	half := len(trials) / 2
 	seen, fresh := slices.Clone(trials[:half]), trials[half:]
-	slices.SortFunc(seen, func(a, b trial) int {
-		switch {
-		case a.score < b.score:
-			return -1
-		case a.score > b.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(seen, func(a, b trial) int { return cmp.Compare(a.score, b.score) })
 	// With the threshold at the i-th score, those before are called zero.
 	e := test(seen, math.Inf(-1))
 	best, threshold := math.Inf(-1), 0.
