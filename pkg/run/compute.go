@@ -180,15 +180,7 @@ func (r *Run) Rest(step int, save func(io.Writer) error) error {
 	if err := r.Checkpoint(step, save); err != nil {
 		return err
 	}
-	r.holding.mu.Lock()
-	defer r.holding.mu.Unlock()
-	if err := r.holding.require(r); err != nil {
-		return err
-	}
-	return r.amend(func(now *Provenance, _ []Provenance) error {
-		now.Rested, now.Ended = step, time.Now()
-		return nil
-	})
+	return r.keep(func(now *Provenance) { now.Rested, now.Ended = step, time.Now() })
 }
 
 func (r *Run) beforeCheckpoint(step int) error {

@@ -14,11 +14,6 @@ import (
 // key none does: of two copies of its folder each could go on elsewhere, and neither would
 // see the other's values under the same noise.
 func (r *Run) ComputedOn(backend, data string) error {
-	r.holding.mu.Lock()
-	defer r.holding.mu.Unlock()
-	if err := r.holding.require(r); err != nil {
-		return err
-	}
 	return r.amend(func(now *Provenance, earlier []Provenance) error {
 		now.Backend, now.Data = backend, data
 		secret, from := exists(r.path(keyCheck)), r.holding.from
@@ -50,18 +45,13 @@ func (r *Run) KeepReceipt(entry string) error {
 
 // keep adds to this computation's provenance.
 func (r *Run) keep(what func(now *Provenance)) error {
-	r.holding.mu.Lock()
-	defer r.holding.mu.Unlock()
-	if err := r.holding.require(r); err != nil {
-		return err
-	}
 	return r.amend(func(now *Provenance, _ []Provenance) error {
 		what(now)
 		return nil
 	})
 }
 
-// Receipt is what Paid has kept last, "" for nothing.
+// Receipt is what KeepReceipt has kept last, "" for nothing.
 func (r *Run) Receipt() (entry string, err error) {
 	computations, err := r.Provenance()
 	for _, p := range computations {
@@ -73,8 +63,13 @@ func (r *Run) Receipt() (entry string, err error) {
 }
 
 // amend changes what the record says of this computation, unless change returns an
-// error. The caller holds the lock.
+// error.
 func (r *Run) amend(change func(now *Provenance, earlier []Provenance) error) error {
+	r.holding.mu.Lock()
+	defer r.holding.mu.Unlock()
+	if err := r.holding.require(r); err != nil {
+		return err
+	}
 	record, err := readRecord(r.Dir)
 	if err != nil {
 		return err
@@ -89,7 +84,7 @@ func (r *Run) amend(change func(now *Provenance, earlier []Provenance) error) er
 	return writeAtomic(r.path(recordFile), 0o644, asJSON(record))
 }
 
-// last returns the last computation that Describe has let through, as far as let says. One
+// last returns the last computation that ComputedOn has let through, as far as let says. One
 // that was refused has computed nothing, and decides nothing about those after it; one that
 // was let through had what those before it had, or there was no key yet.
 func last(computations []Provenance, let func(Provenance) bool) Provenance {

@@ -154,7 +154,7 @@ func (s Store) find(called string) (dir string, err error) {
 	case len(matches) == 1:
 		return filepath.Join(s.Dir, matches[0]), nil
 	case len(matches) > 1:
-		return "", fmt.Errorf("run: %q may be each of %d runs, give more of it: %s", called, len(matches), some(matches, 8))
+		return "", fmt.Errorf("run: %q may be each of %d runs, give more of it: %s", called, len(matches), some(matches))
 	case len(ids) == 0:
 		return "", fmt.Errorf("run: %w %q: %s holds none yet", ErrUnknown, called, s.Dir)
 	}
@@ -165,11 +165,12 @@ func (s Store) find(called string) (dir string, err error) {
 	for id := range names {
 		ids = append(ids, names[id]...)
 	}
-	return "", fmt.Errorf("run: %w %q in %s; nearest: %s", ErrUnknown, called, s.Dir, strings.Join(nearest(strings.Replace(called, "@", "-", 1), ids, 3), ", "))
+	return "", fmt.Errorf("run: %w %q in %s; nearest: %s", ErrUnknown, called, s.Dir, strings.Join(nearest(strings.Replace(called, "@", "-", 1), ids), ", "))
 }
 
-// some lists up to n of the names.
-func some(names []string, n int) string {
+// some lists the first of the names.
+func some(names []string) string {
+	const n = 8
 	if more := len(names) - n; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), more)
 	}

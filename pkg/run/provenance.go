@@ -24,8 +24,8 @@ type Provenance struct {
 	Versions map[string]string `json:"versions,omitempty"` // of GoMLX's modules, by path
 	Module   string            `json:"module,omitempty"`   // path and version of the main module
 	Revision string            `json:"revision,omitempty"` // of its repository; "+changes" when files differed from it
-	Backend  string            `json:"backend,omitempty"`  // what executed graphs; see Describe
-	Data     string            `json:"data,omitempty"`     // where the records came from; see Describe
+	Backend  string            `json:"backend,omitempty"`  // what executed graphs; see Run.ComputedOn
+	Data     string            `json:"data,omitempty"`     // where the records came from; see Run.ComputedOn
 	Split    string            `json:"split,omitempty"`    // how they were split; see Run.KeepSplit
 	Paid     string            `json:"paid,omitempty"`     // what the ledger says of its releases; see Run.KeepReceipt
 	Rested   int               `json:"rested,omitempty"`   // the step that it saved when it was stopped; see Run.Rest

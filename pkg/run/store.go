@@ -172,9 +172,9 @@ func (s Store) ids() ([]string, error) {
 	return ids, nil
 }
 
-// nearest returns the up to n names that differ least from name, where only as
+// nearest returns the up to three names that differ least from name, where only as
 // much of each counts as name gives: people type the beginnings of IDs.
-func nearest(name string, names []string, n int) []string {
+func nearest(name string, names []string) []string {
 	name = name[:min(len(name), 100)]
 	distance := make(map[string]int, len(names))
 	for _, candidate := range names {
@@ -182,5 +182,5 @@ func nearest(name string, names []string, n int) []string {
 	}
 	names = slices.Clone(names)
 	slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
-	return names[:min(n, len(names))]
+	return names[:min(3, len(names))]
 }

@@ -152,7 +152,7 @@ func (s Store) OpenSweep(called string) (*Sweep, error) {
 		}
 		return nil, fmt.Errorf("run: no sweep is called %q: %w", called, ErrUnknown)
 	}
-	return nil, fmt.Errorf("run: %q may be each of %d sweeps, give more of it: %s", called, len(matches), some(names, 8))
+	return nil, fmt.Errorf("run: %q may be each of %d sweeps, give more of it: %s", called, len(matches), some(names))
 }
 
 // DeleteSweep removes the list of runs that w is, unless a process is starting them. The
