@@ -60,7 +60,7 @@ func (f Classes) illustrate() (*picture, error) {
 	if len(points) == 0 {
 		return nil, errEmpty("Classes", "point")
 	}
-	region, err := Particles{Region: f.Region}.region(points, below)
+	region, err := f.Region.around(points, below)
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +87,7 @@ func (f Classes) illustrate() (*picture, error) {
 			}
 		}
 	})
-	for _, p := range points {
-		if !region.has(p) {
-			left.outside++
-		}
-	}
-	chart := &sheet.Chart{
-		X: sheet.Axis{Label: f.LabelX, Min: region.MinX, Max: region.MaxX}, Y: sheet.Axis{Label: f.LabelY, Min: region.MinY, Max: region.MaxY},
-		Equal: true, Layers: []plot.Plotter{cloud}, Legend: legend,
-	}
-	return &picture{chart: chart, aspect: chart.Aspect(), width: size(f.Width, 560*sheet.CSS), notes: left.notes()}, nil
+	chart := region.chart(f.LabelX, f.LabelY)
+	chart.Layers, chart.Legend = []plot.Plotter{cloud}, legend
+	return region.picture(chart, f.Width, left, points), nil
 }

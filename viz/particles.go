@@ -25,9 +25,6 @@ type Particles struct {
 	Width          int // in CSS pixels; 0 means 560
 }
 
-// Region is a rectangle of the plane.
-type Region struct{ MinX, MaxX, MinY, MaxY float64 }
-
 // Heading returns the title.
 func (f Particles) Heading() string { return f.Title }
 
@@ -52,15 +49,11 @@ func (f Particles) illustrate() (*picture, error) {
 	if len(points)+len(target) == 0 && (f.Density == nil || f.Region == Region{}) {
 		return nil, errEmpty("Particles", "point")
 	}
-	region, err := f.region(points, target)
+	region, err := f.Region.around(points, target)
 	if err != nil {
 		return nil, err
 	}
-	chart := &sheet.Chart{
-		X:     sheet.Axis{Label: f.LabelX, Min: region.MinX, Max: region.MaxX},
-		Y:     sheet.Axis{Label: f.LabelY, Min: region.MinY, Max: region.MaxY},
-		Equal: true,
-	}
+	chart := region.chart(f.LabelX, f.LabelY)
 	if len(target) > 0 {
 		chart.Layers = append(chart.Layers, cloud(target, sheet.Silver))
 	}
@@ -82,16 +75,7 @@ func (f Particles) illustrate() (*picture, error) {
 			contour(c, x, y)
 		}))
 	}
-	for _, p := range points {
-		if !region.has(p) {
-			left.outside++
-		}
-	}
-	return &picture{chart: chart, aspect: chart.Aspect(), width: size(f.Width, 560*sheet.CSS), notes: left.notes()}, nil
-}
-
-func (r Region) has(p point) bool {
-	return p.x >= r.MinX && p.x <= r.MaxX && p.y >= r.MinY && p.y <= r.MaxY
+	return region.picture(chart, f.Width, left, points), nil
 }
 
 // dropped counts what a picture of points leaves out.
@@ -125,53 +109,6 @@ func planar(what string, flat []float32, left *dropped) ([]point, error) {
 		points = append(points, p)
 	}
 	return points, nil
-}
-
-// region returns what to show, with some room around the points.
-func (f Particles) region(clouds ...[]point) (Region, error) {
-	r := f.Region
-	if (r != Region{}) {
-		var x, y sheet.Range
-		for _, v := range []float64{r.MinX, r.MaxX} {
-			x.Add(v)
-		}
-		for _, v := range []float64{r.MinY, r.MaxY} {
-			y.Add(v)
-		}
-		if len(x.Notes())+len(y.Notes()) > 0 || !(r.MinX < r.MaxX) || !(r.MinY < r.MaxY) {
-			return r, fmt.Errorf("viz: the region %+v of Particles is empty: expected finite MinX < MaxX and MinY < MaxY", r)
-		}
-		if sheet.Close(r.MinX, r.MaxX) || sheet.Close(r.MinY, r.MaxY) {
-			return r, fmt.Errorf("viz: the region %+v of Particles is too narrow for numbers on its axes: expected a billionth of the coordinates at least", r)
-		}
-		if ratio := (r.MaxY - r.MinY) / (r.MaxX - r.MinX); !(ratio > 0.05 && ratio < 20) {
-			return r, fmt.Errorf("viz: the region %+v of Particles is %.3g times as high as wide: expected between 0.05 and 20", r, ratio)
-		}
-		return r, nil
-	}
-	return fitted(clouds...), nil
-}
-
-// fitted returns the smallest region around all points, with room, and at most three times as long one
-// way as the other.
-func fitted(clouds ...[]point) Region {
-	var x, y sheet.Range
-	for _, points := range clouds {
-		for _, p := range points {
-			x.Add(p.x)
-			y.Add(p.y)
-		}
-	}
-	longest := max(x.Max-x.Min, y.Max-y.Min)
-	if longest == 0 {
-		longest = 1
-	}
-	// Far from the origin points that are (almost) equal need room that axes can tell from nothing.
-	longest = max(longest, 1e-6*max(math.Abs(x.Min), math.Abs(x.Max), math.Abs(y.Min), math.Abs(y.Max)))
-	halfX := max(x.Max-x.Min, longest/3)/2 + 0.06*longest
-	halfY := max(y.Max-y.Min, longest/3)/2 + 0.06*longest
-	midX, midY := (x.Min+x.Max)/2, (y.Min+y.Max)/2
-	return Region{midX - halfX, midX + halfX, midY - halfY, midY + halfY}
 }
 
 // cloud draws points as discs that shrink as they grow many. Points that stand on each other count once, so

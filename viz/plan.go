@@ -81,23 +81,15 @@ func (f Plan) illustrate() (*picture, error) {
 		}
 		return &picture{width: size(f.Width, 640*sheet.CSS), height: 190, notes: notes, draw: func(c draw.Canvas) { drawHalf(c, chart) }}, nil
 	}
-	region, err := Particles{Region: f.Region}.region(samples[0], samples[1])
+	region, err := f.Region.around(samples[0], samples[1])
 	if err != nil {
 		return nil, err
 	}
-	var left dropped
-	for _, p := range slices.Concat(samples[0], samples[1]) {
-		if !region.has(p) {
-			left.outside++
-		}
-	}
-	notes = append(notes, left.notes()...)
-	chart := &sheet.Chart{
-		X:     sheet.Axis{Label: f.LabelX, Min: region.MinX, Max: region.MaxX},
-		Y:     sheet.Axis{Label: f.LabelY, Min: region.MinY, Max: region.MaxY},
-		Equal: true, Layers: []plot.Plotter{coupled(samples, weights, links)}, Legend: legend,
-	}
-	return &picture{chart: chart, aspect: chart.Aspect(), width: size(f.Width, 560*sheet.CSS), notes: notes}, nil
+	chart := region.chart(f.LabelX, f.LabelY)
+	chart.Layers, chart.Legend = []plot.Plotter{coupled(samples, weights, links)}, legend
+	p := region.picture(chart, f.Width, dropped{}, slices.Concat(samples[0], samples[1]))
+	p.notes = append(notes, p.notes...)
+	return p, nil
 }
 
 // samples checks both samples; those of the line stand at heights 1 and 0.

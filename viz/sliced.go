@@ -53,12 +53,8 @@ func (f Slice) illustrate() (*picture, error) {
 	}
 	theta := point{f.Theta[0] / length, f.Theta[1] / length}
 	region := fitted(x, y)
-	plane := &sheet.Chart{
-		X:      sheet.Axis{Min: region.MinX, Max: region.MaxX},
-		Y:      sheet.Axis{Min: region.MinY, Max: region.MaxY},
-		Equal:  true,
-		Layers: []plot.Plotter{projections(x, y, theta, region)},
-	}
+	plane := region.chart("", "")
+	plane.Layers = []plot.Plotter{projections(x, y, theta, region)}
 	line, err := histograms([2][]float64{along(x, theta), along(y, theta)}, f.Names)
 	if err != nil {
 		return nil, err
