@@ -41,12 +41,7 @@ func (l Local) Resume(ctx context.Context, r *run.Run) (started bool, err error)
 	if needed, err := needed(ctx, r); !needed {
 		return false, err
 	}
-	if l.Binary == "" {
-		if l.Binary, err = FindBinary(ctx); err != nil {
-			return false, err
-		}
-	}
-	w, err := l.spawn(r.LogPath(), false, "compute", r.Dir)
+	w, err := l.spawn(ctx, r.LogPath(), false, "compute", r.Dir)
 	if err != nil {
 		return false, err
 	}

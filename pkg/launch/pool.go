@@ -34,7 +34,7 @@ func (p *pool) resume(ctx context.Context, r *run.Run) (*worker, error) {
 		// What ended it before it could begin, if anything, will end a new one too.
 		w.dismiss()
 	}
-	w, err := p.spawn(ctx, r)
+	w, err := p.local.spawn(ctx, r.LogPath(), true, "compute", "--more", r.Dir)
 	if err == nil {
 		_, err = w.await(ctx, r)
 	}
@@ -51,16 +51,6 @@ func (p *pool) take() *worker {
 	w := p.idle[last]
 	p.idle = p.idle[:last]
 	return w
-}
-
-func (p *pool) spawn(ctx context.Context, r *run.Run) (w *worker, err error) {
-	l := p.local
-	if l.Binary == "" {
-		if l.Binary, err = FindBinary(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return l.spawn(r.LogPath(), true, "compute", "--more", r.Dir)
 }
 
 // back gives the pool a process whose run has come to rest.

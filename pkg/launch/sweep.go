@@ -77,12 +77,7 @@ func (l Local) StartSweep(ctx context.Context, w *run.Sweep, jobs int) (err erro
 	if working, err := w.Working(); working || err != nil {
 		return err
 	}
-	if l.Binary == "" {
-		if l.Binary, err = FindBinary(ctx); err != nil {
-			return err
-		}
-	}
-	p, err := l.spawn(w.LogPath(), false, "compute-sweep", w.Dir, "--jobs", strconv.Itoa(jobs))
+	p, err := l.spawn(ctx, w.LogPath(), false, "compute-sweep", w.Dir, "--jobs", strconv.Itoa(jobs))
 	if err != nil {
 		return err
 	}

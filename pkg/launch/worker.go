@@ -33,16 +33,21 @@ type end struct {
 	own bool // the process's
 }
 
-// spawn starts a process of the molehill command that nobody's end ends, and
-// whose words go to the end of a log. One that takes more than a run reads directories
+// spawn starts a process of the molehill command, found where none is given, that nobody's
+// end ends, and whose words go to the end of a log. One that takes more than a run reads directories
 // from standard input, and answers on file 3 how each ended (Serve).
-func (l Local) spawn(log string, more bool, arguments ...string) (*worker, error) {
+func (l Local) spawn(ctx context.Context, log string, more bool, arguments ...string) (w *worker, err error) {
+	if l.Binary == "" {
+		if l.Binary, err = FindBinary(ctx); err != nil {
+			return nil, err
+		}
+	}
 	file, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("launch: a process needs a log: %w", err)
 	}
 	defer file.Close() // the process has its own
-	w := &worker{ends: make(chan end, 2), runs: 1}
+	w = &worker{ends: make(chan end, 2), runs: 1}
 	if w.log, err = lengthOf(log); err != nil {
 		return nil, err
 	}
