@@ -44,7 +44,6 @@ func fetch(ctx context.Context, d download.Downloader, source Fetcher, dir strin
 
 // Status is what Verify found out about a file.
 type Status struct {
-	File File
 	Path string // where it is, or would be in the first folder searched
 	Err  error  // nil: it is there and right; fs.ErrNotExist: it is not there; *download.MismatchError: it is not right
 }
@@ -58,7 +57,7 @@ func Verify(ctx context.Context, source Fetcher, dir string) ([]Status, error) {
 			return all, err
 		}
 		folders := Folders(dir)
-		s := Status{File: f, Path: f.In(folders[0])}
+		s := Status{Path: f.In(folders[0])}
 		for _, folder := range folders {
 			if path, ok := find(f, folder); ok {
 				s.Path = path

@@ -128,7 +128,7 @@ func CheckDelta(b privacy.Budget, research bool, n int) error {
 
 // Releaser returns the releaser of the plan that a run has reserved, or will, which makes
 // no release of another plan, nor of other values than the run has made it of before
-// (run.Once).
+// (run.Run.Once).
 func Releaser(r *run.Run, plan privacy.Plan, secret noise.Source) *privacy.Releaser {
 	release, of := plan.Releaser(secret), plan.Digest()
 	release.Remember(func(name string, digest [32]byte) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"molehill/pkg/plugin"
 	"molehill/transport"
@@ -86,7 +87,7 @@ func NearestNeighbourTest(generated, real transport.Points, rng *rand.Rand) (Two
 		return TwoSample{}, fmt.Errorf("metric: generated points of dimension %d, real ones of %d; need the same", generated.Dim, real.Dim)
 	}
 	n, m := generated.Len(), real.Len()
-	all := transport.Points{Dim: generated.Dim, Data: append(append(make([]float32, 0, (n+m)*generated.Dim), generated.Data...), real.Data...)}
+	all := transport.Points{Dim: generated.Dim, Data: slices.Concat(generated.Data, real.Data)}
 	// The search takes the first of equally near points: in a random order that
 	// is any of them.
 	order := rng.Perm(n + m)

@@ -29,7 +29,7 @@ var adultKind = &kind{
 const adultTrain, adultTest = 32_561, 16_281
 
 // adultSettings are ours but for logistic regression, ε and δ = 1/n²: 004 prints nothing
-// else, and takes the preprocessing of Lowy et al. 2023, where dataset.Adult has its own, by
+// else, and takes the preprocessing of Lowy et al. 2023, where dataset.LoadAdult has its own, by
 // public ranges alone. A record
 // has 7 features of 1 and 5 of up to 1, so the gradients of its loss and its score are
 // up to √13 = 3.6 and √13/4 = 0.9; most are a third of that.

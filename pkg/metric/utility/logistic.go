@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/optimize"
 
 	"molehill/pkg/dataset"
@@ -161,13 +162,7 @@ func (m *LogisticModel) Predict(x *dataset.Dataset) ([]int, error) {
 	scores := make([]float64, len(m.Present))
 	for i := range labels {
 		m.score(scores, x.Row(i))
-		best := 0
-		for c, s := range scores {
-			if s > scores[best] {
-				best = c
-			}
-		}
-		labels[i] = m.Present[best]
+		labels[i] = m.Present[floats.MaxIdx(scores)]
 	}
 	return labels, nil
 }
