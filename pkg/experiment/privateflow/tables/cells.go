@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"molehill/pkg/experiment"
 	"molehill/pkg/experiment/latent"
@@ -82,7 +83,9 @@ func measured(cells []cell) []sweep.Metric {
 	slices.SortFunc(found, func(a, b sweep.Metric) int {
 		return cmp.Or(cmp.Compare(slices.Index(distances, a.Name), slices.Index(distances, b.Name)), -cmp.Compare(a.Rows, b.Rows))
 	})
-	return found
+	return slices.CompactFunc(found, func(a, b sweep.Metric) bool { // of all distances to decoded images that of the most
+		return a.Name == b.Name && strings.HasSuffix(a.Name, latent.ToDecoded)
+	})
 }
 
 // seedsOf is of how many runs of a cell a metric was measured, of how many there are: in

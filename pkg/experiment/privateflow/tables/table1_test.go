@@ -298,6 +298,7 @@ func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
 		{[]sweep.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5}})}, []string{"beside as many held-out ones"}, []string{"biased upwards"}},
 		{[]sweep.Row{row(1, experiment.Measured{Rows: usualImages, Values: run.Values{"fid-768": 0.5, "fid-768" + latent.FewerReal: 400}})}, []string{"of 10000 images, beside all 400 held-out ones, and biased upwards"}, []string{"beside as many"}},
 		{[]sweep.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768": 0.5, "fid-768" + latent.ToDecoded: 0.0625}})}, []string{"| fid-768 (500) | fid-768 to decoded (500) |", "| 0.5 | 0.0625 |", "fid-768 to decoded (500): the fid-768 beside what the autoencoder makes"}, nil},
+		{[]sweep.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768" + latent.ToDecoded: 0.5}}), row(2, experiment.Measured{Rows: 900, Values: run.Values{"fid-768" + latent.ToDecoded: 0.25}})}, []string{"| fid-768 to decoded (900) |", "| 0.25 |"}, []string{"(500)"}},
 	} {
 		r, err := (flows{}).Report(c.rows, nil)
 		if err != nil {
