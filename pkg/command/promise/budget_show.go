@@ -76,7 +76,7 @@ func printStatus(out io.Writer, s ledger.Status) error {
 	case s.Runs > 1:
 		line("proved for", "runs whose noise, steps and samples no earlier result has led to; whatever led to them, of Gaussian noise on all records")
 	}
-	if s.Runs > 0 {
+	if s.Runs > 1 {
 		line("protects", "records that each of the runs protects; `molehill show RUN` says which a run takes for public")
 	}
 	if s.Earlier > 0 {
