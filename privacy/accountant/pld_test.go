@@ -27,3 +27,18 @@ func TestLossOfAPlan(t *testing.T) {
 		}
 	}
 }
+
+// Samples so rare that (e^ε−1)/q is no number any more have the profile that others have. At
+// δ = q/2 the ε of a step is the median of what the Gaussian loses, less log(1/q).
+func TestTheRarestSamplesCostWhatOthersDo(t *testing.T) {
+	const sigma = 0.001 // whose loss is 1/2σ² = 5·10⁵, nearly
+	for _, rate := range []float64{1e-297, 1e-305} {
+		step := PoissonSampled{rate, Gaussian{sigma}}
+		for count := 1; count <= 2; count++ {
+			r, err := PLD{}.Epsilon(SelfComposed{step, count}, AddRemove, rate/2)
+			if err != nil || !(r.Epsilon > 4.9e5) {
+				t.Errorf("rate %g, δ = %g, %d steps: ε = %v, %v; the loss is near 5·10⁵ as often as the record is drawn", rate, rate/2, count, r.Epsilon, err)
+			}
+		}
+	}
+}

@@ -51,7 +51,11 @@ func insideSample(epsilon, rate float64) float64 {
 	if epsilon > 30 {
 		return epsilon - math.Log(rate) // e^ε may overflow; 1−q is nothing beside it
 	}
-	return math.Log1p(math.Expm1(epsilon) / rate)
+	inside := math.Expm1(epsilon) / rate
+	if math.IsInf(inside, 1) { // of the rarest samples; 1 is nothing beside it
+		return math.Log(math.Expm1(epsilon)) - math.Log(rate)
+	}
+	return math.Log1p(inside)
 }
 
 // poissonPair is that of a mechanism with a symmetric profile on a Poisson
