@@ -20,10 +20,14 @@ type Float interface{ ~float32 | ~float64 }
 
 // Margin is by how much, relative to C, clipping stays below C. It pays for the
 // rounding of norms of up to 2³⁰ numbers (2⁻²³), of clipped numbers to float32
-// (2⁻²⁴), and of a sum in float64 of up to 2¹⁶ clipped vectors, one after the
-// other (2⁻²¹): a clipped vector, and the difference of two sums, never pass the
-// bound that is proved for real numbers.
+// (2⁻²⁴), and of a sum in float64 (2⁻²¹) of up to 2¹⁶ clipped vectors, one after
+// the other, or of 2²⁰ by the Block: a clipped vector, and the difference of two sums,
+// never pass the bound that is proved for real numbers.
 const Margin = 0x1p-20
+
+// Block is how many vectors are added one after the other. Sums of more add up the sums of
+// blocks: of n vectors rounding takes (Block + n/Block)·n of the norm's 2⁻⁵³, not n².
+const Block = 1 << 10
 
 // Factor returns what a vector of the given norm is multiplied with so that its
 // norm is at most bound: min(1, bound/norm), less the Margin, and 0 for a norm
@@ -116,12 +120,11 @@ func Sum[F Float](data []F, dim int, bound float64) ([]float64, error) {
 	if err := check(len(data), dim, bound); err != nil {
 		return nil, err
 	}
-	const block = 1 << 10 // rows to a partial sum: enough to occupy a core
 	n := len(data) / dim
-	partial := make([][]float64, (n+block-1)/block)
+	partial := make([][]float64, (n+Block-1)/Block) // each enough to occupy a core
 	parallel(len(partial), func(b int) {
 		sum := make([]float64, dim)
-		for i := b * block; i < min((b+1)*block, n); i++ {
+		for i := b * Block; i < min((b+1)*Block, n); i++ {
 			row := data[i*dim : (i+1)*dim]
 			if factor := Factor(Norm(row), bound); factor > 0 { // 0·NaN is not 0
 				for c, x := range row {

@@ -185,6 +185,28 @@ func TestNeighboursOfASaddle(t *testing.T) {
 	}
 }
 
+// Of as many rows as there may be, sums stay as near to what they are of real numbers as
+// clipping leaves room for: of rows that are all alike, whose mean is each one's gradient, by
+// less than 2⁻²¹C/n.
+func TestALargeSaddle(t *testing.T) {
+	const n = 1_000_000
+	c := saddleConfig(t, saddleKinds[0])
+	c.LossLimit = 0.1
+	r := &Records{Dim: 1, X: slices.Repeat([]float32{3}, n), Group: make([]int, n), Label: make([]int, n)}
+	r.Group[n-1] = 1
+	d, rows := newDuel(c, r), make([]int, n)
+	one, all := d.gradient(rows[:1]), d.gradient(rows)
+	for j := range all {
+		all[j] -= one[j]
+	}
+	if off := clip.Norm(all) * n / c.LossLimit; !(off <= 0x1p-21) {
+		t.Errorf("rounding moves the sum by %v of what is clipped to", off)
+	}
+	if !(clip.Norm(one) >= 0.99*c.LossLimit) {
+		t.Errorf("a gradient of norm %v is not clipped to %v", clip.Norm(one), c.LossLimit)
+	}
+}
+
 // A plan proves its ε for noise on 2C/n, for the densest group.
 func TestSaddlePlan(t *testing.T) {
 	for _, k := range saddleKinds {

@@ -2,6 +2,7 @@ package fair
 
 import (
 	"math"
+	"slices"
 
 	"molehill/models/matching"
 	"molehill/models/train"
@@ -53,16 +54,27 @@ func (d *duel) score(x []float32) float64 {
 // side by side, [weights + duals]: each record's has norm C at most. A record that is
 // not finite counts as one without a gradient.
 func (d *duel) gradient(rows []int) []float64 {
+	sum := make([]float64, len(d.weights)+len(d.dual))
+	for block := range slices.Chunk(rows, clip.Block) {
+		for k, v := range d.part(block, len(rows)) {
+			sum[k] += v
+		}
+	}
+	return sum
+}
+
+// part is what some of so many rows add to their gradient.
+func (d *duel) part(block []int, rows int) []float64 {
 	c := d.config
 	sum := make([]float64, len(d.weights)+len(d.dual))
 	own, dual := sum[:len(d.weights)], sum[len(d.weights):]
-	for _, i := range rows {
+	for _, i := range block {
 		x := d.row(i)
 		p := d.score(x)
 		slope := d.penalty.slopes(d.dual, p, d.records.Group[i], d.slack)
 		// By the argument of the sigmoid.
 		pull := (1-c.Alpha)*(p-float64(d.records.Label[i])) + c.Alpha*p*(1-p)*slope
-		factor := clip.Factor(math.Hypot(pull*d.norms[i], c.DualShare*clip.Norm(d.slack)), c.LossLimit) / float64(len(rows))
+		factor := clip.Factor(math.Hypot(pull*d.norms[i], c.DualShare*clip.Norm(d.slack)), c.LossLimit) / float64(rows)
 		if factor == 0 { // 0·NaN is not 0
 			continue
 		}
