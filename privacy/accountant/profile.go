@@ -48,14 +48,10 @@ const loud = 0.05
 // insideSample is log(1 + (e^ε − 1)/q), the ε of a mechanism on a batch with
 // which ε on all records is reached, for ε > log(1−q).
 func insideSample(epsilon, rate float64) float64 {
-	if epsilon > 30 {
-		return epsilon - math.Log(rate) // e^ε may overflow; 1−q is nothing beside it
+	if inside := math.Expm1(epsilon) / rate; !math.IsInf(inside, 1) {
+		return math.Log1p(inside)
 	}
-	inside := math.Expm1(epsilon) / rate
-	if math.IsInf(inside, 1) { // of the rarest samples; 1 is nothing beside it
-		return math.Log(math.Expm1(epsilon)) - math.Log(rate)
-	}
-	return math.Log1p(inside)
+	return epsilon + math.Log(-math.Expm1(-epsilon)) - math.Log(rate) // where 1 is nothing beside it
 }
 
 // poissonPair is that of a mechanism with a symmetric profile on a Poisson
