@@ -120,7 +120,7 @@ func (p *Progress) Set(step int, note string) {
 	p.next = now.Add(progressInterval)
 	switch {
 	case p.id != "":
-		gonbui.SendData(p.running(now))
+		deliver(p.running(now))
 	case p.bar != nil:
 		p.bar.Describe(p.fitting())
 		_ = p.bar.Set(min(p.step, p.limit())) // standard error may be closed; the computation goes on
@@ -147,7 +147,7 @@ func (p *Progress) Done() {
 	summary := p.summary(time.Now())
 	switch {
 	case p.id != "":
-		gonbui.SendData(&protocol.DisplayData{
+		deliver(&protocol.DisplayData{
 			Data: bundle{
 				protocol.MIMETextHTML:     "<div>" + escapeHTML(summary) + "</div>",
 				protocol.MIMETextMarkdown: EscapeMarkdown(summary),

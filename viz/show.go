@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"os"
 	"sync"
 	"time"
 
@@ -32,6 +33,15 @@ func Show(figures ...any) {
 func send(v any, id string) {
 	data := display(v)
 	data.DisplayID = id
+	deliver(data)
+}
+
+// deliver sends an output once GoNB has taken what the cell has printed: text goes a way of its own,
+// and a table could overtake the line that announces it. It waits a second at most.
+func deliver(data *protocol.DisplayData) {
+	for end := time.Now().Add(time.Second); unread(os.Stdout)+unread(os.Stderr) > 0 && time.Now().Before(end); {
+		time.Sleep(100 * time.Microsecond)
+	}
 	gonbui.SendData(data)
 }
 

@@ -97,6 +97,49 @@ type panickingStringer struct{}
 
 func (panickingStringer) String() string { panic("no text") }
 
+// GoNB reads what is printed and what is shown through two pipes, and may be slow with either.
+func TestShowComesAfterWhatWasPrinted(t *testing.T) {
+	for _, name := range []string{"stdout", "stderr"} {
+		t.Run(name, func(t *testing.T) {
+			stream := &os.Stdout
+			if name == "stderr" {
+				stream = &os.Stderr
+			}
+			from, to, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer from.Close()
+			before := *stream
+			defer func() { *stream = before }()
+			*stream = to
+			var reader sync.WaitGroup
+			outputs := inNotebook(t, func() {
+				fmt.Fprint(*stream, "A line in three pieces.\n")
+				reader.Go(func() {
+					for range 3 {
+						time.Sleep(20 * time.Millisecond)
+						k, _ := startKernel()
+						k.mu.Lock()
+						if n := len(k.outputs); n > 0 {
+							t.Errorf("%d outputs are shown before all text is read", n)
+						}
+						k.mu.Unlock()
+						if n, err := from.Read(make([]byte, 8)); n != 8 || err != nil {
+							t.Errorf("read %d bytes, %v", n, err)
+						}
+					}
+				})
+				Show("What it announces.")
+			})
+			reader.Wait()
+			if len(outputs) != 1 {
+				t.Errorf("%d outputs, want 1", len(outputs))
+			}
+		})
+	}
+}
+
 func TestShow(t *testing.T) {
 	table := privacyTable()
 	long := privacyTable()

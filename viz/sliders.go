@@ -14,6 +14,7 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/comms"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"molehill/viz/internal/sheet"
 )
@@ -50,13 +51,16 @@ func Explore(draw func(values []float64) any, sliders ...Slider) {
 	}
 	id := gonbui.UniqueId()
 	controls, picture := "molehill-sliders-"+id, "molehill-explored-"+id
-	gonbui.UpdateHTML(controls, told(sliders, at))
+	steer := func(html string) {
+		deliver(&protocol.DisplayData{Data: bundle{protocol.MIMETextHTML: html}, DisplayID: controls})
+	}
+	steer(told(sliders, at))
 	send(draw(valuesAt(sliders, at)), picture)
 	if os.Getenv(served) == "" {
 		return
 	}
 	moved := listen("/molehill/" + id)
-	gonbui.UpdateHTML(controls, sliderHTML(id, sliders))
+	steer(sliderHTML(id, sliders))
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	defer signal.Stop(interrupted)
@@ -77,7 +81,7 @@ func Explore(draw func(values []float64) any, sliders ...Slider) {
 			send(draw(valuesAt(sliders, at)), picture)
 		}
 	}
-	gonbui.UpdateHTML(controls, told(sliders, at))
+	steer(told(sliders, at))
 }
 
 // served is what a Jupyter server sets for its kernels, and programs that execute

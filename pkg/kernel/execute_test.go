@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,13 @@ fmt.Println(os.Getenv("GOEXPERIMENT"), os.Getenv("GODEBUG"), os.Getenv("GOPROXY"
 %%
 gonbui.DisplayHTML("<table><tr><th>ε</th></tr><tr><td>10</td></tr></table>")
 gonbui.DisplayPng([]byte("\x89PNG"))
-gonbui.Sync()`)
+gonbui.Sync()`,
+		`import "molehill/viz"
+%%
+for i := range 100 {
+	fmt.Println("announced", i)
+	viz.Show(fmt.Sprint("shown ", i))
+}`)
 	before, err := os.ReadFile(filepath.Join(e.Root, "go.sum"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +63,11 @@ gonbui.Sync()`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"hello 42", "[sinkhorn]", "simd asyncpreemptoff=1 off", "ε"} {
+	var turns strings.Builder // text goes to GoNB one way and outputs another; neither may overtake
+	for i := range 100 {
+		fmt.Fprintf(&turns, "announced %d\nshown %d\n", i, i)
+	}
+	for _, want := range []string{turns.String(), "hello 42", "[sinkhorn]", "simd asyncpreemptoff=1 off", "ε"} {
 		if !strings.Contains(r.Notebook.Text(), want) {
 			t.Errorf("no %q in %q", want, r.Notebook.Text())
 		}
@@ -67,7 +78,7 @@ gonbui.Sync()`)
 	if tables := r.Notebook.Tables(); len(tables) != 1 || tables[0].Rows[1][0] != "10" {
 		t.Errorf("tables %v", tables)
 	}
-	if len(r.Cells) != 3 || r.Cells[2] == 0 || r.Path != "" {
+	if len(r.Cells) != 4 || r.Cells[3] == 0 || r.Path != "" {
 		t.Errorf("times %v, path %q", r.Cells, r.Path)
 	}
 	onlyGoWroteTo(t, home)
