@@ -55,7 +55,8 @@ const MaxSize = 1 << 27
 // NewLayout lays out the tables of columns. Pairs with the target, −1 for none, get
 // emphasis times the weight of the others, which is 1: their counts then have as
 // much less noise, for a little more on all others. singles is the weight of the
-// codes of single columns.
+// codes of single columns. Of weights the first 22 bits count: times that of all rows,
+// below 2³¹, nothing is rounded, and no record moves a count by more than its weight.
 func NewLayout(columns []Column, target int, emphasis, singles float64) (*Layout, error) {
 	l := &Layout{Columns: columns}
 	if len(columns) == 0 || target >= len(columns) {
@@ -65,6 +66,7 @@ func NewLayout(columns []Column, target int, emphasis, singles float64) (*Layout
 		return nil, fmt.Errorf("pairs: weights %v and %v; expected numbers above 0", emphasis, singles)
 	}
 	add := func(t Table) error {
+		t.Weight = math.Float64frombits(math.Float64bits(t.Weight) >> 31 << 31)
 		t.Start = l.Size
 		if l.Size += t.Rows * t.Cols; l.Size > MaxSize {
 			return fmt.Errorf("pairs: the pairs of %d columns have more than %d cells; exclude columns, or merge values of those that have most", len(columns), MaxSize)

@@ -73,6 +73,22 @@ func TestNoNeighbourMovesTheReleaseFurther(t *testing.T) {
 	}
 }
 
+// A third of a count of millions is rounded by more than sensitivities have to spare.
+func TestNoWeightRoundsACount(t *testing.T) {
+	asked := []float64{1.0 / 3, 0.7}
+	l := mustLayout(t, []Column{plain(2, 1), plain(2, 2)}, 1, asked[0], asked[1])
+	for _, table := range l.Tables {
+		if want := asked[min(1, table.B+1)^1]; math.Abs(table.Weight/want-1) > 0x1p-21 {
+			t.Errorf("a weight is %v, asked for %v", table.Weight, want)
+		}
+		for _, count := range []float64{3, 32_561, 1e9 + 7, math.MaxInt32} {
+			if lost := math.FMA(table.Weight, count, -table.Weight*count); lost != 0 {
+				t.Errorf("%v times %v is rounded by %v", table.Weight, count, lost)
+			}
+		}
+	}
+}
+
 func TestCountsAreThoseOfTheRows(t *testing.T) {
 	l := mustLayout(t, []Column{plain(2, 2), plain(3, 1)}, 1, 2, 1)
 	got := mustCount(t, l, [][]uint16{{0, 1, 3, 3}, {0, 2, 2, 2}})
