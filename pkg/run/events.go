@@ -74,6 +74,9 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 // maxLine bounds a line of events.jsonl, in bytes.
 const maxLine = 1 << 20
 
+// errEndless says that a scan has ended before the end of a stream, at a line that is too long.
+var errEndless = errors.New("molehill did not write this")
+
 // scanEvents calls each for every event of a stream, with the offset of its
 // line's end. A torn last line, which a killed process leaves, is not looked
 // at. Lines that are no events are passed over and reported in the error; an
@@ -87,7 +90,7 @@ func scanEvents(r io.Reader, each func(e Event, end int64)) (scanned int64, err 
 		case errors.Is(err, io.EOF):
 			return scanned, foreign
 		case errors.Is(err, bufio.ErrBufferFull):
-			return scanned, fmt.Errorf("line %d passes %d bytes: molehill did not write this", n, maxLine)
+			return scanned, fmt.Errorf("line %d passes %d bytes: %w", n, maxLine, errEndless)
 		case err != nil:
 			return scanned, err
 		}

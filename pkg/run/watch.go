@@ -140,8 +140,9 @@ func (w *watcher) poll() (u Update, news bool) {
 	}
 	if size > w.offset {
 		before := w.offset
-		if u.Events, w.offset, u.Err = readEvents(path, before); u.Err != nil && w.offset == before {
-			w.offset = size // an endless line: say so once
+		u.Events, w.offset, u.Err = readEvents(path, before)
+		if errors.Is(u.Err, errEndless) || u.Err != nil && w.offset == before {
+			w.offset = max(size, w.offset) // what cannot be read is passed over: say so once
 		}
 	}
 	news = u.Rewound || len(u.Events) > 0 || u.Err != nil || state != w.state

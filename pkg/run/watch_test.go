@@ -110,6 +110,14 @@ func TestWatcherPassesOverAnEndlessLine(t *testing.T) {
 	if u, news := w.poll(); !news || u.Err != nil || len(u.Events) != 1 || u.Rewound {
 		t.Errorf("then %+v; expected the event after it", u)
 	}
+	ok(t, os.WriteFile(r.path(eventsFile), []byte(`{"step":1}`+"\n"+endless), 0o644))
+	w = watcher{run: r}
+	if u, news := w.poll(); !news || u.Err == nil || len(u.Events) != 1 {
+		t.Errorf("of an event and an endless line %+v; expected to hear of both", u)
+	}
+	if u, news := w.poll(); news {
+		t.Errorf("after an event and an endless line nothing happened, found %+v", u)
+	}
 }
 
 func TestWatchEnds(t *testing.T) {
