@@ -33,6 +33,24 @@ func (e Epsilon) Up() float64 {
 	return v
 }
 
+// Down is ε in four digits, rounded down: what still fits a budget, or is told to be reached
+// at least, is not to be overstated.
+func (e Epsilon) Down() float64 {
+	v := float64(e)
+	if !(v > 0) || math.IsInf(v, 1) {
+		return v
+	}
+	four := func(v float64) float64 {
+		short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // a number it is
+		return short
+	}
+	down := four(v)
+	if down > v {
+		down = four(down - math.Pow10(int(math.Floor(math.Log10(v)))-3))
+	}
+	return down
+}
+
 // DeltaText is a δ for people, with four digits.
 func DeltaText(delta float64) string { return bound(delta) }
 

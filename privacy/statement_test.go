@@ -215,3 +215,12 @@ func TestEpsilonIsRoundedUp(t *testing.T) {
 		}
 	}
 }
+
+// What still fits, or is reached at least, is told in four digits, and never as more than it is.
+func TestEpsilonIsRoundedDown(t *testing.T) {
+	for v, want := range map[Epsilon]string{1.29999: "1.299", 0.99999: "0.9999", 1: "1", 0.0123456: "0.01234", 123456: "123400", 2.4648: "2.464", 0.3: "0.3", 9.9996: "9.999", 2.4: "2.4", 0: "0", Epsilon(math.Inf(1)): "+Inf"} {
+		if got := v.Down(); fmt.Sprint(got) != want || !(got <= float64(v)) {
+			t.Errorf("%v is told as %v, want %s", float64(v), got, want)
+		}
+	}
+}

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"molehill/privacy"
@@ -190,20 +188,9 @@ func (e *ExceededError) Error() string {
 	case e.Reservation.Research:
 		s.WriteString("a research run's noise can be recomputed from its seed, so it protects nothing and fits no budget; run it without --research, or on public data")
 	case e.Fits > 0:
-		fmt.Fprintf(&s, "one release of ε = %v by itself, at δ = %g, would still fit", below(float64(e.Fits)), e.Budget.Delta)
+		fmt.Fprintf(&s, "one release of ε = %v by itself, at δ = %g, would still fit", e.Fits.Down(), e.Budget.Delta)
 	default:
 		s.WriteString("nothing more fits")
 	}
 	return s.String()
-}
-
-// below is a number of three digits that is not above v: what fits is not to be rounded up.
-func below(v float64) float64 {
-	unit := math.Pow10(int(math.Floor(math.Log10(v))) - 2)
-	down := math.Floor(v/unit) * unit
-	short, err := strconv.ParseFloat(strconv.FormatFloat(down, 'g', 3, 64), 64) // without what floating point adds
-	if err != nil || short > v {
-		return down
-	}
-	return short
 }

@@ -67,7 +67,7 @@ func printStatus(out io.Writer, s ledger.Status) error {
 		if s.Share != nil {
 			line("of the filter", "%.3g %% of the divergence that it has room for", 100**s.Share)
 		}
-		line("remaining", "ε = %v for one more release", *s.Remaining)
+		line("remaining", "ε = %v for one more release", s.Remaining.Down())
 	}
 	line("runs", "%d", s.Runs)
 	switch {

@@ -77,8 +77,8 @@ noise is fresh. A claim that survives is not proved by that.`,
 					v.By = best.Method
 				}
 				if v.Refuted && c.Sound {
-					wrong = fmt.Errorf("the proved claim of %s, ε = %v, is refuted (ε ≥ %.4g): the mechanism does not do what its plan says, or this was the 1 time in %.0f that an audit errs; do not rely on the run, and repeat the audit",
-						r.ID, c.Epsilon, best.Epsilon, 1/(1-report.Confidence))
+					wrong = fmt.Errorf("the proved claim of %s, ε = %v, is refuted (ε ≥ %v): the mechanism does not do what its plan says, or this was the 1 time in %.0f that an audit errs; do not rely on the run, and repeat the audit",
+						r.ID, c.Epsilon, reached(best), 1/(1-report.Confidence))
 				}
 				result.Claims = append(result.Claims, v)
 			}
@@ -124,7 +124,7 @@ func (a Audited) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s under %s: %s with %s each\n\n", a.Run, r.Relation, cli.Count(r.Executions, "execution", "executions"), cli.Count(r.Canaries, "canary", "canaries"))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, b := range r.Bounds {
-		fmt.Fprintf(w, "  %s\tε ≥ %.4g\tof at most %.4g\t%s; assumes %s\n", b.Method, b.Epsilon, b.Reach, b.Seen, b.Assumes)
+		fmt.Fprintf(w, "  %s\tε ≥ %v\tof at most %.4g\t%s; assumes %s\n", b.Method, reached(b), b.Reach, b.Seen, b.Assumes)
 	}
 	fmt.Fprintln(w)
 	for _, c := range a.Claims {
@@ -141,7 +141,7 @@ func (a Audited) print(out io.Writer) error {
 	for _, what := range r.NotTested {
 		fmt.Fprintf(out, "  not tested: %s\n", what)
 	}
-	what := fmt.Sprintf("with confidence %v every ε below %.4g at δ = %g is false of this mechanism", r.Confidence, best.Epsilon, r.Delta)
+	what := fmt.Sprintf("with confidence %v every ε below %v at δ = %g is false of this mechanism", r.Confidence, reached(best), r.Delta)
 	if best.Epsilon == 0 {
 		what = "this attack learned nothing that it can prove"
 	}
@@ -149,10 +149,13 @@ func (a Audited) print(out io.Writer) error {
 	return err
 }
 
+// reached is the ε of a bound for people: what an audit has not reached it does not refute.
+func reached(b audit.Bound) float64 { return privacy.Epsilon(b.Epsilon).Down() }
+
 // words say what an audit means for a claim.
 func (v Verdict) words(r audit.Report, best audit.Bound) string {
 	if v.Refuted {
-		return fmt.Sprintf("REFUTED with confidence %v, ε ≥ %.4g (%s, assumes %s)", r.Confidence, best.Epsilon, best.Method, best.Assumes)
+		return fmt.Sprintf("REFUTED with confidence %v, ε ≥ %v (%s, assumes %s)", r.Confidence, reached(best), best.Method, best.Assumes)
 	}
 	for _, b := range r.Bounds {
 		if b.Reach > float64(v.Epsilon) {
