@@ -92,8 +92,7 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 			return broken, ctx.Err()
 		}
 		line(fmt.Sprintf("%d %% of %s: %d finished, %d computed now, %d queued", percent/len(a.runs), cli.Count(len(a.runs), "run", "runs"), told, running, len(queued)))
-		// What looks at a hundred runs five times a second takes an eighth of a core from them.
-		pause := max(200*time.Millisecond, 50*time.Since(looking))
+		pause := pauseAfter(time.Since(looking))
 		if len(queued) > 0 {
 			pause = launch.QueueInterval
 		}
@@ -103,6 +102,13 @@ func (a attention) pay(ctx context.Context, w io.Writer) (broken []error, err er
 			return broken, ctx.Err()
 		}
 	}
+}
+
+// pauseAfter is how long nobody looks after a look of so long. What looks at a hundred runs
+// five times a second takes an eighth of a core from them; one that was long has waited for
+// a cluster, or a disk, and takes nothing.
+func pauseAfter(looked time.Duration) time.Duration {
+	return min(max(200*time.Millisecond, 50*looked), 10*time.Second)
 }
 
 // whyOf is what is said of an error where its run has been named.

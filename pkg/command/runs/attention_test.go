@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"molehill/pkg/run"
 )
@@ -28,6 +29,20 @@ func TestUnfinishedTellsWhatWouldFailAgain(t *testing.T) {
 			t.Errorf("%v: %v", c.broken, err)
 		case c.want != "" && (err == nil || !strings.HasSuffix(err.Error(), c.want)):
 			t.Errorf("%v: %v, want %q", c.broken, err, c.want)
+		}
+	}
+}
+
+// Runs are looked at seldom where a look takes long, but one that has waited minutes for a
+// cluster is not followed by hours in which nobody is told of any.
+func TestALongLookIsFollowedByAShortPause(t *testing.T) {
+	for looked, want := range map[time.Duration]time.Duration{
+		0:                     200 * time.Millisecond,
+		10 * time.Millisecond: 500 * time.Millisecond,
+		4 * time.Minute:       10 * time.Second,
+	} {
+		if got := pauseAfter(looked); got != want {
+			t.Errorf("after a look of %v it pauses %v, want %v", looked, got, want)
 		}
 	}
 }
