@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -86,12 +85,16 @@ func divide(columns, total int) (bar, words int) {
 
 // fitting is the line's words: the note goes where there is no room for it, and then the title's end.
 func (p *Progress) fitting() string {
-	words := join(p.title, p.count(), p.note)
-	if p.room > 0 && utf8.RuneCountInString(words) > p.room {
-		words = join(p.title, p.count())
+	words := oneLine(join(p.title, p.count(), p.note))
+	if p.room > 0 && columnsOf(words) > p.room {
+		words = oneLine(join(p.title, p.count()))
 	}
-	if runes := []rune(words); p.room > 0 && len(runes) > p.room {
-		words = string(runes[:p.room-1]) + "…"
+	if p.room > 0 && columnsOf(words) > p.room {
+		runes := []rune(words)
+		for len(runes) > 0 && columnsOf(string(runes)) > p.room-1 {
+			runes = runes[:len(runes)-1]
+		}
+		words = string(runes) + "…"
 	}
 	return words
 }
@@ -158,7 +161,7 @@ func (p *Progress) Done() {
 		gonbui.Sync()
 	case p.bar != nil:
 		_ = p.bar.Clear()
-		fmt.Fprintln(os.Stderr, summary)
+		fmt.Fprintln(os.Stderr, printable(summary))
 	}
 }
 

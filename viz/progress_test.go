@@ -22,4 +22,10 @@ func TestProgressFitsItsTerminal(t *testing.T) {
 			t.Errorf("in %d columns %q, want %q", room, p.fitting(), want)
 		}
 	}
+	// Letters of East Asia take two columns, marks over letters none, and a line is one.
+	for title, want := range map[string]string{"最適輸送の学習": "最適輸…", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301": "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301", "two\nlines": "two lin…"} {
+		if p := (&Progress{title: title, room: 8}); p.fitting() != want {
+			t.Errorf("in 8 columns %q, want %q", p.fitting(), want)
+		}
+	}
 }

@@ -221,7 +221,7 @@ func (t Table) String() string {
 	widths := make([]int, len(numeric))
 	for i, row := range cells {
 		for j, text := range row {
-			cells[i][j] = strings.Join(strings.FieldsFunc(text, unicode.IsControl), " ")
+			cells[i][j] = oneLine(text)
 			widths[j] = max(widths[j], columnsOf(cells[i][j]))
 		}
 	}
@@ -265,6 +265,11 @@ func (t Table) String() string {
 		b.WriteString("- " + printable(note) + "\n")
 	}
 	return b.String()
+}
+
+// oneLine leaves out ends of lines too, and what else a terminal would take for orders.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, unicode.IsControl), " ")
 }
 
 // printable leaves out what a terminal would take for orders, but for ends of lines.
