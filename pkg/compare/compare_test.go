@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"molehill/pkg/run"
 	"molehill/viz"
@@ -92,5 +93,39 @@ func TestUnknownNamesAreAnsweredWithKnownOnes(t *testing.T) {
 func TestNoRunsAreSaid(t *testing.T) {
 	if table, err := List(nil); err != nil || !strings.Contains(table.String(), "no runs yet") {
 		t.Errorf("the table of no runs is %q, %v", table, err)
+	}
+}
+
+// The seconds of a run that was stopped and went on are those of both computations, and not
+// those between.
+func TestSecondsAreOfAllThatWasComputed(t *testing.T) {
+	r := underWay(t)
+	const while = 150 * time.Millisecond
+	time.Sleep(while)
+	if err := r.Rest(1, func(io.Writer) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Release(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(while)
+	if err := r.Acquire(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(run.Result{}); err != nil {
+		t.Fatal(err)
+	}
+	lives, err := r.Provenance()
+	if err != nil || len(lives) != 2 {
+		t.Fatalf("%d computations, %v", len(lives), err)
+	}
+	table, err := compared(t, r).Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := time.Since(lives[0].Started) - while
+	seconds, ok := table.Rows[0][len(table.Header)-1].(float64)
+	if !ok || seconds < while.Seconds()-0.05 || seconds > all.Seconds()+0.05 {
+		t.Errorf("%v s, want from %v to %v", table.Rows[0], while, all)
 	}
 }

@@ -63,7 +63,7 @@ func (c Comparison) columns(metrics []string) ([]column, error) {
 		if err != nil || len(lives) == 0 || results[i].Finished.IsZero() {
 			return nil
 		}
-		return math.Round(10*results[i].Finished.Sub(lives[len(lives)-1].Started).Seconds()) / 10
+		return math.Round(10*run.Took(lives, results[i].Finished).Seconds()) / 10
 	})
 	return all, nil
 }

@@ -148,3 +148,17 @@ func (r *Run) Provenance() ([]Provenance, error) {
 	record, err := readRecord(r.Dir)
 	return record.Provenance, err
 }
+
+// Took is how long the computations of a run took that ended then: the last, and those that
+// rested, which it went on from. Of one that was killed nobody knows when.
+func Took(computations []Provenance, ended time.Time) (took time.Duration) {
+	for i, p := range computations {
+		switch {
+		case i == len(computations)-1:
+			took += ended.Sub(p.Started)
+		case p.Rested > 0:
+			took += p.Ended.Sub(p.Started)
+		}
+	}
+	return took
+}

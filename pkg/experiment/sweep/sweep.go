@@ -147,15 +147,13 @@ func Finished(r *run.Run) (Row, error) {
 	if err != nil {
 		return row, err
 	}
+	row.Seconds = run.Took(computed, result.Finished).Seconds()
 	for i, p := range computed {
-		p = travelling(p)
-		switch {
+		switch p = travelling(p); {
 		case i == len(computed)-1:
 			row.Computed = p
-			row.Seconds += result.Finished.Sub(p.Started).Seconds()
 		case p.Rested > 0:
 			row.Earlier = append(row.Earlier, p)
-			row.Seconds += p.Ended.Sub(p.Started).Seconds()
 		}
 	}
 	return row, nil
