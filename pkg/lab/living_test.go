@@ -233,6 +233,17 @@ func TestSweepCancelled(t *testing.T) {
 			t.Errorf("run %d is %s, %v; want %s", i, state, err, want)
 		}
 	}
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stderr
+	os.Stderr = said
+	s.Wait()
+	os.Stderr = before
+	if text, err := os.ReadFile(said.Name()); err != nil || !strings.Contains(string(text), "lab: sigma 0.5: it is pending") {
+		t.Errorf("outside a notebook it is not said which runs did not end: %v\n%s", err, text)
+	}
 	if err := os.RemoveAll(s.Runs[2].Dir); err != nil {
 		t.Fatal(err)
 	}

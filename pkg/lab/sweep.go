@@ -92,8 +92,9 @@ func (s *Swept) Wait() *Swept {
 			err = cmp.Or(no, errors.Join(fmt.Errorf("it is %s, as what computed it has ended; the same sweep continues it", state), r.Writable()))
 		}
 		if err != nil {
-			viz.Show(fmt.Errorf("%s: %w", s.Labels[i], err))
+			err = fmt.Errorf("%s: %w", s.Labels[i], err)
 			fmt.Fprintln(os.Stderr, "lab:", err)
+			viz.Show(err)
 		}
 	}
 	return s
