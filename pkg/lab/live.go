@@ -42,6 +42,7 @@ func (r *Result) Watch() *Result {
 	defer stop()
 	var picture viz.Live
 	var shown [2]any // what the picture was drawn from
+	var seldom pace
 	look := func() {
 		if !gonbui.IsNotebook {
 			return
@@ -54,7 +55,7 @@ func (r *Result) Watch() *Result {
 			}
 		}
 	}
-	err := settled(ctx, r.Run, follow.Run(ctx, r.Run, look))
+	err := settled(ctx, r.Run, follow.Run(ctx, r.Run, func() { seldom.do(look) }))
 	look()
 	picture.Done()
 	return finished(r.Run, err)
@@ -81,6 +82,21 @@ func (r *Result) soFar() viz.Figure {
 	return viz.Panels{Cells: cells, Cols: heads, Columns: len(cells)}
 }
 
+// pace keeps what is slow to a fifth of the time: a curve is read anew from all events, which
+// on its way through a long run takes a core from who computes it.
+type pace struct{ next time.Time }
+
+// do calls what is due, and reports whether it was.
+func (p *pace) do(what func()) (due bool) {
+	began := time.Now()
+	if began.Before(p.next) {
+		return false
+	}
+	what()
+	p.next = time.Now().Add(4 * time.Since(began))
+	return true
+}
+
 const (
 	boardInterval = 500 * time.Millisecond // how often a board of several runs is looked at
 	mostLines     = 8                      // of runs whose curves are drawn while they are watched
@@ -105,22 +121,29 @@ func (c *Comparison) watch(ctx context.Context, working func() bool) error {
 	var figure, table viz.Live
 	defer table.Done()
 	defer figure.Done()
+	var seldom pace
+	redraw := func() {
+		if drawn := c.Figure(); len(drawn.Lines) > 0 {
+			figure.Update(drawn)
+		}
+	}
 	steps := -1
 	for {
 		busy := working() // before looking: who has just stopped has nothing left to do
 		sum, running, queued := c.look()
+		rest := running+queued == 0 && !busy
 		if gonbui.IsNotebook {
-			if sum != steps {
-				if len(c.Runs) <= mostLines {
-					if drawn := c.Figure(); len(drawn.Lines) > 0 {
-						figure.Update(drawn)
-					}
+			if sum != steps && len(c.Runs) <= mostLines {
+				if rest {
+					seldom = pace{}
+				}
+				if seldom.do(redraw) {
+					steps = sum
 				}
 			}
-			steps = sum
 			table.Update(c.board())
 		}
-		if running+queued == 0 && !busy {
+		if rest {
 			return nil
 		}
 		pause := boardInterval
