@@ -120,7 +120,10 @@ func readEvents(path string, offset int64) ([]Event, int64, error) {
 	}
 	var events []Event
 	scanned, err := scanEvents(file, func(e Event, _ int64) { events = append(events, e) })
-	if err != nil {
+	switch {
+	case err != nil && offset > 0: // lines are counted from there
+		err = fmt.Errorf("%s from byte %d on: %w", path, offset, err)
+	case err != nil:
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return events, offset + scanned, err

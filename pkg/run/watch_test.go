@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -117,6 +118,22 @@ func TestWatcherPassesOverAnEndlessLine(t *testing.T) {
 	}
 	if u, news := w.poll(); news {
 		t.Errorf("after an event and an endless line nothing happened, found %+v", u)
+	}
+}
+
+// A foreign line that a watcher comes upon on the way is where it says.
+func TestWatcherSaysWhereAForeignLineIs(t *testing.T) {
+	r := create(t, Store{Dir: t.TempDir()}, Spec{Experiment: "a"})
+	const first = `{"step":1}` + "\n"
+	ok(t, os.WriteFile(r.path(eventsFile), []byte(first), 0o644))
+	w := watcher{run: r}
+	if u, _ := w.poll(); len(u.Events) != 1 || u.Err != nil {
+		t.Fatalf("first %+v", u)
+	}
+	ok(t, os.WriteFile(r.path(eventsFile), []byte(first+"hello\n"), 0o644))
+	want := fmt.Sprintf("%s from byte %d on: line 1 is no event", r.path(eventsFile), len(first))
+	if u, _ := w.poll(); u.Err == nil || !strings.Contains(u.Err.Error(), want) {
+		t.Errorf("%v; want %s", u.Err, want)
 	}
 }
 
