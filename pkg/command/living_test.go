@@ -63,6 +63,7 @@ func TestRunsAreNamedComparedAndResumed(t *testing.T) {
 		"unknown run \"third\"":               {"watch", "third"},
 		"none of the runs has measured that":  {"compare", "first", "--metric", "beauty"},
 		"no curve to draw":                    {"compare", "first", "--figure", picture, "--curve", "beauty"},
+		"such as --figure curves.png":         {"compare", "first", "--curve", "loss"},
 		"did you mean here, slurm":            {"run", "five-gaussians", "--on", "mars"},
 		"without --on slurm":                  {"run", "five-gaussians", "--sbatch=--mem=1G"},
 		"second calls five-gaussians-":        {"delete", "second"},

@@ -18,6 +18,9 @@ func compareCommand() *cobra.Command {
 		Short:   "several runs in one table, and with --figure their curves in one picture",
 		Example: "  molehill compare baseline sketch-flow@1a2b3c --figure curves.png",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if curve != "" && figure == "" {
+				return fmt.Errorf("--curve %s says which curve --figure draws; give a file to draw it into, such as --figure curves.png", curve)
+			}
 			runs, _, err := findAll(args)
 			if err != nil {
 				return err
