@@ -194,4 +194,13 @@ func TestOptionsAreThoseOfRuns(t *testing.T) {
 			t.Errorf("%v, want it to say %q", err, want)
 		}
 	}
+	// Which of two ε is meant nobody knows.
+	for want, options := range map[string][]lab.Option{
+		"epsilon is set to 1, and to 10; give one of them": {lab.Epsilon(1), lab.Set("epsilon", 10)},
+		"rate is set to 1, and to 2; give one of them":     {lab.Set("rate", 1), lab.Set("rate", 2)},
+	} {
+		if _, _, err := parse("walk", options); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }

@@ -151,14 +151,18 @@ func parse(name string, options []lab.Option) (request experiment.Request, calle
 	flags.Uint64Var(&request.Seed, "seed", 1, "")
 	flags.BoolVar(&request.Research, "research", false, "")
 	flags.StringVar(&called, "name", "", "")
-	flags.Func("epsilon", "", func(value string) error {
-		request.Settings["epsilon"] = value
-		return nil
-	})
-	flags.Func("set", "", func(value string) error {
-		setting, to, _ := strings.Cut(value, "=")
+	var twice error
+	set := func(setting, to string) error {
+		if before, given := request.Settings[setting]; given && twice == nil {
+			twice = fmt.Errorf("%s is set to %s, and to %s; give one of them", setting, before, to)
+		}
 		request.Settings[setting] = to
 		return nil
+	}
+	flags.Func("epsilon", "", func(value string) error { return set("epsilon", value) })
+	flags.Func("set", "", func(value string) error {
+		setting, to, _ := strings.Cut(value, "=")
+		return set(setting, to)
 	})
 	flags.Func("on", "", func(place string) error {
 		if place != "here" {
@@ -176,7 +180,7 @@ func parse(name string, options []lab.Option) (request experiment.Request, calle
 	if err != nil {
 		return request, "", fmt.Errorf("an option that has no meaning for what a cell computes itself: %w", err)
 	}
-	return request, called, nil
+	return request, called, twice
 }
 
 // compute computes the run if nobody does; ours is false where somebody else
