@@ -182,7 +182,7 @@ func ask(answer any, arguments ...string) error {
 	cmd.Stderr = &complaint
 	text, err := cmd.Output()
 	if err != nil && ctx.Err() != nil {
-		return errors.New("interrupted; what was begun goes on, and the same cell again comes back to it (`molehill runs` lists it, `molehill cancel RUN` stops it)")
+		return stopped(arguments[0])
 	}
 	if err != nil {
 		said := mistake(complaint.String())
@@ -192,6 +192,15 @@ func ask(answer any, arguments ...string) error {
 		return errors.New(said)
 	}
 	return json.Unmarshal(text, answer)
+}
+
+// stopped is what an interrupted cell is told of the command that it asked for: runs have
+// processes of their own, which go on, and nothing else has.
+func stopped(command string) error {
+	if command == "run" || command == "sweep" {
+		return errors.New("interrupted; what was begun goes on, and the same cell again comes back to it (`molehill runs` lists it, `molehill cancel RUN` stops it)")
+	}
+	return errors.New("interrupted; the same cell again begins anew")
 }
 
 // mistake is what the program ended with, of all that it said: notices, such as that it is

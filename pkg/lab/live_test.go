@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,4 +25,13 @@ func TestASlowPictureIsDrawnSeldom(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Who interrupts a measurement is not told that it goes on.
+func TestOnlyRunsGoOnWithoutTheirCell(t *testing.T) {
+	for command, goesOn := range map[string]bool{"run": true, "sweep": true, "measure": false, "budget": false} {
+		if text := stopped(command).Error(); strings.Contains(text, "goes on") != goesOn {
+			t.Errorf("of an interrupted %s is said: %s", command, text)
+		}
+	}
 }
