@@ -20,7 +20,7 @@ import (
 
 // Run shows a run's progress, in a notebook or on a terminal, until nothing is
 // computed any more or ctx ends. Whoever stops following stops nothing. A run that
-// waits for a cluster is waited for. look is called now and then while there may be
+// waits for a cluster is waited for, and so is one that nobody has begun, which is said. look is called now and then while there may be
 // something new; it may be nil.
 func Run(ctx context.Context, r *run.Run, look func()) error {
 	if err := await(ctx, r); err != nil {
@@ -30,6 +30,9 @@ func Run(ctx context.Context, r *run.Run, look func()) error {
 	defer t.finish()
 	said := false
 	for u := range r.Watch(ctx) {
+		if u.State == run.Pending {
+			fmt.Fprintf(os.Stderr, "%[1]s: no process computes it yet; waiting for one (`molehill resume %[1]s` starts it)\n", run.Short(r.ID))
+		}
 		switch {
 		case u.Err == nil:
 		case u.State == "":

@@ -1,10 +1,16 @@
 package follow
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"molehill/pkg/run"
 	"molehill/privacy"
@@ -75,5 +81,29 @@ func TestWordsOfARunAreShown(t *testing.T) {
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("shown is\n%q, want\n%q", lines, want)
+	}
+}
+
+// Who waits for a run that nobody computes is told so.
+func TestNobodyWaitsForAPendingRunUnawares(t *testing.T) {
+	r, err := run.Store{Dir: t.TempDir()}.Create(run.Spec{Experiment: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stderr
+	os.Stderr = said
+	defer func() { os.Stderr = before }()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := Run(ctx, r, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it ended with %v", err)
+	}
+	text, err := os.ReadFile(said.Name())
+	if want := "no process computes it yet; waiting for one (`molehill resume " + run.Short(r.ID) + "` starts it)\n"; err != nil || strings.Count(string(text), want) != 1 {
+		t.Errorf("%v: it is said %q, want %q once", err, text, want)
 	}
 }
