@@ -38,10 +38,14 @@ func (f Folder) Images(d *dataset.Dataset, path string) error {
 			return err
 		}
 	}
-	if err := os.Rename(half, path); err != nil {
+	sum, err := digest(half)
+	if err != nil {
 		return err
 	}
-	return mark(path)
+	if err := mark(path, sum); err != nil {
+		return err
+	}
+	return os.Rename(half, path)
 }
 
 // writePNG writes image i of d.

@@ -99,3 +99,26 @@ func TestImagesStandBesideOthersOfTheirClass(t *testing.T) {
 		t.Errorf("%v", grid.X)
 	}
 }
+
+// An example that cannot be marked as one is not written: it would pass for somebody's own.
+func TestNoExampleIsWithoutItsMark(t *testing.T) {
+	f := Folder(t.TempDir())
+	for name, write := range map[string]func(path string) error{
+		"people.csv": func(path string) error { return f.write(path, "a\n1\n") },
+		"photos":     func(path string) error { return f.Images(stripes(2), path) },
+	} {
+		path := f.File(name)
+		if err := os.Mkdir(markOf(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(path); err == nil || !f.lacks(path) {
+			t.Errorf("%s is written without a mark, %v", name, err)
+		}
+		if err := os.Remove(markOf(path)); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(path); err != nil || !IsExample(path) {
+			t.Errorf("%s is no example, %v", name, err)
+		}
+	}
+}

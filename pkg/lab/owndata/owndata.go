@@ -49,23 +49,18 @@ func (f Folder) write(path, text string) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return err
 	}
-	if err := atomicfile.New(path, 0o600, atomicfile.Content([]byte(text))); err != nil {
+	if err := mark(path, fmt.Sprintf("%x", sha256.Sum256([]byte(text)))); err != nil {
 		return err
 	}
-	return mark(path)
+	return atomicfile.New(path, 0o600, atomicfile.Content([]byte(text)))
 }
 
 // markOf is the file that says of an example what it was when it was written.
 func markOf(path string) string { return path + ".example" }
 
-// mark says that what is at path is an example.
-func mark(path string) error {
-	sum, err := digest(path)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(markOf(path), []byte(sum), 0o600)
-}
+// mark says that what is going to be at path is an example if it has this digest. It comes
+// first: what is there and is not marked is somebody's own.
+func mark(path, sum string) error { return os.WriteFile(markOf(path), []byte(sum), 0o600) }
 
 // IsExample reports whether a file or folder is an example.
 func IsExample(path string) bool {
