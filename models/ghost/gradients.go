@@ -1,6 +1,8 @@
 package ghost
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -115,9 +117,16 @@ func (p Part) axis() int {
 // Count is d.
 func (p Part) Count() int { return p.Values.Shape().Dimensions[p.axis()] }
 
+// Positions reports whether a sum has terms for each position, which may cancel in the
+// gradient of an example: gram says what that costs.
+func (g Gradients) Positions() bool {
+	return slices.ContainsFunc(g, func(p Part) bool { return p.Inputs != nil && p.Inputs.Shape().Dimensions[1] > 1 })
+}
+
 // Sum adds up over examples and their d gradients, each of them times a weight, [n, d] in
 // double precision: one vector by all parameters, likewise. An example whose weights are
-// all 0 counts nothing, whatever its gradients are.
+// all 0 counts nothing, whatever its gradients are. Its own add up first: those of others
+// are not rounded to what cancels between them.
 func (g Gradients) Sum(weight *graph.Node) *graph.Node {
 	n, d := weight.Shape().Dimensions[0], weight.Shape().Dimensions[1]
 	counts := graph.GreaterThan(graph.ReduceMax(graph.Abs(weight), 1), graph.ScalarZero(weight.Graph(), weight.DType())) // [n]
@@ -131,7 +140,8 @@ func (g Gradients) Sum(weight *graph.Node) *graph.Node {
 		values := counting(p.Values)
 		if p.Inputs == nil {
 			shape := p.Values.Shape().Dimensions
-			sums[i] = graph.Einsum("s,sp->p", graph.Reshape(weight, n*d), graph.Reshape(values, n*d, -1))
+			values = graph.ReduceSum(graph.Mul(values, graph.Reshape(weight, n, d, 1, 1)), 1)
+			sums[i] = graph.Einsum("s,sp->p", graph.Ones(values.Graph(), shapes.Make(values.DType(), n)), graph.Reshape(values, n, -1))
 			sums[i] = graph.Transpose(graph.Reshape(sums[i], shape[2], shape[3]), 0, 1)
 		} else {
 			_, positions, in := dimensions3(p.Inputs)

@@ -41,8 +41,14 @@ const (
 	heldOnGPU = 1 << 28 // 1 GB
 )
 
-// heldPerRecord is how many numbers are held of a record, with Jacobians or without.
-func (m Model) heldPerRecord(on compute.Backend, jacobians bool) (count int, err error) {
+// held is what is held of a record.
+type held struct {
+	numbers   int
+	positions bool // ghost.Gradients.Positions, of Jacobians
+}
+
+// heldPerRecord is what is held of a record, with Jacobians or without.
+func (m Model) heldPerRecord(on compute.Backend, jacobians bool) (of held, err error) {
 	g := graph.NewGraph(on, "a record")
 	defer g.Finalize()
 	defer func() { // building a graph panics
@@ -61,24 +67,39 @@ func (m Model) heldPerRecord(on compute.Backend, jacobians bool) (count int, err
 	for _, spec := range m.Network().Params() {
 		weights = append(weights, input(spec.Name, spec.Shape...))
 	}
-	for _, node := range m.records(weights, inputs, jacobians) {
-		count += node.Shape().Size()
+	found := m.records(weights, inputs, jacobians)
+	for _, node := range found {
+		of.numbers += node.Shape().Size()
 	}
-	return count, nil
+	if jacobians {
+		rows, _ := m.held(found[m.looks():])
+		of.positions = rows.Positions()
+	}
+	return of, nil
 }
 
 // cut splits n records into blocks of the same size, but for the last.
+//
+// One record that is replaced changes what each other's Jacobian counts, so that all blocks
+// round anew. Where terms of positions cancel, a block of k loses k² times what a record
+// does (ghost): blocks are so small that together they lose no more than one of ghost.Most.
 func (l *Learner) cut(n int, jacobians bool) (blocks []block, err error) {
-	if l.perRecord[jacobians] == 0 {
-		if l.perRecord[jacobians], err = l.model.heldPerRecord(l.on.Engine, jacobians); err != nil {
+	of, known := l.perRecord[jacobians]
+	if !known {
+		if of, err = l.model.heldPerRecord(l.on.Engine, jacobians); err != nil {
 			return nil, err
 		}
+		l.perRecord[jacobians] = of
+	}
+	most := ghost.Most
+	if of.positions {
+		most = max(1, min(most, ghost.Most*ghost.Most/n))
 	}
 	atOnce := heldOnGPU
 	if l.on.OnCPU() {
 		atOnce = heldOnCPU
 	}
-	count := max((n*l.perRecord[jacobians]+atOnce-1)/atOnce, (n+ghost.Most-1)/ghost.Most)
+	count := max((n*of.numbers+atOnce-1)/atOnce, (n+most-1)/most)
 	for more := count; more <= count+count/2; more++ { // of one size, which is compiled once
 		if n%more == 0 {
 			count = more
@@ -128,10 +149,7 @@ func (l *Learner) evaluateBlock(b Batch, at *block, c Clipping) (told [][]float3
 	if err != nil {
 		return nil, nil, fmt.Errorf("matching: %w", err)
 	}
-	count := 1
-	if l.model.Loss != nil {
-		count = 2
-	}
+	count := l.model.looks()
 	at.gradients = out[count:]
 	if told, err = take[float32](out[:count]); err != nil {
 		return nil, nil, err

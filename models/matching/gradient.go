@@ -11,8 +11,9 @@ import (
 )
 
 // Margin is by how much, relative to a limit, clipping stays below it. It pays for what is
-// lost between norms and the sum, all of it in double precision, and for clipping a little
-// less than exactly where singular values are known to their rounding only.
+// lost between norms and the sum, all of it in double precision, in all blocks of a batch
+// together (cut), and for clipping a little less than exactly where singular values are known
+// to their rounding only.
 const Margin = 0x1p-10
 
 // NotCovered is what a statement of Gradient has to say of the device.

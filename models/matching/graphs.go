@@ -36,6 +36,14 @@ func (m Model) records(weights, inputs []*graph.Node, jacobians bool) []*graph.N
 	return append(found, held.Nodes()...)
 }
 
+// looks is how many nodes of records are not to be held: they come first.
+func (m Model) looks() int {
+	if m.Loss != nil {
+		return 2
+	}
+	return 1
+}
+
 // held are rows of Jacobians and gradients of losses, as records has left them: either may
 // be none.
 func (m Model) held(nodes []*graph.Node) (rows, losses ghost.Gradients) {

@@ -48,7 +48,7 @@ type Learner struct {
 	norms                        map[bool]*train.Program // of these gradients, by whether clipping is exact
 	sum                          *train.Program          // of these gradients, weighted
 	inner, outer, output, losses *train.Program
-	perRecord                    map[bool]int // numbers that are held of a record, by whether Jacobians are among them
+	perRecord                    map[bool]held // by whether Jacobians are among them
 }
 
 // New puts a model on a backend with parameters start (layer.Init of its Network).
@@ -59,7 +59,7 @@ func New(on *backend.Backend, m Model, start layer.Params, o train.Optimizer) (*
 	if err := m.apart(); err != nil {
 		return nil, err
 	}
-	l := &Learner{model: m, on: on, passes: map[bool]*train.Program{}, norms: map[bool]*train.Program{}, perRecord: map[bool]int{}}
+	l := &Learner{model: m, on: on, passes: map[bool]*train.Program{}, norms: map[bool]*train.Program{}, perRecord: map[bool]held{}}
 	var err error
 	if l.trainer, err = train.NewWith(on, m.Network(), start, o); err != nil {
 		return nil, fmt.Errorf("matching: %w", err)

@@ -49,27 +49,36 @@ func TestBlocksHoldNoMoreThanNormsAllow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := dense(1)
-	l, err := New(b, m, layer.Init(m.Network(), 1), train.Optimizer{Name: train.SGD})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	for _, n := range []int{1, 7, ghost.Most, ghost.Most + 1, 2*ghost.Most - 1, 3*ghost.Most + 2, 50_000} {
-		blocks, err := l.cut(n, true)
+	for _, of := range []struct {
+		model     Model
+		jacobians bool
+		together  int // how many records all blocks times one may have, 0 for any
+	}{{dense(1), true, 0}, {convolutions(20), false, 0}, {convolutions(20), true, ghost.Most * ghost.Most}} {
+		l, err := New(b, of.model, layer.Init(of.model.Network(), 1), train.Optimizer{Name: train.SGD})
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := 0
-		for _, at := range blocks {
-			if at.first != next || at.last <= at.first || at.last-at.first > ghost.Most {
-				t.Errorf("%d records: a block of records %d to %d, after those up to %d; at most %d together", n, at.first, at.last-1, next-1, ghost.Most)
+		for _, n := range []int{1, 7, ghost.Most, ghost.Most + 1, 2*ghost.Most - 1, 3*ghost.Most + 2, 50_000} {
+			most := ghost.Most
+			if of.together > 0 {
+				most = min(most, of.together/n)
 			}
-			next = at.last
+			blocks, err := l.cut(n, of.jacobians)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := 0
+			for _, at := range blocks {
+				if at.first != next || at.last <= at.first || at.last-at.first > most {
+					t.Errorf("%d records: a block of records %d to %d, after those up to %d; at most %d together", n, at.first, at.last-1, next-1, most)
+				}
+				next = at.last
+			}
+			if next != n {
+				t.Errorf("blocks end at record %d of %d", next, n)
+			}
 		}
-		if next != n {
-			t.Errorf("blocks end at record %d of %d", next, n)
-		}
+		l.Close()
 	}
 }
 
