@@ -284,8 +284,10 @@ type tail struct {
 func (t *tail) Write(p []byte) (int, error) {
 	t.partial = append(t.partial, p...)
 	for {
-		line, rest, found := bytes.Cut(t.partial, []byte("\n"))
+		before, rest, found := bytes.Cut(t.partial, []byte("\n"))
+		line := ending(before)
 		if !found {
+			t.partial = line
 			return len(p), nil
 		}
 		t.partial = rest
@@ -295,6 +297,15 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.lines = append(t.lines, string(line))
 		t.lines = t.lines[max(0, len(t.lines)-15):]
 	}
+}
+
+// ending is a line, or its last 4 KiB: a program may write without ever ending one.
+func ending(line []byte) []byte {
+	const longest = 4 << 10
+	if len(line) <= longest {
+		return line
+	}
+	return append([]byte("…"), bytes.ToValidUTF8(line[len(line)-longest:], nil)...)
 }
 
 // String is the last lines, indented.

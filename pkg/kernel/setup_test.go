@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"molehill/pkg/launch"
 )
@@ -381,5 +382,22 @@ func TestForgetAfterForget(t *testing.T) {
 	}
 	if left, err := filepath.Glob(s.Venv + "*"); len(left) > 0 || err != nil {
 		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+// A program that writes megabytes without ending a line is told of in few lines all the same.
+func TestTailKeepsTheEndOfEndlessLines(t *testing.T) {
+	for _, ending := range []string{"the mistake", "the mistake\n"} {
+		kept := &tail{}
+		for range 1000 {
+			if _, err := kept.Write([]byte(strings.Repeat("μ", 5000))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _ = kept.Write([]byte(ending))
+		text := kept.String()
+		if len(text) > 5000 || !strings.HasSuffix(text, "the mistake") || !strings.HasPrefix(text, "  …μ") || !utf8.ValidString(text) {
+			t.Errorf("of %q %d bytes are kept, from %.20q on", ending, len(text), text)
+		}
 	}
 }
