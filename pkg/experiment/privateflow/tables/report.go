@@ -124,7 +124,7 @@ func about(f sweep.Metric, cells []cell) string {
 		say("the share of points that are nearer to a private row than to any held-out one. It is no release: private rows were looked at, outside of ε.")
 	}
 	if few, of := seedsOf(cells, f); few < of {
-		say("Measured of %d of %d seeds at least, where it has no ± of one.", few, of)
+		say("Some lines have it of fewer seeds, %d of %d at least, and of one where there is no ±.", few, of)
 	}
 	for _, beside := range []struct{ suffix, says string }{
 		{" of reconstructions", "The autoencoder's reconstructions of the held-out images themselves are at %.4g."},

@@ -291,7 +291,7 @@ func TestCaptionsTellWhatColumnsDoNot(t *testing.T) {
 		rows       []sweep.Row
 		says, none []string
 	}{
-		{[]sweep.Row{few, row(2, experiment.Measured{}), row(4, experiment.Measured{})}, []string{looked, counted, "1 of 3 at least", "Measured of 1 of 3 seeds",
+		{[]sweep.Row{few, row(2, experiment.Measured{}), row(4, experiment.Measured{})}, []string{looked, counted, "1 of 3 at least", "of fewer seeds, 1 of 3 at least",
 			"Without copying it is 0.3125", "Of real public latents 0.4375 are", "| 1-NN | classes |", "| 0.125 | 0.375 |", "| 3 | 4 |"}, []string{"held-out ones,"}},
 		{[]sweep.Row{few}, []string{looked, "| 0.125 | 0.375 |"}, []string{counted, "seeds at least"}},
 		{[]sweep.Row{row(1, experiment.Measured{Rows: 500, Values: run.Values{"fid-768": 0.5}})}, []string{"fid-768 (500): of 500 images, beside as many held-out ones", "biased upwards"}, []string{looked, counted, "Classes", "Without copying"}},
