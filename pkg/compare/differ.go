@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,8 +46,8 @@ func settingsOf(runs ...*run.Run) []map[string]string {
 				all[i][name] = value
 			}
 		}
-		if value, err := strconv.ParseFloat(all[i]["epsilon"], 64); err == nil {
-			all[i]["epsilon"] = privacy.Epsilon(value).String()
+		if value, err := strconv.ParseFloat(all[i]["epsilon"], 64); err == nil && math.IsInf(value, 1) {
+			all[i]["epsilon"] = privacy.Epsilon(value).String() // others as they were asked for: rounded, two would be one
 		}
 	}
 	return all

@@ -59,6 +59,10 @@ func TestTheEpsilonThatIsShownIsProved(t *testing.T) {
 	if label := alone(stated(t, store, "1", 9, `{"epsilon": 3}`, 2.99999, 1)); label != "ε = 3" {
 		t.Error(label)
 	}
+	near := settingsOf(stated(t, store, "1", 9, `{"epsilon": 1.0001}`, 1, 1), stated(t, store, "1", 9, `{"epsilon": 1.0002}`, 1, 1), stated(t, store, "1", 9, `{"epsilon": "inf"}`, 1, 1))
+	if near[0]["epsilon"] != "1.0001" || near[1]["epsilon"] != "1.0002" || near[2]["epsilon"] != "∞" {
+		t.Errorf("ε that differ in their fifth digit are %v", near)
+	}
 	var steps []*run.Run // what is proved grows with them, and is no line of its own
 	for _, n := range []int{8, 16, 32} {
 		steps = append(steps, stated(t, store, "1", 7, fmt.Sprintf(`{"epsilon": 1, "steps": %d}`, n), 1+float64(n)/100, 1), stated(t, store, "1", 7, fmt.Sprintf(`{"epsilon": 5, "steps": %d}`, n), 5, 1))
