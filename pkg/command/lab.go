@@ -103,6 +103,9 @@ what its metadata.molehill promises, and says where one took longer than that ex
 					return err
 				}
 			}
+			if name := sharedName(files); html && name != "" {
+				return fmt.Errorf("--html: two notebooks are called %s, and their pages would be one file in exports/; export them one at a time, or rename one", name)
+			}
 			promised, err := expectations(files)
 			if err != nil {
 				return err
@@ -168,4 +171,17 @@ func expectations(files []string) (all []kernel.Expectation, err error) {
 func sameFolder(file, folder string) bool {
 	path, err := filepath.Abs(file)
 	return err == nil && filepath.Dir(path) == folder
+}
+
+// sharedName is the name of a file that several of some paths have, "" where none do.
+func sharedName(paths []string) string {
+	seen := map[string]bool{}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		if seen[name] {
+			return name
+		}
+		seen[name] = true
+	}
+	return ""
 }

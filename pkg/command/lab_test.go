@@ -31,6 +31,9 @@ func TestNotebooksAreHeldToWhatTheyPromise(t *testing.T) {
 			t.Errorf("%s: %v\n%s", path, err, out)
 		}
 	}
+	if _, err := molehill(t, "notebooks", "--html", "a/x.ipynb", "b/x.ipynb"); err == nil || !strings.Contains(err.Error(), "two notebooks are called x.ipynb") {
+		t.Errorf("two notebooks of one name: %v", err)
+	}
 	if testing.Short() {
 		t.Skip("-short: executes notebooks")
 	}
