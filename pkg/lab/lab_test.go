@@ -3,6 +3,7 @@ package lab_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,5 +136,12 @@ func TestAForeignEventHidesNoRun(t *testing.T) {
 	}
 	if again := ask(); again.ID != r.ID {
 		t.Errorf("found %s, want %s", again.ID, r.ID)
+	}
+}
+
+// A value of a grid is one, whatever it holds: the command reads it back as it was.
+func TestGridQuotesCommas(t *testing.T) {
+	if words := lab.Grid("radii", "0,0.1", 0.2, 1.0)(nil); !slices.Equal(words, []string{"--grid", `radii="0,0.1",0.2,1`}) {
+		t.Errorf("%q", words)
 	}
 }

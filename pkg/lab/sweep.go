@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
@@ -16,13 +17,17 @@ import (
 )
 
 // Grid names a setting that varies over a sweep, and its values:
-// lab.Grid("epsilon", 0.5, 1, 5).
+// lab.Grid("epsilon", 0.5, 1, 5). A text with commas in it is one value.
 func Grid(name string, values ...any) Option {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		texts[i] = spelt(v)
 	}
-	return flag("--grid", name+"="+strings.Join(texts, ","))
+	var line strings.Builder
+	w := csv.NewWriter(&line)
+	_ = w.Write(texts) // a Builder takes all
+	w.Flush()
+	return flag("--grid", name+"="+strings.TrimSuffix(line.String(), "\n"))
 }
 
 // Seeds repeats every setting of a sweep with so many seeds.

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -115,8 +116,12 @@ func axesOf(grid []string, seeds int) (axes []axis, err error) {
 		if !ok || values == "" {
 			return nil, fmt.Errorf("--grid %s: expected NAME=A,B,C", g)
 		}
+		fields, err := csv.NewReader(strings.NewReader(values)).Read()
+		if err != nil {
+			return nil, fmt.Errorf("--grid %s: %w; a value with a comma in it stands in quotes, NAME=A,\"B,C\"", g, err)
+		}
 		a := axis{name: name}
-		for _, v := range strings.Split(values, ",") {
+		for _, v := range fields {
 			v = strings.TrimSpace(v)
 			if name == "epsilon" {
 				v = plainEpsilon(v)

@@ -15,6 +15,17 @@ import (
 	"molehill/pkg/run"
 )
 
+// Settings that hold commas may vary, too.
+func TestAValueOfAGridMayHoldCommas(t *testing.T) {
+	axes, err := axesOf([]string{`radii="0,0.1",0.2`, "epsilon= 1, inf"}, 1)
+	if err != nil || len(axes) != 2 || !slices.Equal(axes[0].values, []string{"0,0.1", "0.2"}) || !slices.Equal(axes[1].values, []string{"1", "inf"}) {
+		t.Errorf("%+v, %v", axes, err)
+	}
+	if _, err := axesOf([]string{`radii="0,0.1`}, 1); err == nil || !strings.Contains(err.Error(), "stands in quotes") {
+		t.Errorf("an open quote: %v", err)
+	}
+}
+
 func TestChosen(t *testing.T) {
 	requests := []experiment.Request{
 		{Experiment: "a", Settings: map[string]string{"dataset": "x", "epsilon": "1"}},
