@@ -20,8 +20,8 @@ import (
 
 // Run shows a run's progress, in a notebook or on a terminal, until nothing is
 // computed any more or ctx ends. Whoever stops following stops nothing. A run that
-// waits for a cluster is waited for, and so is one that nobody has begun, which is said. look is called now and then while there may be
-// something new; it may be nil.
+// waits for a cluster is waited for, and so is one that nobody has begun, which is
+// said. look is called now and then while there may be something new; it may be nil.
 func Run(ctx context.Context, r *run.Run, look func()) error {
 	if err := await(ctx, r); err != nil {
 		return err
