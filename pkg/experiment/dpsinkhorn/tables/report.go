@@ -173,10 +173,12 @@ func (m measured) number(name string) float64 {
 	panic("tables: no table goes along " + name)
 }
 
-// curve is the accuracy of logistic regression along the table's setting.
+// curve is the accuracy of logistic regression along the table's setting; if that is ε, with
+// what 001 has of its own.
 func (t table) curve(name string, all []measured) viz.Curves {
 	const metric = "logistic accuracy"
-	f := viz.Curves{Title: "What generated images teach, " + dataset.Title(name), Caption: "Accuracy on real held-out images of a logistic regression that has learned from generated ones. Means over seeds; bands, where each point of a line has several, are a standard deviation to both sides.",
+	const caption = "Accuracy on real held-out images of a logistic regression that has learned from generated ones. Means over seeds; bands, where each point of a line has several, are a standard deviation to both sides."
+	f := viz.Curves{Title: "What generated images teach, " + dataset.Title(name), Caption: caption,
 		X: viz.Axis{Label: t.axis, Log: t.log}, Y: viz.Axis{Label: metric, Min: 0, Max: 1}, Height: 440}
 	single := map[string]bool{} // a band that begins or ends at one seed would tell of none
 	for _, m := range all {
@@ -191,6 +193,13 @@ func (t table) curve(name string, all []measured) viz.Curves {
 			f.References = append(f.References, viz.Reference{Name: m.label + ", no privacy", Value: mean})
 		} else {
 			f.Add(m.label, x, mean, deviation)
+		}
+	}
+	for _, m := range all {
+		percent, err := strconv.ParseFloat(m.published.logistic, 64)
+		if err == nil && t.along == "epsilon" && m.experiment == "dp-sinkhorn" {
+			f.Add("001, published", float64(m.config.Epsilon), percent/100, 0)
+			f.Caption = caption + " What 001 published is for a claimed ε, after 160,000 steps."
 		}
 	}
 	return f

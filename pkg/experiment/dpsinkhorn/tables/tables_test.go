@@ -213,6 +213,10 @@ func TestWhatWasMeasuredAfterwards(t *testing.T) {
 	if row := found.Rows[0]; row[at] != "0.75" || row[at+1] != "0.625" || row[at+2] != "48.4" || row[at+3] != "82.8, 82.7, 83.2" {
 		t.Errorf("the first row is %q", row)
 	}
+	curves := report.Figures["mnist-accuracy.png"].(viz.Curves)
+	if last := curves.Lines[len(curves.Lines)-1]; last.Name != "001, published" || !slices.Equal(last.X, []float64{10}) || math.Abs(last.Y[0]-0.828) > 1e-9 {
+		t.Errorf("behind the run's own line there is %+v; want what is published, 0.828 at the ε = 10 that is claimed", last)
+	}
 	f, ok := report.Figures["mnist-bias.png"].(viz.Curves)
 	if !ok || len(f.Lines) != 1 || !slices.Equal(f.Lines[0].X, bias) || !slices.Equal(f.Lines[0].Y, variance) {
 		t.Errorf("the figure of the bias is %+v", f)

@@ -224,13 +224,24 @@ func (t table) figure(name string, all []measured) viz.Figure {
 			}
 			f.Add(label, m.x, mean, deviation)
 		}
+		if len(names) > 1 && m.published.accuracy != "" {
+			f.Caption = claimed
+			f.Add(printed, m.x, parse(m.published.accuracy)/100, 0)
+			f.Add(printed+swae.ThroughAutoencoder, m.x, parse(m.published.through)/100, 0)
+		}
 	}
 	return f
 }
 
-// dots compare lines under each ε.
+// printed names what 004 prints, in figures of accuracies, and claimed what is said of it there.
+const (
+	printed = "004, published"
+	claimed = "What 004 published is for a claimed ε."
+)
+
+// dots compare lines under each ε, with what 004 prints below.
 func (t table) dots(title string, all []measured) viz.Figure {
-	f := viz.Dots{Title: title, X: viz.Axis{Label: t.metric}}
+	f := viz.Dots{Title: title, X: viz.Axis{Label: t.metric}, Caption: claimed}
 	place := func(names *[]string, name string) int {
 		k := slices.Index(*names, name)
 		if k < 0 {
@@ -242,12 +253,15 @@ func (t table) dots(title string, all []measured) viz.Figure {
 		place(&f.Rows, m.label)
 		place(&f.Conditions, "ε = "+m.settings["epsilon"])
 	}
+	place(&f.Rows, printed)
 	for range f.Rows {
 		f.Values = append(f.Values, slices.Repeat([]float64{math.NaN()}, len(f.Conditions)))
 	}
 	for _, m := range all {
 		mean, _ := m.Over(t.metric)
-		f.Values[place(&f.Rows, m.label)][place(&f.Conditions, "ε = "+m.settings["epsilon"])] = mean
+		condition := place(&f.Conditions, "ε = "+m.settings["epsilon"])
+		f.Values[place(&f.Rows, m.label)][condition] = mean
+		f.Values[place(&f.Rows, printed)][condition] = parse(m.published.accuracy) / 100
 	}
 	return f
 }

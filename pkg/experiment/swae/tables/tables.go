@@ -77,8 +77,8 @@ func parse(number string) float64 {
 	return x
 }
 
-// budgets are those of 004's figures, the one of Table 1 first.
-var budgets = []string{"10", "inf", "5", "1"}
+// budgets are those of 004's figures.
+var budgets = []string{"inf", "10", "5", "1"}
 
 // published is what 004 has for its own method, by data set and ε.
 var published = map[string]quoted{

@@ -107,6 +107,21 @@ func TestPublishedNumbers(t *testing.T) {
 	if len(table.Rows) != 9 || k < 0 || table.Rows[k][fid] != "5.0" || table.Rows[k][fid+1] != "94.8" || table.Rows[k][2] != "10" {
 		t.Errorf("others: %v", table.Rows)
 	}
+	curves := report.Figures["mnist-mlp-accuracy.png"].(viz.Curves)
+	for name, want := range map[string]float64{printed: 0.755, printed + swae.ThroughAutoencoder: 0.848} {
+		k := slices.IndexFunc(curves.Lines, func(l viz.Line) bool { return l.Name == name })
+		if k < 0 || len(curves.Lines[k].Y) != 1 || curves.Lines[k].X[0] != 10 || math.Abs(curves.Lines[k].Y[0]-want) > 1e-9 {
+			t.Errorf("%s: %v; want %v at ε = 10", name, curves.Lines, want)
+		}
+	}
+	lines, err := better.found([]sweep.Row{{Experiment: "dp-swae", Config: text, Metrics: run.Values{"mlp accuracy": 0.6}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dots := better.figure("mnist", lines).(viz.Dots)
+	if last := len(dots.Rows) - 1; last != 1 || dots.Rows[last] != printed || math.Abs(dots.Values[last][0]-0.755) > 1e-9 {
+		t.Errorf("%q: %v; want ours above %s", dots.Rows, dots.Values, printed)
+	}
 }
 
 // A row with other settings is of no line.
